@@ -1,0 +1,221 @@
+//! Ties the judge, the variables, the normal form and the library together.
+
+use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc};
+
+use async_graphql::{
+    ObjectType, Request, Response, SchemaBuilder, SubscriptionType, ValidationMode, Value,
+};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
+use serde_json::Map;
+
+use super::{
+    ErrorCode, GraphqlRequest, GraphqlResponse, Judge, JudgeError, Prepared, ResponseError,
+    Scalars, Toll, conform, judge::Shape, limits::MAX_NESTING, plan::OperationPlan, restore,
+    variables,
+};
+
+type Run = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
+type Follow = dyn Fn(Request) -> BoxStream<'static, Response> + Send + Sync;
+
+/// Answers GraphQL requests against one schema. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    judge: Judge,
+    run: Arc<Run>,
+    follow: Arc<Follow>,
+    sdl: Arc<str>,
+}
+
+impl Engine {
+    /// Finishes the schema, with the library's own validation and suggestions switched off,
+    /// and sets a judge in front of it.
+    pub fn new<Q, M, S>(
+        builder: SchemaBuilder<Q, M, S>,
+        scalars: Scalars,
+    ) -> Result<Self, JudgeError>
+    where
+        Q: ObjectType + 'static,
+        M: ObjectType + 'static,
+        S: SubscriptionType + 'static,
+    {
+        let schema = builder
+            .validation_mode(ValidationMode::Fast)
+            .disable_suggestions()
+            .limit_recursive_depth(MAX_NESTING * 4)
+            .finish();
+        let sdl = schema.sdl();
+        let followed = schema.clone();
+        Ok(Self {
+            judge: Judge::new(&sdl, scalars)?,
+            follow: Arc::new(move |request| followed.execute_stream(request)),
+            run: Arc::new(move |request| {
+                let schema = schema.clone();
+                Box::pin(async move { schema.execute(request).await })
+            }),
+            sdl: sdl.into(),
+        })
+    }
+
+    /// The text of the schema.
+    #[must_use]
+    pub fn sdl(&self) -> &str {
+        &self.sdl
+    }
+
+    /// The judge in front of the schema.
+    #[must_use]
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// Answers a request. `data` adds to the library's request what resolvers need.
+    pub async fn execute(
+        &self,
+        request: GraphqlRequest,
+        data: impl FnOnce(Request) -> Request,
+    ) -> GraphqlResponse {
+        self.execute_with(request, |_| Toll::free(), data).await
+    }
+
+    /// The same, with a rule that sees the request before it runs, such as a price.
+    pub async fn execute_with(
+        &self,
+        request: GraphqlRequest,
+        toll: impl FnOnce(&Prepared) -> Toll,
+        data: impl FnOnce(Request) -> Request,
+    ) -> GraphqlResponse {
+        match self.prepare(request) {
+            Ok(prepared) => self.run(prepared, toll, data).await,
+            Err(errors) => GraphqlResponse::refused(errors),
+        }
+    }
+
+    /// Does everything that comes before execution.
+    pub fn prepare(&self, request: GraphqlRequest) -> Result<Prepared, Vec<ResponseError>> {
+        let verdict = self.judge.judge(&request.query);
+        let plan = verdict.outcome.as_ref().map_err(Clone::clone)?;
+        let name = request.operation_name.as_deref();
+        let index = plan.find(name).map_err(|error| vec![error])?;
+        let chosen = &plan.operations[index];
+        admissible(chosen, request.hide_schema).map_err(|error| vec![error])?;
+        let variables = variables::coerce(
+            self.judge.rules(),
+            &chosen.operation,
+            &plan.document.sources,
+            &chosen.never_null,
+            &request.variables,
+        )?;
+        let shape = Shape {
+            verdict: &verdict,
+            plan,
+            index,
+            variables: &variables,
+        };
+        let normal = self.judge.normal(&shape).map_err(|error| vec![error])?;
+        Ok(Prepared {
+            judge: self.judge.clone(),
+            verdict: Arc::clone(&verdict),
+            index,
+            variables,
+            normal,
+            request_id: request.request_id,
+            hide_schema: request.hide_schema,
+        })
+    }
+
+    /// Executes a prepared request, unless the toll refuses it.
+    pub async fn run(
+        &self,
+        prepared: Prepared,
+        toll: impl FnOnce(&Prepared) -> Toll,
+        data: impl FnOnce(Request) -> Request,
+    ) -> GraphqlResponse {
+        if prepared.kind().is_subscription() {
+            return answers_once();
+        }
+        let toll = toll(&prepared);
+        let mut answer = match &toll.verdict {
+            Ok(()) => self.answer(&prepared, data).await,
+            Err(failure) => {
+                restore::note(failure, "", &prepared.request_id);
+                GraphqlResponse::failed(failure, &prepared.request_id)
+            }
+        };
+        answer.extensions.extend(toll.extensions);
+        answer
+    }
+
+    /// Follows a prepared subscription, one answer for each event. The caller has taken its
+    /// toll, and sees to it that the stream is polled in a task of its own.
+    pub fn follow(
+        &self,
+        prepared: Prepared,
+        data: impl FnOnce(Request) -> Request,
+    ) -> BoxStream<'static, GraphqlResponse> {
+        let events = (self.follow)(data(prepared.request()));
+        let guarded = AssertUnwindSafe(events).catch_unwind();
+        let answers = guarded.map(move |event| match event {
+            Ok(response) => restore::answer(response, &prepared),
+            Err(panic) => panicked(&*panic, &prepared.request_id),
+        });
+        answers.boxed()
+    }
+
+    async fn answer(
+        &self,
+        prepared: &Prepared,
+        data: impl FnOnce(Request) -> Request,
+    ) -> GraphqlResponse {
+        // Building the request runs code of the caller, which may panic as resolvers may.
+        let execution = async {
+            let response = (self.run)(data(prepared.request())).await;
+            let answer = restore::answer(response, prepared);
+            if cfg!(debug_assertions) {
+                conform::check(prepared, &answer);
+            }
+            answer
+        };
+        match AssertUnwindSafe(execution).catch_unwind().await {
+            Ok(answer) => answer,
+            Err(panic) => panicked(&*panic, &prepared.request_id),
+        }
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+fn admissible(chosen: &OperationPlan, hide_schema: bool) -> Result<(), ResponseError> {
+    if hide_schema && chosen.introspects {
+        let message = "Introspection is switched off for this caller.";
+        return Err(ResponseError::new(ErrorCode::BadUserInput, message));
+    }
+    Ok(())
+}
+
+/// The answer to a subscription on a transport that answers once.
+fn answers_once() -> GraphqlResponse {
+    let message = "Subscriptions need a transport that can deliver more than one answer.";
+    GraphqlResponse::refused(vec![ResponseError::new(ErrorCode::BadUserInput, message)])
+}
+
+/// Execution had begun, so there is a `data` key; nothing of it is known.
+fn panicked(panic: &(dyn Any + Send), request_id: &str) -> GraphqlResponse {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(
+        request_id,
+        panic = text.unwrap_or("?"),
+        "a resolver panicked"
+    );
+    GraphqlResponse {
+        errors: vec![ResponseError::internal(request_id)],
+        data: Some(Value::Null),
+        extensions: Map::new(),
+    }
+}

@@ -1,0 +1,72 @@
+//! The schema as judge, coercion and normal form see it.
+
+use apollo_compiler::{
+    Name, Schema,
+    collections::{HashMap, IndexSet},
+    schema::ExtendedType,
+    validation::{DiagnosticList, Valid},
+};
+
+use super::Scalars;
+
+/// A schema with what is asked of it often.
+pub(super) struct Rules {
+    pub(super) schema: Valid<Schema>,
+    pub(super) scalars: Scalars,
+    possible: HashMap<Name, IndexSet<Name>>,
+}
+
+/// The schema's own text is not a valid schema.
+#[derive(Debug, thiserror::Error)]
+#[error("the schema is not valid GraphQL: {0}")]
+pub struct JudgeError(String);
+
+impl JudgeError {
+    pub(super) fn new(found: &DiagnosticList) -> Self {
+        Self(found.to_string())
+    }
+}
+
+impl Rules {
+    pub(super) fn new(sdl: &str, scalars: Scalars) -> Result<Self, JudgeError> {
+        let schema = Schema::parse_and_validate(sdl, "schema.graphql")
+            .map_err(|error| JudgeError::new(&error.errors))?;
+        Ok(Self {
+            possible: possible_types(&schema),
+            schema,
+            scalars,
+        })
+    }
+
+    /// The object types that a value of this type may have.
+    pub(super) fn possible(&self, name: &Name) -> &IndexSet<Name> {
+        static NONE: std::sync::LazyLock<IndexSet<Name>> =
+            std::sync::LazyLock::new(IndexSet::default);
+        self.possible.get(name).unwrap_or(&NONE)
+    }
+
+    /// Whether a fragment on `condition` applies to objects of type `object`.
+    pub(super) fn applies(&self, object: &Name, condition: &Name) -> bool {
+        object == condition || self.schema.is_subtype(condition, object)
+    }
+}
+
+fn possible_types(schema: &Schema) -> HashMap<Name, IndexSet<Name>> {
+    let mut possible: HashMap<Name, IndexSet<Name>> = HashMap::default();
+    for (name, definition) in &schema.types {
+        match definition {
+            ExtendedType::Object(object) => {
+                for interface in &object.implements_interfaces {
+                    let known = possible.entry(interface.name.clone()).or_default();
+                    known.insert(name.clone());
+                }
+            }
+            ExtendedType::Union(union) => {
+                let members = union.members.iter().map(|member| member.name.clone());
+                possible.insert(name.clone(), members.collect());
+            }
+            _ => {}
+        }
+    }
+    possible
+}

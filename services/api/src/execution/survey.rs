@@ -1,0 +1,118 @@
+//! Walks a schema for what its authors promised.
+
+use apollo_compiler::{
+    Node, Schema,
+    ast::{FieldDefinition, InputValueDefinition},
+    schema::ExtendedType,
+};
+
+use super::JudgeError;
+
+/// What the schema with this text lacks, one line each, in the order of the text: root query
+/// fields that are not nullable, and types, fields, arguments, input fields and enum values
+/// without a description. Meant for a test that compares with the exceptions it knows.
+pub fn survey(sdl: &str) -> Result<Vec<String>, JudgeError> {
+    let schema = Schema::parse_and_validate(sdl, "schema.graphql")
+        .map_err(|error| JudgeError::new(&error.errors))?;
+    let mut findings = Vec::new();
+    for definition in schema
+        .types
+        .values()
+        .filter(|definition| !definition.is_built_in())
+    {
+        described(definition.description(), definition.name(), &mut findings);
+        members(definition, &mut findings);
+    }
+    roots(&schema, &mut findings);
+    Ok(findings)
+}
+
+fn roots(schema: &Schema, findings: &mut Vec<String>) {
+    let query = schema.schema_definition.query.as_ref();
+    let Some(query) = query.and_then(|query| schema.get_object(&query.name)) else {
+        return;
+    };
+    for field in query.fields.values().filter(|field| field.ty.is_non_null()) {
+        findings.push(format!("{}.{} is not nullable", query.name, field.name));
+    }
+}
+
+fn members(definition: &ExtendedType, findings: &mut Vec<String>) {
+    let parent = definition.name();
+    match definition {
+        ExtendedType::Object(object) => {
+            for found in object.fields.values() {
+                field(parent, found, findings);
+            }
+        }
+        ExtendedType::Interface(interface) => {
+            for found in interface.fields.values() {
+                field(parent, found, findings);
+            }
+        }
+        ExtendedType::InputObject(input) => {
+            for found in input.fields.values() {
+                value(parent, found, findings);
+            }
+        }
+        ExtendedType::Enum(values) => {
+            for found in values.values.values() {
+                let name = format!("{parent}.{}", found.value);
+                described(found.description.as_ref(), &name, findings);
+            }
+        }
+        ExtendedType::Scalar(_) | ExtendedType::Union(_) => {}
+    }
+}
+
+fn field(parent: &str, field: &FieldDefinition, findings: &mut Vec<String>) {
+    let name = format!("{parent}.{}", field.name);
+    described(field.description.as_ref(), &name, findings);
+    for argument in &field.arguments {
+        value(&name, argument, findings);
+    }
+}
+
+fn value(parent: &str, value: &InputValueDefinition, findings: &mut Vec<String>) {
+    let name = format!("{parent}.{}", value.name);
+    described(value.description.as_ref(), &name, findings);
+}
+
+fn described(text: Option<&Node<str>>, name: &str, findings: &mut Vec<String>) {
+    if text.is_none_or(|text| text.trim().is_empty()) {
+        findings.push(format!("{name} has no description"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::survey;
+
+    #[test]
+    fn everything_that_is_missing_is_named() {
+        let sdl = r#"
+            "Where to begin" type Query { "A car" car(id: ID!): Car must: Car! }
+            "A car" type Car { "Its name" name: String! load: Load }
+            "What it carries" enum Load { "Little" LIGHT HEAVY }
+            scalar Day
+            "How to look" input Filter { name: String }
+            "#;
+        assert_eq!(
+            survey(sdl).unwrap(),
+            [
+                "Query.car.id has no description",
+                "Query.must has no description",
+                "Car.load has no description",
+                "Load.HEAVY has no description",
+                "Day has no description",
+                "Filter.name has no description",
+                "Query.must is not nullable",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_that_is_no_schema_is_refused() {
+        assert!(survey("type Query { a: Nowhere }").is_err());
+    }
+}

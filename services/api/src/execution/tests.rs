@@ -1,0 +1,15 @@
+//! The engine against the specification, section by section, on schemas made for it.
+
+mod authors;
+mod cases;
+mod coercion;
+mod collecting;
+mod errors;
+mod frail;
+mod garage;
+mod hostile;
+mod random;
+mod reference;
+mod responses;
+mod validation;
+mod world;

@@ -1,0 +1,216 @@
+//! Section 7, Response, and section 6.1: requests, operations, introspection.
+
+use async_graphql::PathSegment;
+use futures_util::StreamExt;
+use serde_json::json;
+
+use super::{
+    cases::{ask, assert_data, code, text, told},
+    frail, garage,
+};
+use crate::execution::{Failure, GraphqlRequest, Toll};
+
+#[tokio::test]
+async fn request_errors_have_no_data() {
+    let engine = garage::engine();
+    for (query, expected) in [
+        ("{", "GRAPHQL_PARSE_FAILED"),
+        ("{ nowhere }", "GRAPHQL_VALIDATION_FAILED"),
+        (
+            "query ($x: Int!) { arguments { int(number: $x) } }",
+            "BAD_USER_INPUT",
+        ),
+        ("", "GRAPHQL_PARSE_FAILED"),
+        ("fragment f on Car { name }", "GRAPHQL_VALIDATION_FAILED"),
+        ("subscription { ticks }", "BAD_USER_INPUT"),
+    ] {
+        let answer = ask(&engine, query).await;
+        assert_eq!(code(&answer), expected, "{query}: {answer}");
+        assert_eq!(answer["errors"][0]["extensions"]["retryable"], json!(false));
+        assert!(!answer.as_object().unwrap().contains_key("data"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn errors_come_before_data() {
+    let request = GraphqlRequest::new("{ soft }");
+    let response = frail::engine().execute(request, |request| request).await;
+    let text = text(&response);
+    assert!(text.starts_with("{\"errors\":["), "{text}");
+    assert!(text.ends_with("\"data\":{\"soft\":null}}"), "{text}");
+    assert_eq!(
+        response.errors[0].path,
+        [PathSegment::Field("soft".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn without_errors_there_is_no_key_for_them() {
+    let answer = ask(&garage::engine(), "{ car { name } }").await;
+    assert_eq!(answer.to_string(), r#"{"data":{"car":{"name":"Beetle"}}}"#);
+}
+
+/// `GetOperation`.
+#[tokio::test]
+async fn operations_are_chosen_by_name() {
+    let engine = garage::engine();
+    let two = "query a { car { name } } query b { car { doors } }";
+    let chosen = async |query: &str, name: &str| {
+        let request = GraphqlRequest::new(query).operation(name);
+        told(&engine.execute(request, |request| request).await)
+    };
+    assert_data(&chosen(two, "b").await, &json!({ "car": { "doors": 3 } }));
+    assert_data(
+        &chosen(two, "a").await,
+        &json!({ "car": { "name": "Beetle" } }),
+    );
+    assert_eq!(code(&chosen(two, "c").await), "BAD_USER_INPUT");
+    assert_eq!(code(&ask(&engine, two).await), "BAD_USER_INPUT");
+    assert_data(
+        &ask(&engine, "query a { car { doors } }").await,
+        &json!({ "car": { "doors": 3 } }),
+    );
+    assert_eq!(
+        code(&chosen("{ car { doors } }", "a").await),
+        "BAD_USER_INPUT"
+    );
+    assert_eq!(
+        code(&chosen("{ car { doors } }", "").await),
+        "BAD_USER_INPUT"
+    );
+}
+
+#[tokio::test]
+async fn introspection_answers() {
+    let engine = garage::engine();
+    let query = "{ __type(name: \"Vehicle\") { name kind possibleTypes { name } fields { name type { kind ofType { name } } } } __typename }";
+    let answer = ask(&engine, query).await;
+    assert_data(
+        &answer,
+        &json!({
+            "__type": {
+                "name": "Vehicle",
+                "kind": "INTERFACE",
+                "possibleTypes": [{ "name": "Car" }, { "name": "Boat" }],
+                "fields": [
+                    { "name": "name", "type": { "kind": "NON_NULL", "ofType": { "name": "String" } } },
+                    { "name": "nickname", "type": { "kind": "SCALAR", "ofType": null } },
+                    { "name": "owner", "type": { "kind": "OBJECT", "ofType": null } },
+                    { "name": "seen", "type": { "kind": "NON_NULL", "ofType": { "name": "Int" } } },
+                ],
+            },
+            "__typename": "Query",
+        }),
+    );
+}
+
+/// The query that every tool sends first.
+#[tokio::test]
+async fn the_standard_introspection_query_passes() {
+    let answer = ask(&garage::engine(), INTROSPECTION).await;
+    assert!(answer.get("errors").is_none(), "{}", answer["errors"]);
+    let types = answer["data"]["__schema"]["types"].as_array().unwrap();
+    assert!(types.iter().any(|kind| kind["name"] == "Car"));
+}
+
+#[tokio::test]
+async fn introspection_can_be_hidden() {
+    let engine = garage::engine();
+    for query in [
+        "{ __schema { queryType { name } } }",
+        "{ ...f } fragment f on Query { x: __type(name: \"Car\") { name } }",
+    ] {
+        let request = GraphqlRequest::new(query).hide_schema();
+        let answer = told(&engine.execute(request, |request| request).await);
+        assert_eq!(code(&answer), "BAD_USER_INPUT");
+        assert!(answer.get("data").is_none());
+    }
+    let request = GraphqlRequest::new("{ __typename }").hide_schema();
+    let answer = told(&engine.execute(request, |request| request).await);
+    assert_data(&answer, &json!({ "__typename": "Query" }));
+}
+
+/// A toll sees the request before it runs, may refuse it, and has a say in the answer.
+#[tokio::test]
+async fn a_toll_is_taken_before_anything_runs() {
+    let engine = garage::engine();
+    let toll = |free: bool| {
+        move |prepared: &crate::execution::Prepared| Toll {
+            extensions: [(
+                "fields".to_owned(),
+                json!(prepared.operation().selection_set.selections.len()),
+            )]
+            .into_iter()
+            .collect(),
+            verdict: if free {
+                Ok(())
+            } else {
+                Err(Failure::bad_input("Too dear."))
+            },
+        }
+    };
+    let refused = engine
+        .execute_with(
+            GraphqlRequest::new("mutation { inc x: inc }"),
+            toll(false),
+            |request| request,
+        )
+        .await;
+    let answer = told(&refused);
+    assert_eq!(answer["extensions"], json!({ "fields": 2 }));
+    assert!(answer.get("data").is_none());
+    let allowed = engine
+        .execute_with(
+            GraphqlRequest::new("mutation { inc }"),
+            toll(true),
+            |request| request,
+        )
+        .await;
+    assert_eq!(
+        text(&allowed),
+        r#"{"data":{"inc":1},"extensions":{"fields":1}}"#
+    );
+}
+
+/// Section 6.2.3: one answer for each event, errors and all.
+#[tokio::test]
+async fn subscriptions_are_followed() {
+    let engine = garage::engine();
+    let query = "subscription { ...f ...f } fragment f on Updates { cars { name ... on Vehicle { name nickname } } }";
+    let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
+    assert!(prepared.kind().is_subscription());
+    let events: Vec<_> = engine.follow(prepared, |request| request).collect().await;
+    let events: Vec<_> = events.iter().map(text).collect();
+    assert_eq!(
+        events,
+        [r#"{"data":{"cars":{"name":"Beetle","nickname":null}}}"#]
+    );
+}
+
+#[test]
+fn repeated_keys_in_variables_are_refused() {
+    let read = serde_json::from_str::<GraphqlRequest>;
+    assert!(read(r#"{"query":"{ a }","variables":{"a":1,"b":{"c":1}}}"#).is_ok());
+    assert!(read(r#"{"query":"{ a }","variables":null,"extensions":null}"#).is_ok());
+    assert!(read(r#"{"query":"{ a }","variables":{"a":1,"a":2}}"#).is_err());
+    assert!(read(r#"{"query":"{ a }","variables":{"a":[{"c":1,"c":1}]}}"#).is_err());
+    assert!(read(r#"{"query":"{ a }","variables":[]}"#).is_err());
+    assert!(read(r#"{"query":"{ a }","variables":{"a":1e400}}"#).is_err());
+    assert!(read(r#"{"query":"{ a }","variables":{"a":NaN}}"#).is_err());
+    assert!(read(r#"{"variables":{}}"#).is_err());
+}
+
+const INTROSPECTION: &str = "query IntrospectionQuery { __schema {
+    description queryType { name kind } mutationType { name kind } subscriptionType { name kind }
+    types { ...FullType }
+    directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
+fragment FullType on __Type { kind name description specifiedByURL
+    fields(includeDeprecated: true) { name description args(includeDeprecated: true) { ...InputValue }
+        type { ...TypeRef } isDeprecated deprecationReason }
+    inputFields(includeDeprecated: true) { ...InputValue }
+    interfaces { ...TypeRef }
+    enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason }
+    possibleTypes { ...TypeRef } }
+fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue isDeprecated deprecationReason }
+fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+    ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }";

@@ -1,0 +1,206 @@
+//! Data to run random documents on: thirty things of three types that refer to each other.
+//!
+//! The facts are in the functions; the resolvers here and the executor in `reference` both
+//! read them from there, and share nothing else.
+
+use async_graphql::{Context, EmptyMutation, EmptySubscription, Interface, Object, Schema, Union};
+
+use crate::execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars};
+
+/// The engine over this world.
+pub(super) fn engine() -> Engine {
+    let builder = Schema::build(Query, EmptyMutation, EmptySubscription);
+    Engine::new(builder, Scalars::none()).expect("the schema is valid")
+}
+
+/// The name of the type of a thing.
+pub(super) fn type_of(id: i32) -> &'static str {
+    ["A", "B", "C"][usize::try_from(id % 3).expect("ids are positive")]
+}
+
+/// Every seventh thing is the last of its line.
+pub(super) fn next(id: i32) -> Option<i32> {
+    (id % 7 != 0).then_some(id * 5 % 30)
+}
+
+/// Two further things.
+pub(super) fn many(id: i32) -> [i32; 2] {
+    [(id + 1) % 30, (id * 7 + 2) % 30]
+}
+
+/// Whether the nullable field of this thing fails.
+pub(super) fn frail(id: i32) -> bool {
+    id % 4 == 0
+}
+
+/// Whether the non-null field of this thing fails.
+pub(super) fn brittle(id: i32) -> bool {
+    id % 6 == 1
+}
+
+/// A thing of type A.
+pub(super) fn twin(id: i32) -> i32 {
+    (id * 3 + 3) % 30
+}
+
+fn fails<T>(fails: bool, value: T) -> Result<T, Failure> {
+    if fails {
+        Err(Failure::new(ErrorCode::NotFound, "It failed."))
+    } else {
+        Ok(value)
+    }
+}
+
+struct A(i32);
+struct B(i32);
+struct C(i32);
+
+#[derive(Interface)]
+#[graphql(
+    field(name = "id", ty = "i32"),
+    field(name = "next", ty = "Option<Thing>"),
+    field(name = "frail", ty = "Option<R<i32>>"),
+    field(name = "brittle", ty = "R<i32>"),
+    field(name = "many", ty = "Vec<Thing>"),
+    field(name = "some", ty = "Option<Vec<Option<Thing>>>"),
+    field(name = "any", ty = "Option<AnyOf>"),
+    field(name = "marked", ty = "Option<Marked>")
+)]
+enum Thing {
+    A(A),
+    B(B),
+    C(C),
+}
+
+#[derive(Interface)]
+#[graphql(
+    field(name = "id", ty = "i32"),
+    field(name = "next", ty = "Option<Thing>"),
+    field(name = "brittle", ty = "R<i32>")
+)]
+enum Marked {
+    A(A),
+    B(B),
+}
+
+#[derive(Union)]
+enum AnyOf {
+    A(A),
+    B(B),
+    C(C),
+}
+
+#[derive(Union)]
+enum Pair {
+    A(A),
+    C(C),
+}
+
+fn thing(id: i32) -> Thing {
+    match type_of(id) {
+        "A" => Thing::A(A(id)),
+        "B" => Thing::B(B(id)),
+        _ => Thing::C(C(id)),
+    }
+}
+
+fn any(id: i32) -> AnyOf {
+    match thing(id) {
+        Thing::A(a) => AnyOf::A(a),
+        Thing::B(b) => AnyOf::B(b),
+        Thing::C(c) => AnyOf::C(c),
+    }
+}
+
+fn marked(id: i32) -> Option<Marked> {
+    match thing(id) {
+        Thing::A(a) => Some(Marked::A(a)),
+        Thing::B(b) => Some(Marked::B(b)),
+        Thing::C(_) => None,
+    }
+}
+
+fn pair(id: i32) -> Option<Pair> {
+    match thing(id) {
+        Thing::A(a) => Some(Pair::A(a)),
+        Thing::B(_) => None,
+        Thing::C(c) => Some(Pair::C(c)),
+    }
+}
+
+/// The fields that all things share, and those of one type.
+macro_rules! object {
+    ($name:ident { $($own:tt)* }) => {
+        #[Object]
+        impl $name {
+            async fn id(&self) -> i32 {
+                self.0
+            }
+            async fn next(&self) -> Option<Thing> {
+                next(self.0).map(thing)
+            }
+            async fn frail(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+                fails(frail(self.0), Some(self.0)).nullable_at(ctx)
+            }
+            async fn brittle(&self, ctx: &Context<'_>) -> R<i32> {
+                fails(brittle(self.0), self.0).at(ctx)
+            }
+            async fn many(&self) -> Vec<Thing> {
+                many(self.0).map(thing).into()
+            }
+            async fn some(&self) -> Option<Vec<Option<Thing>>> {
+                let [first, second] = many(self.0);
+                Some(vec![Some(thing(first)), None, Some(thing(second))])
+            }
+            async fn any(&self) -> Option<AnyOf> {
+                next(self.0).map(any)
+            }
+            async fn marked(&self) -> Option<Marked> {
+                next(self.0).and_then(marked)
+            }
+            $($own)*
+        }
+    };
+}
+
+object!(A {
+    async fn a(&self) -> i32 {
+        self.0
+    }
+    async fn twin(&self) -> A {
+        A(twin(self.0))
+    }
+});
+
+object!(B {
+    async fn b(&self) -> i32 {
+        self.0
+    }
+});
+
+object!(C {
+    async fn c(&self) -> i32 {
+        self.0
+    }
+    async fn pair(&self) -> Option<Pair> {
+        pair(many(self.0)[0])
+    }
+});
+
+struct Query;
+
+#[Object]
+impl Query {
+    async fn one(&self) -> Option<Thing> {
+        Some(thing(8))
+    }
+    async fn must(&self) -> Thing {
+        thing(5)
+    }
+    async fn all(&self) -> Vec<Thing> {
+        [0, 4, 11].map(thing).into()
+    }
+    async fn any(&self) -> Option<AnyOf> {
+        Some(any(2))
+    }
+}

@@ -1,0 +1,258 @@
+//! Variables, coerced as the specification says before anything runs.
+
+use std::fmt;
+
+use apollo_compiler::{
+    Name,
+    ast::{Type, VariableDefinition},
+    collections::IndexSet,
+    executable::Operation,
+    parser::SourceMap,
+    schema::{ExtendedType, InputObjectType, InputValueDefinition},
+};
+use async_graphql::{Name as LibraryName, Number, Value, Variables};
+use serde_json::{Map, Value as Json};
+
+use super::{ErrorCode, ResponseError, Scalars, convert, limits::MAX_ERRORS, rules::Rules};
+
+/// The operation's variables with the values the client gave; others are ignored.
+pub(super) fn coerce(
+    rules: &Rules,
+    operation: &Operation,
+    sources: &SourceMap,
+    never_null: &IndexSet<Name>,
+    given: &Map<String, Json>,
+) -> Result<Variables, Vec<ResponseError>> {
+    let mut variables = Variables::default();
+    let mut errors = Vec::new();
+    for definition in &operation.variables {
+        let outcome =
+            one(rules, definition, given).and_then(|value| not_null(definition, never_null, value));
+        match outcome {
+            Ok(Some(value)) => {
+                variables.insert(LibraryName::new(definition.name.as_str()), value);
+            }
+            Ok(None) => {}
+            Err(message) => {
+                let place = convert::location(definition.location(), sources);
+                let error = ResponseError::new(ErrorCode::BadUserInput, message);
+                errors.push(error.located(place));
+            }
+        }
+    }
+    errors.truncate(MAX_ERRORS);
+    if errors.is_empty() {
+        Ok(variables)
+    } else {
+        Err(errors)
+    }
+}
+
+type Coerced<T> = Result<T, String>;
+
+fn one(
+    rules: &Rules,
+    definition: &VariableDefinition,
+    given: &Map<String, Json>,
+) -> Coerced<Option<Value>> {
+    let path = Path::Root(&definition.name);
+    let (ty, name) = (&definition.ty, &definition.name);
+    if let Some(value) = given.get(name.as_str()) {
+        return Coercion::new(rules).value(ty, value, &path).map(Some);
+    }
+    if let Some(default) = &definition.default_value {
+        return Ok(Some(convert::constant(&rules.schema, ty, default)));
+    }
+    if ty.is_non_null() {
+        return Err(format!("{path}: a value of type {ty} is required."));
+    }
+    Ok(None)
+}
+
+/// A default value makes a nullable variable legal where null is not; null itself is not.
+fn not_null(
+    definition: &VariableDefinition,
+    never_null: &IndexSet<Name>,
+    value: Option<Value>,
+) -> Coerced<Option<Value>> {
+    if value == Some(Value::Null) && never_null.contains(&definition.name) {
+        return Err(format!(
+            "${}: null is not allowed where this variable is used.",
+            definition.name
+        ));
+    }
+    Ok(value)
+}
+
+/// Where inside a variable a value stands, for messages.
+enum Path<'a> {
+    Root(&'a str),
+    Field(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => write!(f, "${name}"),
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+struct Coercion<'a> {
+    rules: &'a Rules,
+    scalars: &'a Scalars,
+}
+
+impl<'a> Coercion<'a> {
+    fn new(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            scalars: &rules.scalars,
+        }
+    }
+
+    fn value(&self, ty: &Type, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        if given.is_null() {
+            return if ty.is_non_null() {
+                Err(format!("{path}: null is not a value of type {ty}."))
+            } else {
+                Ok(Value::Null)
+            };
+        }
+        match ty {
+            Type::List(item) | Type::NonNullList(item) => self.list(item, given, path),
+            Type::Named(name) | Type::NonNullNamed(name) => self.named(name, given, path),
+        }
+    }
+
+    /// A single value stands for the list of it.
+    fn list(&self, item: &Type, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let Json::Array(items) = given else {
+            return Ok(Value::List(vec![self.value(item, given, path)?]));
+        };
+        let items = items
+            .iter()
+            .enumerate()
+            .map(|(index, given)| self.value(item, given, &Path::Item(path, index)));
+        items.collect::<Coerced<_>>().map(Value::List)
+    }
+
+    fn named(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        match self.rules.schema.types.get(name) {
+            Some(ExtendedType::InputObject(object)) => self.object(object, given, path),
+            Some(ExtendedType::Enum(values)) => given
+                .as_str()
+                .filter(|text| values.values.contains_key(*text))
+                .map(|text| Value::Enum(LibraryName::new(text)))
+                .ok_or_else(|| format!("{path}: not a value of the enum {name}.")),
+            _ => self.scalar(name, given, path),
+        }
+    }
+
+    fn scalar(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let value = match name.as_str() {
+            "Int" => int(given),
+            "Float" => float(given),
+            "String" => given.as_str().map(|text| Value::String(text.to_owned())),
+            "Boolean" => given.as_bool().map(Value::Boolean),
+            "ID" => id(given),
+            _ => return self.custom(name, given, path),
+        };
+        value.ok_or_else(|| format!("{path}: not a value of type {name}."))
+    }
+
+    fn custom(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let Some(check) = self.scalars.get(name) else {
+            return Value::from_json(given.clone())
+                .map_err(|_| format!("{path}: not a value of type {name}."));
+        };
+        let Json::String(text) = given else {
+            return Err(format!(
+                "{path}: not a value of type {name}: expected a string."
+            ));
+        };
+        check(text).map_err(|reason| format!("{path}: not a value of type {name}: {reason}."))?;
+        Ok(Value::String(text.clone()))
+    }
+
+    fn object(&self, object: &InputObjectType, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let Json::Object(fields) = given else {
+            return Err(format!(
+                "{path}: expected an object of type {}.",
+                object.name
+            ));
+        };
+        if let Some(name) = fields
+            .keys()
+            .find(|name| !object.fields.contains_key(name.as_str()))
+        {
+            return Err(format!(
+                "{path}: the type {} has no field {name:?}.",
+                object.name
+            ));
+        }
+        one_of(object, fields, path)?;
+        let mut coerced = Vec::new();
+        for definition in object.fields.values() {
+            let given = fields.get(definition.name.as_str());
+            if let Some(value) = self.field(definition, given, path)? {
+                coerced.push((LibraryName::new(definition.name.as_str()), value));
+            }
+        }
+        Ok(Value::Object(coerced.into_iter().collect()))
+    }
+
+    fn field(
+        &self,
+        definition: &InputValueDefinition,
+        given: Option<&Json>,
+        path: &Path<'_>,
+    ) -> Coerced<Option<Value>> {
+        let (ty, path) = (&definition.ty, Path::Field(path, &definition.name));
+        if let Some(value) = given {
+            return self.value(ty, value, &path).map(Some);
+        }
+        if let Some(default) = &definition.default_value {
+            return Ok(Some(convert::constant(&self.rules.schema, ty, default)));
+        }
+        if ty.is_non_null() {
+            return Err(format!("{path}: a value of type {ty} is required."));
+        }
+        Ok(None)
+    }
+}
+
+fn one_of(object: &InputObjectType, fields: &Map<String, Json>, path: &Path<'_>) -> Coerced<()> {
+    if !object.directives.has("oneOf") {
+        return Ok(());
+    }
+    if fields.len() == 1 && fields.values().all(|value| !value.is_null()) {
+        return Ok(());
+    }
+    Err(format!(
+        "{path}: {} takes exactly one field, and not null.",
+        object.name
+    ))
+}
+
+fn int(given: &Json) -> Option<Value> {
+    let number = i32::try_from(given.as_i64()?).ok()?;
+    Some(Value::Number(number.into()))
+}
+
+fn float(given: &Json) -> Option<Value> {
+    Number::from_f64(given.as_f64()?).map(Value::Number)
+}
+
+fn id(given: &Json) -> Option<Value> {
+    match given {
+        Json::String(text) => Some(Value::String(text.clone())),
+        Json::Number(number) if number.is_i64() || number.is_u64() => {
+            Some(Value::String(number.to_string()))
+        }
+        _ => None,
+    }
+}

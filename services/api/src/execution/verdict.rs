@@ -1,0 +1,51 @@
+//! What the judge remembers about a document.
+
+use std::fmt;
+
+use super::{ResponseError, plan::Plan};
+
+/// What the judge found about a document: its plans, or the reasons to refuse it.
+pub struct Verdict {
+    /// The hash of the text.
+    pub(super) key: [u8; 32],
+    pub(super) outcome: Result<Plan, Vec<ResponseError>>,
+    /// What it takes in the cache, in bytes.
+    pub(super) weight: u32,
+}
+
+impl Verdict {
+    /// The errors of a document that was refused.
+    #[must_use]
+    pub fn errors(&self) -> &[ResponseError] {
+        match &self.outcome {
+            Ok(_) => &[],
+            Err(errors) => errors,
+        }
+    }
+
+    /// An estimate on the safe side: a syntax tree takes some tens of bytes per character.
+    pub(super) fn accepted(key: [u8; 32], plan: Plan, length: usize) -> Self {
+        Self {
+            key,
+            outcome: Ok(plan),
+            weight: u32::try_from(length * 64 + 1024).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(super) fn refused(key: [u8; 32], errors: Vec<ResponseError>) -> Self {
+        let text: usize = errors.iter().map(|error| error.message.len() + 256).sum();
+        Self {
+            key,
+            outcome: Err(errors),
+            weight: u32::try_from(text + 256).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl fmt::Debug for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verdict")
+            .field("errors", &self.errors())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! Loaders: look-ups of one request that come at the same time become one command. They live as
+//! long as the request, and results are values, so that one failure is told to everyone who waited.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use ::dataloader::{BatchFn, cached::Loader};
+use vitrine_domain::products::{ProductView, Sight};
+use vitrine_domain::{Catalog, DomainError};
+use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
+use vitrine_model::review::Review;
+use vitrine_model::supplier::Supplier;
+
+use crate::execution::Failure;
+
+/// What one look-up gives.
+type Loaded<V> = Result<Option<V>, Arc<DomainError>>;
+
+/// The loaders of one request.
+pub(crate) struct Loaders {
+    products: Loader<ProductId, Loaded<ProductView>, Products>,
+    reviews: Loader<(ProductId, ReviewId), Loaded<Review>, Reviews>,
+    suppliers: Loader<SupplierId, Loaded<Supplier>, Suppliers>,
+    counts: Loader<CategoryId, Loaded<u64>, Counts>,
+}
+
+struct Products(Catalog, Sight);
+struct Reviews(Catalog);
+struct Suppliers(Catalog);
+struct Counts(Catalog, Sight);
+
+impl Loaders {
+    pub(crate) fn new(catalog: &Catalog, sight: Sight) -> Self {
+        Self {
+            products: Loader::new(Products(catalog.clone(), sight)),
+            reviews: Loader::new(Reviews(catalog.clone())),
+            suppliers: Loader::new(Suppliers(catalog.clone())),
+            counts: Loader::new(Counts(catalog.clone(), sight)),
+        }
+    }
+
+    /// A product that the caller may see.
+    pub(crate) async fn product(&self, id: ProductId) -> Result<Option<ProductView>, Failure> {
+        loaded(self.products.try_load(id).await)
+    }
+
+    /// A published review.
+    pub(crate) async fn review(
+        &self,
+        product: ProductId,
+        id: ReviewId,
+    ) -> Result<Option<Review>, Failure> {
+        loaded(self.reviews.try_load((product, id)).await)
+    }
+
+    /// A supplier.
+    pub(crate) async fn supplier(&self, id: SupplierId) -> Result<Option<Supplier>, Failure> {
+        loaded(self.suppliers.try_load(id).await)
+    }
+
+    /// How many products that the caller may see are in a category or below it.
+    pub(crate) async fn product_count(&self, id: CategoryId) -> Result<Option<u64>, Failure> {
+        loaded(self.counts.try_load(id).await)
+    }
+}
+
+fn loaded<V>(value: Result<Loaded<V>, std::io::Error>) -> Result<Option<V>, Failure> {
+    value.map_err(Failure::internal)?.map_err(Failure::from)
+}
+
+impl BatchFn<ProductId, Loaded<ProductView>> for Products {
+    async fn load(&mut self, ids: &[ProductId]) -> HashMap<ProductId, Loaded<ProductView>> {
+        each(ids, self.0.products_by_id(ids.to_vec(), self.1).await)
+    }
+}
+
+impl BatchFn<(ProductId, ReviewId), Loaded<Review>> for Reviews {
+    async fn load(
+        &mut self,
+        ids: &[(ProductId, ReviewId)],
+    ) -> HashMap<(ProductId, ReviewId), Loaded<Review>> {
+        let found = self.0.reviews_by_id(ids.to_vec()).await;
+        let keyed = |(id, review): (ReviewId, Review)| ((review.product_id, id), review);
+        each(
+            ids,
+            found.map(|found| found.into_iter().map(keyed).collect()),
+        )
+    }
+}
+
+impl BatchFn<SupplierId, Loaded<Supplier>> for Suppliers {
+    async fn load(&mut self, ids: &[SupplierId]) -> HashMap<SupplierId, Loaded<Supplier>> {
+        each(ids, self.0.suppliers_by_id(ids.to_vec()).await)
+    }
+}
+
+impl BatchFn<CategoryId, Loaded<u64>> for Counts {
+    async fn load(&mut self, ids: &[CategoryId]) -> HashMap<CategoryId, Loaded<u64>> {
+        each(ids, self.0.category_counts(self.1).await)
+    }
+}
+
+/// An answer for every key that was asked for: the loader knows no missing ones.
+fn each<K: Copy + Eq + Hash, V: Clone>(
+    keys: &[K],
+    found: Result<HashMap<K, V>, DomainError>,
+) -> HashMap<K, Loaded<V>> {
+    match found {
+        Ok(found) => keys
+            .iter()
+            .map(|key| (*key, Ok(found.get(key).cloned())))
+            .collect(),
+        Err(error) => {
+            let error = Arc::new(error);
+            keys.iter()
+                .map(|key| (*key, Err(Arc::clone(&error))))
+                .collect()
+        }
+    }
+}

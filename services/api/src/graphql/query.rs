@@ -1,0 +1,255 @@
+//! The root of all reading.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Lookahead, Object};
+use vitrine_domain::page::PageArguments;
+use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
+use vitrine_model::id::GlobalId;
+
+use super::context::ContextExt as _;
+use super::inputs::{ProductFilterInput, ProductSortInput, sort};
+use super::types::category::Category;
+use super::types::node::Node;
+use super::types::page::{ProductConnection, SpecKeyConnection};
+use super::types::product::Product;
+use super::types::review::Review;
+use super::types::spec::{SpecKey, Unit, units};
+use super::types::supplier::Supplier;
+use crate::execution::{At as _, Failure, NullableAt as _, R};
+
+/// The most ids that `nodes` takes.
+const MOST_NODES: usize = 100;
+
+/// The root of all reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Query;
+
+/// The root of all reading.
+#[Object]
+impl Query {
+    /// Anything by its id; null when there is no such thing or the caller may not see it.
+    async fn node(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "An id that this service gave.")] id: ID,
+    ) -> Option<R<Node>> {
+        node(ctx, &id).await.nullable_at(ctx)
+    }
+
+    /// Many things by their ids, in the order of the ids, null for each that is missing. One
+    /// look-up per type of thing.
+    async fn nodes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "At most 100 ids that this service gave.")] ids: Vec<ID>,
+    ) -> R<Vec<Option<R<Node>>>> {
+        if ids.len() > MOST_NODES {
+            let told = format!("ids: at most {MOST_NODES} at once, not {}", ids.len());
+            return Err(Failure::bad_input(told)).at(ctx);
+        }
+        let found = futures_util::future::join_all(ids.iter().map(|id| node(ctx, id))).await;
+        let places = found.into_iter().enumerate();
+        Ok(places
+            .map(|(at, node)| node.nullable_item_at(ctx, at))
+            .collect())
+    }
+
+    /// One product by its id, slug or sku; null when there is none or the caller may not see it.
+    async fn product(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its id.")] id: Option<ID>,
+        #[graphql(desc = "Its slug.")] slug: Option<String>,
+        #[graphql(desc = "Its stock-keeping unit.")] sku: Option<String>,
+    ) -> Option<R<Product>> {
+        product(ctx, id, slug, sku).await.nullable_at(ctx)
+    }
+
+    /// A page of the products that the caller may see, filtered and sorted. Only by cursor, at any
+    /// depth for the same cost.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the arguments of the field"
+    )]
+    async fn products(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which products; all when absent.")] filter: Option<ProductFilterInput>,
+        #[graphql(
+            desc = "In which order: one key. By popularity when absent; ties are broken by id."
+        )]
+        sort: Option<Vec<ProductSortInput>>,
+        #[graphql(
+            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
+        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
+        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+    ) -> Option<R<ProductConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        products(ctx, filter, sort, page)
+            .await
+            .map(Some)
+            .nullable_at(ctx)
+    }
+
+    /// The category with this slug; null when there is none.
+    async fn category(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its slug.")] slug: String,
+    ) -> Option<R<Category>> {
+        let reference = ctx.session().catalog.reference_for_slug(&slug).await;
+        let category = reference.map(|reference| Category::by_slug(&reference, &slug));
+        category.map_err(Failure::from).nullable_at(ctx)
+    }
+
+    /// The categories at the top of the tree, by name; `children` leads down.
+    async fn categories(&self, ctx: &Context<'_>) -> Vec<Category> {
+        Category::below(&ctx.session().catalog.reference(), None)
+    }
+
+    /// The supplier with this id; null when there is none.
+    async fn supplier(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its id.")] id: ID,
+    ) -> Option<R<Supplier>> {
+        supplier(ctx, &id).await.nullable_at(ctx)
+    }
+
+    /// All units of measure that are understood.
+    async fn units(&self, ctx: &Context<'_>) -> Vec<Unit> {
+        units(&ctx.session().catalog.reference().units)
+    }
+
+    /// The spec key with this name or alias; null when there is none.
+    async fn spec_key(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The key or an alias of it.")] key: String,
+    ) -> Option<R<SpecKey>> {
+        let found = ctx.session().catalog.spec_key(&key).await;
+        found
+            .map(|key| key.map(SpecKey))
+            .map_err(Failure::from)
+            .nullable_at(ctx)
+    }
+
+    /// A page of the spec dictionary, by key.
+    async fn spec_keys(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
+        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
+        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+    ) -> Option<R<SpecKeyConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        let found = ctx.session().catalog.spec_keys(&page);
+        found
+            .map(|page| Some(SpecKeyConnection(page)))
+            .map_err(Failure::from)
+            .nullable_at(ctx)
+    }
+}
+
+async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
+    let session = ctx.session();
+    match global_id("id", id)? {
+        GlobalId::Product(id) => {
+            let view = session.loaders.product(id).await?;
+            Ok(view.map(Product::of).transpose()?.map(Node::of))
+        }
+        GlobalId::Review(product, id) => {
+            let review = session.loaders.review(product, id).await?;
+            Ok(review.map(|review| Node::Review(Review(Arc::new(review)))))
+        }
+        GlobalId::Category(id) => {
+            let reference = session.catalog.reference_for_category(id).await?;
+            Ok(Category::of(&reference, id).map(Node::Category))
+        }
+        GlobalId::Supplier(id) => {
+            let supplier = session.loaders.supplier(id).await?;
+            Ok(supplier.map(|supplier| Node::Supplier(Supplier(supplier))))
+        }
+        GlobalId::SpecKey(key) => {
+            let key = session.catalog.spec_key(&key).await?;
+            Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
+        }
+    }
+}
+
+async fn product(
+    ctx: &Context<'_>,
+    id: Option<ID>,
+    slug: Option<String>,
+    sku: Option<String>,
+) -> Result<Option<Product>, Failure> {
+    let session = ctx.session();
+    let key = match (id, slug, sku) {
+        (Some(id), None, None) => match global_id("id", &id)? {
+            GlobalId::Product(id) => ProductKey::Id(id),
+            _ => return Err(Failure::bad_input("id: not the id of a product")),
+        },
+        (None, Some(slug), None) => ProductKey::Slug(slug),
+        (None, None, Some(sku)) => ProductKey::Sku(sku),
+        _ => return Err(Failure::bad_input("give exactly one of id, slug and sku")),
+    };
+    let view = session.catalog.product(key, session.sight).await?;
+    view.map(Product::of).transpose()
+}
+
+async fn products(
+    ctx: &Context<'_>,
+    filter: Option<ProductFilterInput>,
+    order: Option<Vec<ProductSortInput>>,
+    page: PageArguments,
+) -> Result<ProductConnection, Failure> {
+    let session = ctx.session();
+    let query = ProductsQuery {
+        filter: filter.unwrap_or_default().filter()?,
+        sort: sort(order)?,
+        page,
+        sight: session.sight,
+        fields: fields(&ctx.look_ahead()),
+    };
+    Ok(ProductConnection(session.catalog.products(query).await?))
+}
+
+/// Lists leave out the top reviews, most of a product's bytes, unless they are selected.
+fn fields(ahead: &Lookahead<'_>) -> ProductFields {
+    let nodes = [ahead.field("nodes"), ahead.field("edges").field("node")];
+    let selected = nodes.iter().any(|node| node.field("topReviews").exists());
+    if selected {
+        ProductFields::Page
+    } else {
+        ProductFields::WithoutTopReviews
+    }
+}
+
+async fn supplier(ctx: &Context<'_>, id: &ID) -> Result<Option<Supplier>, Failure> {
+    match global_id("id", id)? {
+        GlobalId::Supplier(id) => Ok(ctx.session().loaders.supplier(id).await?.map(Supplier)),
+        _ => Err(Failure::bad_input("id: not the id of a supplier")),
+    }
+}
+
+fn global_id(field: &str, id: &ID) -> Result<GlobalId, Failure> {
+    GlobalId::decode(id).map_err(|wrong| Failure::bad_input(format!("{field}: {wrong}")))
+}

@@ -1,0 +1,78 @@
+//! Scalars of our own. All travel as strings.
+
+use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use rust_decimal::Decimal as Number;
+use vitrine_model::clock::{InvalidTimestamp, Timestamp};
+
+/// An instant as RFC 3339 has it, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`. As an
+/// input any offset will do, and a calendar day, `2026-05-31`, stands for its beginning in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DateTime(pub(crate) Timestamp);
+
+/// A decimal number as a string, so that no digit is lost: `"19.99"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decimal(pub(crate) Number);
+
+/// An absolute address on the web.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Url(pub(crate) String);
+
+/// An instant, or the beginning of a day.
+pub(crate) fn instant(text: &str) -> Result<Timestamp, InvalidTimestamp> {
+    Timestamp::parse(text).or_else(|_| Timestamp::parse_day(text))
+}
+
+/// A decimal number.
+pub(crate) fn decimal(text: &str) -> Result<Number, String> {
+    text.parse()
+        .map_err(|_| "not a decimal number such as 19.99".to_owned())
+}
+
+/// An instant as RFC 3339 has it, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`. As an
+/// input any offset will do, and a calendar day, `2026-05-31`, stands for its beginning in UTC.
+#[Scalar(name = "DateTime")]
+impl ScalarType for DateTime {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        let text = string(&value)?;
+        instant(text)
+            .map(Self)
+            .map_err(|wrong| InputValueError::custom(wrong.to_string()))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.0.to_string())
+    }
+}
+
+/// A decimal number as a string, so that no digit is lost: `"19.99"`.
+#[Scalar(name = "Decimal")]
+impl ScalarType for Decimal {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        decimal(string(&value)?)
+            .map(Self)
+            .map_err(InputValueError::custom)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.0.to_string())
+    }
+}
+
+/// An absolute address on the web.
+#[Scalar(name = "URL")]
+impl ScalarType for Url {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        string(&value).map(|text| Self(text.to_owned()))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.0.clone())
+    }
+}
+
+fn string<T: async_graphql::InputType>(value: &Value) -> Result<&str, InputValueError<T>> {
+    match value {
+        Value::String(text) => Ok(text),
+        _ => Err(InputValueError::custom("must be a string")),
+    }
+}

@@ -1,0 +1,108 @@
+//! Categories.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object};
+use vitrine_domain::reference::Reference;
+use vitrine_model::category;
+use vitrine_model::id::{CategoryId, GlobalId};
+
+use super::common::count;
+use crate::execution::{NullableAt as _, R};
+use crate::graphql::context::ContextExt as _;
+
+/// A category of products.
+#[derive(Clone)]
+pub(crate) struct Category {
+    reference: Arc<Reference>,
+    category: category::Category,
+}
+
+impl Category {
+    /// The category with this id.
+    pub(crate) fn of(reference: &Arc<Reference>, id: CategoryId) -> Option<Self> {
+        reference
+            .categories
+            .get(id)
+            .map(|category| Self::new(reference, category))
+    }
+
+    /// The category with this slug.
+    pub(crate) fn by_slug(reference: &Arc<Reference>, slug: &str) -> Option<Self> {
+        reference
+            .categories
+            .by_slug(slug)
+            .map(|category| Self::new(reference, category))
+    }
+
+    /// The categories right below this one, or at the top.
+    pub(crate) fn below(reference: &Arc<Reference>, parent: Option<CategoryId>) -> Vec<Self> {
+        let below = reference.categories.children(parent);
+        below
+            .map(|category| Self::new(reference, category))
+            .collect()
+    }
+
+    fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
+        Self {
+            reference: Arc::clone(reference),
+            category: category.clone(),
+        }
+    }
+}
+
+/// A category of products.
+#[Object]
+impl Category {
+    /// Identifies the category.
+    pub(crate) async fn id(&self) -> ID {
+        GlobalId::Category(self.category.id).encode().into()
+    }
+
+    /// Its part of an address; unique.
+    async fn slug(&self) -> &str {
+        &self.category.slug
+    }
+
+    /// Its name.
+    async fn name(&self) -> &str {
+        &self.category.name
+    }
+
+    /// The names from the top down to this category.
+    async fn path(&self) -> Vec<String> {
+        let above = self.reference.categories.ancestors(self.category.id);
+        above
+            .into_iter()
+            .chain([&self.category])
+            .map(|category| category.name.clone())
+            .collect()
+    }
+
+    /// The categories from the top down to right above this one.
+    async fn ancestors(&self) -> Vec<Category> {
+        let above = self.reference.categories.ancestors(self.category.id);
+        above
+            .into_iter()
+            .map(|category| Self::new(&self.reference, category))
+            .collect()
+    }
+
+    /// The category this one is in; null at the top.
+    async fn parent(&self) -> Option<Category> {
+        let parent = self.reference.categories.parent(self.category.id);
+        parent.map(|category| Self::new(&self.reference, category))
+    }
+
+    /// The categories right below this one, by name.
+    async fn children(&self) -> Vec<Category> {
+        Self::below(&self.reference, Some(self.category.id))
+    }
+
+    /// How many products that the caller may see are in this category or below it. Counted for all
+    /// categories of a request in one look-up.
+    async fn product_count(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+        let found = ctx.session().loaders.product_count(self.category.id).await;
+        found.map(|n| n.map(count)).nullable_at(ctx)
+    }
+}

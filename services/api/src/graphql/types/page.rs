@@ -1,0 +1,262 @@
+//! Pages of lists, as the Relay specification has them.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, Object, SimpleObject};
+use vitrine_domain::products::{ListedProducts, ProductView};
+use vitrine_domain::products::{Total, TotalRelation};
+use vitrine_domain::reference::ListedSpecKeys;
+use vitrine_domain::reviews::{ListedReviews, count_in};
+use vitrine_model::rating::RatingStats;
+
+use super::common::{TotalCount, count};
+use super::product::Product;
+use super::review::Review;
+use super::spec::SpecKey;
+use crate::execution::{At as _, Failure, R};
+use crate::graphql::context::ContextExt as _;
+
+/// Up to how many products are counted when nobody says.
+const USUAL_COUNT: u64 = 10_000;
+/// Up to how many products may be counted.
+const LARGEST_COUNT: u64 = 1_000_000;
+
+/// Where a page lies in its list. All four are true statements about the list as it is now.
+pub(crate) struct PageInfo<'a>(Ends<'a>);
+
+enum Ends<'a> {
+    Products(&'a ListedProducts),
+    Reviews(&'a ListedReviews),
+    SpecKeys(&'a ListedSpecKeys),
+}
+
+/// Where a page lies in its list. All four are true statements about the list as it is now.
+#[Object]
+impl PageInfo<'_> {
+    /// Whether rows follow the page. When reading backwards this looks once into the list.
+    async fn has_next_page(&self, ctx: &Context<'_>) -> R<bool> {
+        let catalog = &ctx.session().catalog;
+        match self.0 {
+            Ends::Products(page) => catalog.products_follow(page).await.at(ctx),
+            Ends::Reviews(page) => catalog.reviews_follow(page).await.at(ctx),
+            Ends::SpecKeys(page) => Ok(page.follows()),
+        }
+    }
+
+    /// Whether rows come before the page. When reading forwards this looks once into the list.
+    async fn has_previous_page(&self, ctx: &Context<'_>) -> R<bool> {
+        let catalog = &ctx.session().catalog;
+        match self.0 {
+            Ends::Products(page) => catalog.products_precede(page).await.at(ctx),
+            Ends::Reviews(page) => catalog.reviews_precede(page).await.at(ctx),
+            Ends::SpecKeys(page) => Ok(page.precedes()),
+        }
+    }
+
+    /// The cursor of the first row; null on an empty page.
+    async fn start_cursor(&self) -> Option<&str> {
+        match self.0 {
+            Ends::Products(page) => page.rows.first().map(|row| row.cursor.as_str()),
+            Ends::Reviews(page) => page.rows.first().map(|row| row.cursor.as_str()),
+            Ends::SpecKeys(page) => page.rows.first().map(|row| row.cursor.as_str()),
+        }
+    }
+
+    /// The cursor of the last row; null on an empty page.
+    async fn end_cursor(&self) -> Option<&str> {
+        match self.0 {
+            Ends::Products(page) => page.rows.last().map(|row| row.cursor.as_str()),
+            Ends::Reviews(page) => page.rows.last().map(|row| row.cursor.as_str()),
+            Ends::SpecKeys(page) => page.rows.last().map(|row| row.cursor.as_str()),
+        }
+    }
+}
+
+/// A product in a list.
+#[derive(SimpleObject)]
+pub(crate) struct ProductEdge {
+    /// The product's place in this list; good for `after` and `before` with the same filter and
+    /// sort.
+    cursor: String,
+    /// The product.
+    node: Product,
+}
+
+/// A part of a list of products.
+pub(crate) struct ProductConnection(pub(crate) ListedProducts);
+
+/// A part of a list of products.
+#[Object]
+impl ProductConnection {
+    /// The products with their cursors.
+    async fn edges(&self, ctx: &Context<'_>) -> R<Vec<ProductEdge>> {
+        let edge = |row: &vitrine_domain::page::ListedRow<ProductView>| {
+            Ok(ProductEdge {
+                cursor: row.cursor.clone(),
+                node: Product::of(row.value.clone())?,
+            })
+        };
+        self.0
+            .rows
+            .iter()
+            .map(edge)
+            .collect::<Result<_, Failure>>()
+            .at(ctx)
+    }
+
+    /// The products.
+    async fn nodes(&self, ctx: &Context<'_>) -> R<Vec<Product>> {
+        let nodes = self.0.rows.iter().map(|row| Product::of(row.value.clone()));
+        nodes.collect::<Result<_, Failure>>().at(ctx)
+    }
+
+    /// Where the page lies in the list.
+    async fn page_info(&self) -> PageInfo<'_> {
+        PageInfo(Ends::Products(&self.0))
+    }
+
+    /// How many products the whole list has. Counted only when selected.
+    async fn total_count(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Stop counting here: 1 to 1,000,000; 10,000 when absent.")] up_to: Option<
+            i32,
+        >,
+    ) -> R<TotalCount> {
+        let most = match up_to {
+            None => USUAL_COUNT,
+            Some(n) => within(n).at(ctx)?,
+        };
+        let total = ctx
+            .session()
+            .catalog
+            .count_products(&self.0.list, most)
+            .await;
+        total.map(TotalCount::from).at(ctx)
+    }
+}
+
+fn within(up_to: i32) -> Result<u64, Failure> {
+    let fits = u64::try_from(up_to)
+        .ok()
+        .filter(|n| (1..=LARGEST_COUNT).contains(n));
+    fits.ok_or_else(|| {
+        Failure::bad_input(format!("upTo: must be 1 to {LARGEST_COUNT}, not {up_to}"))
+    })
+}
+
+/// A review in a list.
+#[derive(SimpleObject)]
+pub(crate) struct ReviewEdge {
+    /// The review's place in this list; good for `after` and `before` with the same product, filter
+    /// and sort.
+    cursor: String,
+    /// The review.
+    node: Review,
+}
+
+/// A part of a list of reviews.
+pub(crate) struct ReviewConnection {
+    pub(crate) page: ListedReviews,
+    pub(crate) stats: RatingStats,
+}
+
+/// A part of a list of reviews.
+#[Object]
+impl ReviewConnection {
+    /// The reviews with their cursors.
+    async fn edges(&self) -> Vec<ReviewEdge> {
+        let edge =
+            |row: &vitrine_domain::page::ListedRow<vitrine_model::review::Review>| ReviewEdge {
+                cursor: row.cursor.clone(),
+                node: Review(Arc::new(row.value.clone())),
+            };
+        self.page.rows.iter().map(edge).collect()
+    }
+
+    /// The reviews.
+    async fn nodes(&self) -> Vec<Review> {
+        self.page
+            .rows
+            .iter()
+            .map(|row| Review(Arc::new(row.value.clone())))
+            .collect()
+    }
+
+    /// Where the page lies in the list.
+    async fn page_info(&self) -> PageInfo<'_> {
+        PageInfo(Ends::Reviews(&self.page))
+    }
+
+    /// How many reviews the whole list has, from the product's rating numbers: costs nothing, at
+    /// any number of reviews.
+    async fn total_count(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Say no more than this: 1 to 1,000,000; everything when absent.")]
+        up_to: Option<i32>,
+    ) -> R<TotalCount> {
+        let found = count_in(&self.stats, &self.page.list.filter);
+        let found = u64::try_from(found).unwrap_or(0);
+        let most = up_to.map(within).transpose().at(ctx)?.unwrap_or(u64::MAX);
+        let relation = if found > most {
+            TotalRelation::AtLeast
+        } else {
+            TotalRelation::Exact
+        };
+        Ok(Total {
+            value: found.min(most),
+            relation,
+        }
+        .into())
+    }
+}
+
+/// A spec key in a list.
+#[derive(SimpleObject)]
+pub(crate) struct SpecKeyEdge {
+    /// The key's place in this list.
+    cursor: String,
+    /// The key.
+    node: SpecKey,
+}
+
+/// A part of the spec dictionary.
+pub(crate) struct SpecKeyConnection(pub(crate) ListedSpecKeys);
+
+/// A part of the spec dictionary.
+#[Object]
+impl SpecKeyConnection {
+    /// The keys with their cursors.
+    async fn edges(&self) -> Vec<SpecKeyEdge> {
+        let rows = self.0.rows.iter();
+        rows.map(|row| SpecKeyEdge {
+            cursor: row.cursor.clone(),
+            node: SpecKey(row.value.clone()),
+        })
+        .collect()
+    }
+
+    /// The keys.
+    async fn nodes(&self) -> Vec<SpecKey> {
+        self.0
+            .rows
+            .iter()
+            .map(|row| SpecKey(row.value.clone()))
+            .collect()
+    }
+
+    /// Where the page lies in the list.
+    async fn page_info(&self) -> PageInfo<'_> {
+        PageInfo(Ends::SpecKeys(&self.0))
+    }
+
+    /// How many keys the dictionary has.
+    async fn total_count(&self) -> TotalCount {
+        Total {
+            value: u64::try_from(count(self.0.list)).unwrap_or(0),
+            relation: TotalRelation::Exact,
+        }
+        .into()
+    }
+}

@@ -1,0 +1,597 @@
+//! Products: one interface, a type per kind, and a generic one for kinds nobody wrote code for.
+
+use async_graphql::{Context, ID, Interface, Object};
+use vitrine_domain::page::PageArguments;
+use vitrine_domain::products::ProductView;
+use vitrine_domain::reviews::ReviewsQuery;
+use vitrine_model::filter;
+use vitrine_model::id::GlobalId;
+use vitrine_model::product::{self, Details};
+
+use super::category::Category;
+use super::common::{Media, Money, count};
+use super::details::{Contributor, Measurement, SizeChartRow, all};
+use super::page::ReviewConnection;
+use super::rating::RatingStats;
+use super::review::ReviewExcerpt;
+use super::spec::{Display, Spec};
+use super::supplier::ProductSupplier;
+use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::graphql::context::ContextExt as _;
+use crate::graphql::failures::stored;
+use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
+use crate::graphql::scalars::DateTime;
+
+/// The most top reviews that may be asked for.
+const MOST_TOP_REVIEWS: i32 = 10;
+
+/// A product of any kind. Clients written today keep working when a kind appears: a kind they do
+/// not know has these fields too.
+#[derive(Interface)]
+#[expect(
+    clippy::duplicated_attributes,
+    reason = "each field has a name and a type"
+)]
+#[graphql(
+    field(name = "id", ty = "ID", desc = "Identifies the product."),
+    field(
+        name = "kind",
+        ty = "R<String>",
+        desc = "What kind of thing it is: `book`, `apparel`, or a name nobody has written code for."
+    ),
+    field(
+        name = "sku",
+        ty = "R<String>",
+        desc = "The stock-keeping unit; unique."
+    ),
+    field(
+        name = "slug",
+        ty = "R<String>",
+        desc = "Its part of an address; unique."
+    ),
+    field(name = "name", ty = "R<String>", desc = "Its name."),
+    field(
+        name = "description",
+        ty = "Option<R<String>>",
+        desc = "What there is to say about it. Plain text."
+    ),
+    field(name = "brand", ty = "Option<R<String>>", desc = "The brand."),
+    field(name = "status", ty = "R<Status>", desc = "Where it is in its life."),
+    field(name = "category", ty = "R<Category>", desc = "The category it is in."),
+    field(
+        name = "supplier",
+        ty = "Option<R<ProductSupplier>>",
+        desc = "Who supplies it, as carried by the product."
+    ),
+    field(
+        name = "price",
+        ty = "Option<R<Money>>",
+        desc = "What it costs; for a bundle, what its items cost together."
+    ),
+    field(
+        name = "media",
+        ty = "R<Vec<Media>>",
+        desc = "Pictures, films, documents; at most 50."
+    ),
+    field(
+        name = "specs",
+        ty = "R<Vec<Spec>>",
+        desc = "Its attributes, in the order they are shown; at most 200.",
+        arg(
+            name = "keys",
+            ty = "Option<Vec<String>>",
+            desc = "Only specs with these keys or aliases; all when absent."
+        ),
+        arg(
+            name = "display_units",
+            ty = "Option<Vec<DisplayUnitInput>>",
+            desc = "Units to show quantities in; as entered when absent."
+        )
+    ),
+    field(
+        name = "spec",
+        ty = "Option<R<Spec>>",
+        desc = "The first spec with this key or alias; null when there is none.",
+        arg(name = "key", ty = "String", desc = "The key or an alias of it."),
+        arg(
+            name = "display_unit",
+            ty = "Option<String>",
+            desc = "The unit to show a quantity in; as entered when absent."
+        )
+    ),
+    field(name = "rating_stats", ty = "R<RatingStats>", desc = "Its ratings."),
+    field(
+        name = "top_reviews",
+        ty = "R<Vec<ReviewExcerpt>>",
+        desc = "The most helpful reviews, most helpful first, of equals the newest. Carried by the product: no look-up.",
+        arg(
+            name = "first",
+            ty = "Option<i32>",
+            default_with = "Some(10)",
+            desc = "How many: 1 to 10."
+        )
+    ),
+    field(
+        name = "reviews",
+        ty = "R<ReviewConnection>",
+        desc = "All published reviews, forwards and backwards, in five orders, without a cap. A look-up.",
+        arg(
+            name = "first",
+            ty = "Option<i32>",
+            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+        ),
+        arg(
+            name = "after",
+            ty = "Option<String>",
+            desc = "Right behind this cursor; with first."
+        ),
+        arg(
+            name = "last",
+            ty = "Option<i32>",
+            desc = "So many up to the end or before `before`: 1 to 100."
+        ),
+        arg(
+            name = "before",
+            ty = "Option<String>",
+            desc = "Right before this cursor; with last."
+        ),
+        arg(
+            name = "sort",
+            ty = "Option<ReviewOrder>",
+            default_with = "Some(ReviewOrder::Newest)",
+            desc = "In which order."
+        ),
+        arg(
+            name = "filter",
+            ty = "Option<ReviewFilterInput>",
+            desc = "Which of them; all when absent."
+        )
+    ),
+    field(
+        name = "is_outlier",
+        ty = "R<bool>",
+        desc = "Whether the product has more than 1,000 reviews or is being reviewed very often just now. Nothing about the fields changes."
+    ),
+    field(
+        name = "revision",
+        ty = "R<i32>",
+        desc = "Rises with every edit by an admin or an import; reviews do not touch it."
+    ),
+    field(
+        name = "created_at",
+        ty = "R<DateTime>",
+        desc = "When it was first stored, or added to the shop if a feed says so."
+    ),
+    field(
+        name = "updated_at",
+        ty = "R<DateTime>",
+        desc = "When an admin or an import last changed it."
+    )
+)]
+pub(crate) enum Product {
+    /// Clothes and shoes.
+    Apparel(Apparel),
+    /// A book.
+    Book(Book),
+    /// A thing with a plug or a battery.
+    Electronics(Electronics),
+    /// Food or drink.
+    Grocery(Grocery),
+    /// A film.
+    Movie(Movie),
+    /// Several products sold together.
+    Bundle(Bundle),
+    /// A product of a kind that nobody has written code for.
+    GenericProduct(GenericProduct),
+}
+
+impl Product {
+    /// The concrete type that the product's kind has.
+    pub(crate) fn of(view: ProductView) -> Result<Self, Failure> {
+        Ok(match stored(view.kind())? {
+            "apparel" => Self::Apparel(Apparel(view)),
+            "book" => Self::Book(Book(view)),
+            "electronics" => Self::Electronics(Electronics(view)),
+            "grocery" => Self::Grocery(Grocery(view)),
+            "movie" => Self::Movie(Movie(view)),
+            "bundle" => Self::Bundle(Bundle(view)),
+            _ => Self::GenericProduct(GenericProduct(view)),
+        })
+    }
+}
+
+/// The fields that every kind has, and those of one kind.
+macro_rules! kind {
+    ($(#[$doc:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name(pub(crate) ProductView);
+
+        $(#[$doc])*
+        #[Object]
+        impl $name {
+            /// Identifies the product.
+            pub(crate) async fn id(&self) -> ID {
+                GlobalId::Product(self.0.id()).encode().into()
+            }
+
+            /// What kind of thing it is: `book`, `apparel`, or a name nobody has written code for.
+            async fn kind(&self, ctx: &Context<'_>) -> R<String> {
+                stored(self.0.kind()).map(str::to_owned).at(ctx)
+            }
+
+            /// The stock-keeping unit; unique.
+            async fn sku(&self, ctx: &Context<'_>) -> R<String> {
+                stored(self.0.sku()).map(str::to_owned).at(ctx)
+            }
+
+            /// Its part of an address; unique.
+            async fn slug(&self, ctx: &Context<'_>) -> R<String> {
+                stored(self.0.slug()).map(str::to_owned).at(ctx)
+            }
+
+            /// Its name.
+            async fn name(&self, ctx: &Context<'_>) -> R<String> {
+                stored(self.0.name()).map(str::to_owned).at(ctx)
+            }
+
+            /// What there is to say about it. Plain text.
+            async fn description(&self, ctx: &Context<'_>) -> Option<R<String>> {
+                stored(self.0.description()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
+            }
+
+            /// The brand.
+            async fn brand(&self, ctx: &Context<'_>) -> Option<R<String>> {
+                stored(self.0.brand()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
+            }
+
+            /// Where it is in its life.
+            async fn status(&self, ctx: &Context<'_>) -> R<Status> {
+                stored(self.0.status()).map(Status::from).at(ctx)
+            }
+
+            /// The category it is in.
+            async fn category(&self, ctx: &Context<'_>) -> R<Category> {
+                category(&self.0, ctx).await.at(ctx)
+            }
+
+            /// Who supplies it, as carried by the product.
+            async fn supplier(&self, ctx: &Context<'_>) -> Option<R<ProductSupplier>> {
+                stored(self.0.supplier()).map(|extract| extract.map(ProductSupplier)).nullable_at(ctx)
+            }
+
+            /// What it costs; for a bundle, what its items cost together.
+            async fn price(&self, ctx: &Context<'_>) -> Option<R<Money>> {
+                stored(self.0.price()).map(|price| price.map(Money::from)).nullable_at(ctx)
+            }
+
+            /// Pictures, films, documents; at most 50.
+            async fn media(&self, ctx: &Context<'_>) -> R<Vec<Media>> {
+                stored(self.0.media()).map(all).at(ctx)
+            }
+
+            /// Its attributes, in the order they are shown; at most 200.
+            async fn specs(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(desc = "Only specs with these keys or aliases; all when absent.")]
+                keys: Option<Vec<String>>,
+                #[graphql(desc = "Units to show quantities in; as entered when absent.")]
+                display_units: Option<Vec<DisplayUnitInput>>,
+            ) -> R<Vec<Spec>> {
+                specs(&self.0, ctx, keys, display_units).at(ctx)
+            }
+
+            /// The first spec with this key or alias; null when there is none.
+            async fn spec(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(desc = "The key or an alias of it.")] key: String,
+                #[graphql(desc = "The unit to show a quantity in; as entered when absent.")]
+                display_unit: Option<String>,
+            ) -> Option<R<Spec>> {
+                spec(&self.0, ctx, key, display_unit).nullable_at(ctx)
+            }
+
+            /// Its ratings.
+            async fn rating_stats(&self, ctx: &Context<'_>) -> R<RatingStats> {
+                stored(self.0.stats()).map(RatingStats).at(ctx)
+            }
+
+            /// The most helpful reviews, most helpful first, of equals the newest. Carried by the
+            /// product: no look-up.
+            async fn top_reviews(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(default_with = "Some(10)", desc = "How many: 1 to 10.")] first: Option<i32>,
+            ) -> R<Vec<ReviewExcerpt>> {
+                top_reviews(&self.0, first).at(ctx)
+            }
+
+            /// All published reviews, forwards and backwards, in five orders, without a cap. A
+            /// look-up.
+            #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
+            async fn reviews(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given.")]
+                first: Option<i32>,
+                #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
+                #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
+                #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+                #[graphql(default_with = "Some(ReviewOrder::Newest)", desc = "In which order.")] sort: Option<ReviewOrder>,
+                #[graphql(desc = "Which of them; all when absent.")] filter: Option<ReviewFilterInput>,
+            ) -> R<ReviewConnection> {
+                let page = PageArguments { first, after, last, before };
+                reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
+            }
+
+            /// Whether the product has more than 1,000 reviews or is being reviewed very often just
+            /// now. Nothing about the fields changes.
+            async fn is_outlier(&self, ctx: &Context<'_>) -> R<bool> {
+                let now = ctx.session().catalog.now();
+                let outlier = stored(self.0.outlier());
+                outlier.map(|outlier| outlier.large || outlier.hot_until.is_some_and(|until| now < until)).at(ctx)
+            }
+
+            /// Rises with every edit by an admin or an import; reviews do not touch it.
+            async fn revision(&self, ctx: &Context<'_>) -> R<i32> {
+                stored(self.0.revision()).map(count).at(ctx)
+            }
+
+            /// When it was first stored, or added to the shop if a feed says so.
+            async fn created_at(&self, ctx: &Context<'_>) -> R<DateTime> {
+                stored(self.0.created_at()).map(DateTime).at(ctx)
+            }
+
+            /// When an admin or an import last changed it.
+            async fn updated_at(&self, ctx: &Context<'_>) -> R<DateTime> {
+                stored(self.0.updated_at()).map(DateTime).at(ctx)
+            }
+
+            $($own)*
+        }
+    };
+}
+
+/// The details of a product, if they are of the expected kind.
+macro_rules! details {
+    ($self:ident, $variant:ident) => {
+        stored($self.0.details()).map(|details| match details {
+            Details::$variant(details) => details,
+            _ => product::$variant::default(),
+        })
+    };
+}
+
+kind! {
+    /// Clothes and shoes.
+    Apparel {
+        /// How it is cut: `slim`, `regular`.
+        async fn fit(&self, ctx: &Context<'_>) -> Option<R<String>> {
+            details!(self, Apparel).map(|details| details.fit).nullable_at(ctx)
+        }
+
+        /// The measures of each size.
+        async fn size_chart(&self, ctx: &Context<'_>) -> R<Vec<SizeChartRow>> {
+            details!(self, Apparel).map(|details| all(details.size_chart)).at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// A book.
+    Book {
+        /// Who made it.
+        async fn contributors(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
+            details!(self, Book).map(|details| all(details.contributors)).at(ctx)
+        }
+
+        /// The ISBN, digits only.
+        async fn isbn(&self, ctx: &Context<'_>) -> Option<R<String>> {
+            details!(self, Book).map(|details| details.isbn).nullable_at(ctx)
+        }
+
+        /// The form it comes in: `hardcover`, `paperback`, `e-book`.
+        async fn format(&self, ctx: &Context<'_>) -> Option<R<String>> {
+            details!(self, Book).map(|details| details.format).nullable_at(ctx)
+        }
+
+        /// How many pages it has.
+        async fn pages(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+            details!(self, Book).map(|details| details.pages).nullable_at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// A thing with a plug or a battery.
+    Electronics {
+        /// The energy label: `A` to `G`.
+        async fn energy_label(&self, ctx: &Context<'_>) -> Option<R<String>> {
+            details!(self, Electronics).map(|details| details.energy_label).nullable_at(ctx)
+        }
+
+        /// The warranty in months.
+        async fn warranty_months(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+            details!(self, Electronics).map(|details| details.warranty_months).nullable_at(ctx)
+        }
+
+        /// What it works with.
+        async fn compatibility(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+            details!(self, Electronics).map(|details| details.compatibility).at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// Food or drink.
+    Grocery {
+        /// The list of ingredients.
+        async fn ingredients(&self, ctx: &Context<'_>) -> Option<R<String>> {
+            details!(self, Grocery).map(|details| details.ingredients).nullable_at(ctx)
+        }
+
+        /// The allergens in it.
+        async fn allergens(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+            details!(self, Grocery).map(|details| details.allergens).at(ctx)
+        }
+
+        /// Nutrition facts per 100 g or 100 ml.
+        async fn nutrition(&self, ctx: &Context<'_>) -> R<Vec<Measurement>> {
+            details!(self, Grocery).map(|details| all(details.nutrition)).at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// A film.
+    Movie {
+        /// Who plays whom.
+        async fn cast(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
+            details!(self, Movie).map(|details| all(details.cast)).at(ctx)
+        }
+
+        /// How long it is, in minutes.
+        async fn runtime_minutes(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+            details!(self, Movie).map(|details| details.runtime_minutes).nullable_at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// Several products sold together.
+    Bundle {
+        /// The products in it; at most 100.
+        async fn items(&self, ctx: &Context<'_>) -> R<Vec<BundleItem>> {
+            details!(self, Bundle).map(|details| all(details.items)).at(ctx)
+        }
+    }
+}
+
+kind! {
+    /// A product of a kind that nobody has written code for: everything about it is in its specs.
+    GenericProduct {}
+}
+
+/// A product in a bundle, with what the bundle carries of it.
+pub(crate) struct BundleItem(product::BundleItem);
+
+impl From<product::BundleItem> for BundleItem {
+    fn from(item: product::BundleItem) -> Self {
+        Self(item)
+    }
+}
+
+/// A product in a bundle, with what the bundle carries of it.
+#[Object]
+impl BundleItem {
+    /// How many of it.
+    async fn quantity(&self) -> i32 {
+        self.0.quantity
+    }
+
+    /// Its name, as carried by the bundle.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The price of one, as carried by the bundle.
+    async fn price(&self) -> Option<Money> {
+        self.0.price.map(Money::from)
+    }
+
+    /// The product itself; null when the caller may not see it. One look-up for all items.
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+        let found = ctx.session().loaders.product(self.0.product_id).await;
+        found
+            .and_then(|view| view.map(Product::of).transpose())
+            .nullable_at(ctx)
+    }
+}
+
+async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Failure> {
+    let id = stored(view.category())?;
+    let reference = ctx.session().catalog.reference_for_category(id).await?;
+    let missing =
+        || Failure::internal(format!("category {id} of product {} is missing", view.id()));
+    Category::of(&reference, id).ok_or_else(missing)
+}
+
+fn specs(
+    view: &ProductView,
+    ctx: &Context<'_>,
+    keys: Option<Vec<String>>,
+    units: Option<Vec<DisplayUnitInput>>,
+) -> Result<Vec<Spec>, Failure> {
+    let reference = ctx.session().catalog.reference();
+    let display = Display::new(&reference, &units.unwrap_or_default())?;
+    let name = |key: &String| {
+        reference
+            .dictionary
+            .get(key)
+            .map_or_else(|| key.clone(), |key| key.key.clone())
+    };
+    let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().map(name).collect());
+    let wanted = |key: &String| keys.as_ref().is_none_or(|keys| keys.contains(key));
+    let specs = stored(view.specs())?
+        .into_iter()
+        .filter(|spec| wanted(&spec.key));
+    Ok(specs.map(|spec| display.show(spec)).collect())
+}
+
+fn spec(
+    view: &ProductView,
+    ctx: &Context<'_>,
+    key: String,
+    unit: Option<String>,
+) -> Result<Option<Spec>, Failure> {
+    let asked = unit.map(|unit| {
+        vec![DisplayUnitInput {
+            unit,
+            key: Some(key.clone()),
+        }]
+    });
+    Ok(specs(view, ctx, Some(vec![key]), asked)?.into_iter().next())
+}
+
+fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<Vec<ReviewExcerpt>, Failure> {
+    let first = first.unwrap_or(MOST_TOP_REVIEWS);
+    let wanted = usize::try_from(first)
+        .ok()
+        .filter(|_| (1..=MOST_TOP_REVIEWS).contains(&first));
+    let wanted = wanted.ok_or_else(|| {
+        Failure::bad_input(format!(
+            "first: must be 1 to {MOST_TOP_REVIEWS}, not {first}"
+        ))
+    })?;
+    let reviews = stored(view.top_reviews())?.into_iter().take(wanted);
+    Ok(reviews
+        .map(|review| ReviewExcerpt {
+            product: view.id(),
+            review,
+        })
+        .collect())
+}
+
+async fn reviews(
+    view: &ProductView,
+    ctx: &Context<'_>,
+    page: PageArguments,
+    sort: Option<ReviewOrder>,
+    filter: Option<ReviewFilterInput>,
+) -> Result<ReviewConnection, Failure> {
+    let filter = filter.unwrap_or_default().filter()?;
+    let sort = filter::ReviewSort::from(sort.unwrap_or(ReviewOrder::Newest));
+    let query = ReviewsQuery {
+        product: view.id(),
+        filter,
+        sort,
+        page,
+    };
+    let page = ctx.session().catalog.reviews(query).await?;
+    Ok(ReviewConnection {
+        page,
+        stats: stored(view.stats())?,
+    })
+}

@@ -1,0 +1,66 @@
+//! Suppliers.
+
+use async_graphql::{Context, ID, Object};
+use vitrine_model::id::GlobalId;
+use vitrine_model::supplier::{self, SupplierExtract};
+
+use crate::execution::{NullableAt as _, R};
+use crate::graphql::context::ContextExt as _;
+use crate::graphql::scalars::DateTime;
+
+/// A supplier.
+pub(crate) struct Supplier(pub(crate) supplier::Supplier);
+
+/// A supplier.
+#[Object]
+impl Supplier {
+    /// Identifies the supplier.
+    pub(crate) async fn id(&self) -> ID {
+        GlobalId::Supplier(self.0.id).encode().into()
+    }
+
+    /// Its name.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its country as an ISO 3166-1 alpha-2 code, when known.
+    async fn country(&self) -> Option<&str> {
+        self.0.country.as_deref()
+    }
+}
+
+/// What a product carries of its supplier, as of some moment.
+pub(crate) struct ProductSupplier(pub(crate) SupplierExtract);
+
+/// What a product carries of its supplier, as of some moment.
+#[Object]
+impl ProductSupplier {
+    /// The id of the supplier.
+    async fn id(&self) -> ID {
+        GlobalId::Supplier(self.0.id).encode().into()
+    }
+
+    /// Its name.
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its country as an ISO 3166-1 alpha-2 code, when known.
+    async fn country(&self) -> Option<&str> {
+        self.0.country.as_deref()
+    }
+
+    /// When name and country were copied into the product.
+    async fn as_of(&self) -> DateTime {
+        DateTime(self.0.as_of)
+    }
+
+    /// The supplier itself: a look-up.
+    async fn supplier(&self, ctx: &Context<'_>) -> Option<R<Supplier>> {
+        let found = ctx.session().loaders.supplier(self.0.id).await;
+        found
+            .map(|supplier| supplier.map(Supplier))
+            .nullable_at(ctx)
+    }
+}

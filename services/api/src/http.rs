@@ -1,0 +1,29 @@
+//! GraphQL over HTTP: status codes, media types, bodies, request ids, load and shutdown.
+//!
+//! Whatever goes wrong, the answer is JSON of the same shape, with a code: also for bodies
+//! that are too large or not JSON, unknown paths, overload and panics.
+//!
+//! Every execution runs in a task of its own, which the connection only waits for (see
+//! [`Shield`]): a client that goes away drops the waiting, never the work. A dropped future
+//! that waits for the database would leave its place in the driver's queue behind.
+
+mod accept;
+mod admission;
+mod answer;
+mod body;
+mod graphql;
+mod health;
+mod identity;
+mod query_string;
+mod routes;
+mod serve;
+mod shield;
+
+pub use admission::{RequestContext, bearer};
+pub use identity::RequestId;
+pub use routes::{Api, router};
+pub use serve::{serve, serve_with};
+pub use shield::{Capacity, Shield};
+
+#[cfg(test)]
+mod tests;

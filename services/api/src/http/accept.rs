@@ -1,0 +1,136 @@
+//! Which media type the client wants, and which one it sent.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+/// The media type of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Media {
+    /// `application/graphql-response+json`: the status tells whether the request was sound.
+    GraphqlResponse,
+    /// `application/json`: the status only speaks about HTTP, as older clients expect.
+    Json,
+}
+
+impl Media {
+    pub(super) fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+            Self::Json => "application/json; charset=utf-8",
+        })
+    }
+}
+
+/// What the client accepts; `None` if it is nothing that we have.
+pub(super) fn negotiate(headers: &HeaderMap) -> Option<Media> {
+    let mut ranges = ranges(headers).peekable();
+    if ranges.peek().is_none() {
+        return Some(Media::Json);
+    }
+    let mut best: Option<(f32, Media)> = None;
+    for (range, weight) in ranges {
+        let Some(media) = media(&range) else { continue };
+        let better = best.is_none_or(|(most, known)| {
+            weight > most || (weight.total_cmp(&most).is_eq() && prefers(media, known))
+        });
+        if weight > 0.0 && better {
+            best = Some((weight, media));
+        }
+    }
+    best.map(|(_, media)| media)
+}
+
+/// Whether a page is wanted, as a browser does.
+pub(super) fn wants_html(headers: &HeaderMap) -> bool {
+    ranges(headers).any(|(range, weight)| range == "text/html" && weight > 0.0)
+}
+
+/// Whether the body is declared as JSON in UTF-8.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let json = parts.next().as_deref() == Some("application/json");
+    json && parts.all(|part| {
+        part.strip_prefix("charset=")
+            .is_none_or(|charset| charset.trim_matches('"') == "utf-8")
+    })
+}
+
+/// At the same weight the more telling type wins.
+fn prefers(media: Media, over: Media) -> bool {
+    media == Media::GraphqlResponse && over == Media::Json
+}
+
+fn media(range: &str) -> Option<Media> {
+    match range {
+        "application/graphql-response+json" => Some(Media::GraphqlResponse),
+        "application/json" | "application/*" | "*/*" => Some(Media::Json),
+        _ => None,
+    }
+}
+
+/// The ranges of all `Accept` headers with their weights.
+fn ranges(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
+    headers
+        .get_all(header::ACCEPT)
+        .into_iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(|text| {
+            let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
+            let range = parts.next().unwrap_or_default();
+            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+            (range, weight.unwrap_or(1.0))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, header};
+
+    use super::{Media, is_json, negotiate};
+
+    fn with(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn the_answer_is_what_the_client_accepts() {
+        let accept = |value| negotiate(&with(header::ACCEPT, value));
+        assert_eq!(negotiate(&HeaderMap::new()), Some(Media::Json));
+        assert_eq!(accept("*/*"), Some(Media::Json));
+        assert_eq!(accept("application/json"), Some(Media::Json));
+        assert_eq!(
+            accept("application/graphql-response+json"),
+            Some(Media::GraphqlResponse)
+        );
+        assert_eq!(
+            accept("application/json, application/graphql-response+json;charset=utf-8"),
+            Some(Media::GraphqlResponse)
+        );
+        assert_eq!(
+            accept("application/json, application/graphql-response+json;q=0.9"),
+            Some(Media::Json)
+        );
+        assert_eq!(
+            accept("application/graphql-response+json;q=0, */*"),
+            Some(Media::Json)
+        );
+        assert_eq!(accept("text/plain"), None);
+    }
+
+    #[test]
+    fn only_json_in_utf_8_is_read() {
+        let content = |value| is_json(&with(header::CONTENT_TYPE, value));
+        assert!(content("application/json"));
+        assert!(content("application/json; charset=UTF-8"));
+        assert!(!content("application/json; charset=latin1"));
+        assert!(!content("text/plain"));
+        assert!(!content("application/x-www-form-urlencoded"));
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,131 @@
+//! The two ways to ask: POST with a body, GET with a query in the URL.
+
+use std::sync::Arc;
+
+use async_graphql::http::GraphiQLSource;
+use axum::{
+    Extension,
+    body::Body,
+    extract::{RawQuery, State},
+    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    response::{Html, IntoResponse},
+};
+
+use super::{
+    RequestContext, RequestId,
+    accept::{self, Media},
+    answer, body, query_string,
+    routes::Api,
+};
+use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared};
+
+/// `POST /graphql`.
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    Extension(id): Extension<RequestId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response<Body> {
+    let Some(media) = accept::negotiate(&headers) else {
+        return not_acceptable();
+    };
+    if !accept::is_json(&headers) {
+        let message = "The body must be application/json in UTF-8.";
+        return answer::protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+    }
+    match body::read(&headers, body).await {
+        Ok(request) => execute(&api, &id, &headers, media, request, Allowed::All).await,
+        Err(misread) => answer::protocol(misread.status, &misread.message),
+    }
+}
+
+/// `GET /graphql`: a page for people, or a query.
+pub(super) async fn get(
+    State(api): State<Arc<Api>>,
+    Extension(id): Extension<RequestId>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let request = match query_string::read(query.as_deref().unwrap_or_default()) {
+        Ok(Some(request)) => request,
+        Ok(None) if api.playground && accept::wants_html(&headers) => return playground(),
+        Ok(None) => return answer::protocol(StatusCode::BAD_REQUEST, "There is no query."),
+        Err(message) => return answer::protocol(StatusCode::BAD_REQUEST, message),
+    };
+    let Some(media) = accept::negotiate(&headers) else {
+        return not_acceptable();
+    };
+    execute(&api, &id, &headers, media, request, Allowed::Queries).await
+}
+
+/// Any other method.
+pub(super) async fn other() -> Response<Body> {
+    method_not_allowed("Ask with POST, or with GET for queries.", "GET, POST")
+}
+
+/// A GET must not change anything: it may be repeated, prefetched and linked to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    All,
+    Queries,
+}
+
+async fn execute(
+    api: &Api,
+    id: &RequestId,
+    headers: &HeaderMap,
+    media: Media,
+    mut request: GraphqlRequest,
+    allowed: Allowed,
+) -> Response<Body> {
+    let context = match (api.admit)(headers) {
+        Ok(context) => context,
+        Err(failure) => return refused(media, &failure, id),
+    };
+    id.as_str().clone_into(&mut request.request_id);
+    request.hide_schema = context.hide_schema;
+    let prepared = match api.engine.prepare(request) {
+        Ok(prepared) => prepared,
+        Err(errors) => return answer::graphql(media, &GraphqlResponse::refused(errors)),
+    };
+    if allowed == Allowed::Queries && !prepared.kind().is_query() {
+        return method_not_allowed("Mutations must be sent with POST.", "POST");
+    }
+    match run(api, prepared, context).await {
+        Ok(response) => answer::graphql(media, &response),
+        Err(failure) => refused(media, &failure, id),
+    }
+}
+
+/// Execution in a task of its own: see [`super::Shield`].
+async fn run(
+    api: &Api,
+    prepared: Prepared,
+    context: RequestContext,
+) -> Result<GraphqlResponse, Failure> {
+    let engine = api.engine.clone();
+    let work = async move { engine.run(prepared, context.toll, context.attach).await };
+    api.shield.run(work).await
+}
+
+fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {
+    crate::execution::note(failure, "", id.as_str());
+    answer::failure(media, failure, id.as_str())
+}
+
+fn not_acceptable() -> Response<Body> {
+    let message = "Answers are application/graphql-response+json or application/json.";
+    answer::protocol(StatusCode::NOT_ACCEPTABLE, message)
+}
+
+fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
+    let mut response = answer::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+fn playground() -> Response<Body> {
+    let page = GraphiQLSource::build().endpoint("/graphql").finish();
+    Html(page).into_response()
+}

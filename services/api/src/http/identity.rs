@@ -1,0 +1,115 @@
+//! The id of a request, in its log lines, its answer and its internal errors.
+
+use std::{
+    any::Any,
+    hash::{BuildHasher, RandomState},
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Response},
+    middleware::Next,
+};
+use futures_util::FutureExt;
+
+use super::answer;
+
+/// The header in which an id arrives and leaves.
+pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest id that is accepted from outside.
+const MAX_LENGTH: usize = 128;
+
+/// The id of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    /// The id as it travels.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Makes ids that do not repeat: a keyed hash of a counter, with keys of this process.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ids(Arc<(RandomState, RandomState, AtomicU64)>);
+
+impl Ids {
+    fn next(&self) -> String {
+        let (high, low, counter) = &*self.0;
+        let count = counter.fetch_add(1, Ordering::Relaxed);
+        format!("{:016x}{:016x}", high.hash_one(count), low.hash_one(count))
+    }
+
+    /// The client's id if it is fit for a log line, otherwise a new one.
+    fn of(&self, headers: &HeaderMap) -> RequestId {
+        let given = headers.get(HEADER).and_then(|value| value.to_str().ok());
+        match given {
+            Some(id) if is_plain(id) => RequestId(id.into()),
+            _ => RequestId(self.next().into()),
+        }
+    }
+}
+
+/// Gives the request its id, puts it on the answer, and answers for panics.
+pub(super) async fn identify(
+    State(ids): State<Ids>,
+    mut request: Request,
+    next: Next,
+) -> Response<Body> {
+    let id = ids.of(request.headers());
+    request.extensions_mut().insert(id.clone());
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|panic| panicked(&*panic, &id));
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        response.headers_mut().insert(HEADER, value);
+    }
+    response
+}
+
+fn panicked(panic: &(dyn Any + Send), id: &RequestId) -> Response<Body> {
+    let text = panic.downcast_ref::<&str>().copied();
+    tracing::error!(
+        request_id = id.as_str(),
+        panic = text.unwrap_or("?"),
+        "a handler panicked"
+    );
+    answer::internal(id.as_str())
+}
+
+fn is_plain(id: &str) -> bool {
+    let fits = !id.is_empty() && id.len() <= MAX_LENGTH;
+    fits && id
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ids, is_plain};
+
+    #[test]
+    fn ids_do_not_repeat() {
+        let ids = Ids::default();
+        let made: std::collections::HashSet<_> = (0..1_000).map(|_| ids.next()).collect();
+        assert_eq!(made.len(), 1_000);
+        assert!(made.iter().all(|id| is_plain(id) && id.len() == 32));
+    }
+
+    #[test]
+    fn only_ids_fit_for_a_log_line_are_accepted() {
+        assert!(is_plain("a-1_b.c:D"));
+        assert!(!is_plain(""));
+        assert!(!is_plain("a b"));
+        assert!(!is_plain("a\"b"));
+        assert!(!is_plain(&"a".repeat(129)));
+    }
+}

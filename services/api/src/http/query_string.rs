@@ -1,0 +1,83 @@
+//! A GraphQL request in the query of a URL.
+
+use serde_json::{Map, Value};
+
+use crate::execution::{GraphqlRequest, object_from_text};
+
+/// Reads `query`, `operationName`, `variables` and `extensions`; the error is for the client.
+/// `None` if there is no `query`.
+pub(super) fn read(text: &str) -> Result<Option<GraphqlRequest>, &'static str> {
+    let mut request = GraphqlRequest::default();
+    let mut found = false;
+    for pair in text.split('&') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (key, value) = (decoded(key)?, decoded(value)?);
+        match key.as_str() {
+            "query" => (request.query, found) = (value, true),
+            "operationName" => request.operation_name = Some(value).filter(|name| !name.is_empty()),
+            "variables" => request.variables = object(&value)?,
+            "extensions" => request.extensions = object(&value)?,
+            _ => {}
+        }
+    }
+    Ok(found.then_some(request))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, &'static str> {
+    if text.is_empty() {
+        return Ok(Map::new());
+    }
+    object_from_text(text).map_err(|_| "Variables and extensions in a URL must be JSON objects.")
+}
+
+/// Undoes percent-encoding, `+` for a space included.
+fn decoded(text: &str) -> Result<String, &'static str> {
+    const MALFORMED: &str = "The query of the URL is not properly encoded.";
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        bytes.push(match first {
+            b'+' => b' ',
+            b'%' => {
+                let digits = tail.get(..2).ok_or(MALFORMED)?;
+                rest = &tail[2..];
+                hex(digits[0])
+                    .zip(hex(digits[1]))
+                    .map(|(high, low)| high << 4 | low)
+                    .ok_or(MALFORMED)?
+            }
+            other => *other,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| MALFORMED)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn a_url_carries_a_whole_request() {
+        let text =
+            "query=%7B+a%28b%3A%20%24b%29%20%7D&operationName=&variables=%7B%22b%22%3A1%7D&x=y";
+        let request = read(text).unwrap().unwrap();
+        assert_eq!(request.query, "{ a(b: $b) }");
+        assert_eq!(request.operation_name, None);
+        assert_eq!(request.variables["b"], 1);
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_refused() {
+        assert!(read("query=%7").is_err());
+        assert!(read("query=%zz").is_err());
+        assert!(read("query=%ff").is_err());
+        assert!(read("query=a&variables=[1]").is_err());
+        assert!(read("variables=").unwrap().is_none());
+    }
+}

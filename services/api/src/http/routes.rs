@@ -1,0 +1,137 @@
+//! The paths of the service.
+
+use std::{fmt, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
+    middleware,
+    routing::get,
+};
+use tower_http::{cors::CorsLayer, trace::TraceLayer};
+use tracing::Span;
+
+use super::{
+    RequestContext, RequestId, Shield,
+    admission::Admit,
+    answer, graphql,
+    health::{self, Ready},
+    identity::{self, Ids},
+};
+use crate::execution::{Engine, Failure};
+
+/// Everything a router needs.
+#[derive(Clone)]
+pub struct Api {
+    pub(super) engine: Engine,
+    pub(super) shield: Shield,
+    pub(super) admit: Admit,
+    pub(super) ready: Ready,
+    pub(super) playground: bool,
+    origins: Vec<HeaderValue>,
+}
+
+impl Api {
+    /// Everyone is admitted, the service is always ready, no playground, no other origins.
+    #[must_use]
+    pub fn new(engine: Engine, shield: Shield) -> Self {
+        Self {
+            engine,
+            shield,
+            admit: Arc::new(|_| Ok(RequestContext::new())),
+            ready: Arc::new(|| Ok(())),
+            playground: false,
+            origins: Vec::new(),
+        }
+    }
+
+    /// Sets who is admitted, and with what.
+    #[must_use]
+    pub fn admit(
+        mut self,
+        admit: impl Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync + 'static,
+    ) -> Self {
+        self.admit = Arc::new(admit);
+        self
+    }
+
+    /// Sets when the service is ready for requests; the reason is shown to whoever asks.
+    #[must_use]
+    pub fn ready(mut self, ready: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+        self.ready = Arc::new(ready);
+        self
+    }
+
+    /// Shows a page for trying queries to browsers.
+    #[must_use]
+    pub fn playground(mut self, shown: bool) -> Self {
+        self.playground = shown;
+        self
+    }
+
+    /// Lets pages of these origins ask. None by default.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
+        self.origins.extend(origins);
+        self
+    }
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").finish_non_exhaustive()
+    }
+}
+
+/// `/graphql`, `/health/live` and `/health/ready`.
+pub fn router(api: Api) -> Router {
+    let cors = cors(&api.origins);
+    let ready = Arc::clone(&api.ready);
+    let ask = get(graphql::get)
+        .post(graphql::post)
+        .fallback(graphql::other);
+    Router::new()
+        .route("/graphql", ask.with_state(Arc::new(api)))
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready).with_state(ready))
+        .fallback(unknown)
+        .layer(cors)
+        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(middleware::from_fn_with_state(
+            Ids::default(),
+            identity::identify,
+        ))
+}
+
+async fn unknown() -> Response<Body> {
+    answer::protocol(StatusCode::NOT_FOUND, "There is nothing at this path.")
+}
+
+fn span(request: &Request) -> Span {
+    let id = request.extensions().get::<RequestId>();
+    tracing::info_span!(
+        "request",
+        method = %request.method(),
+        path = request.uri().path(),
+        id = id.map(RequestId::as_str),
+    )
+}
+
+/// Without origins the layer adds nothing that would let a page of another origin ask.
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    CorsLayer::new()
+        .allow_origin(origins.to_vec())
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers([
+            header::ACCEPT,
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            identity::HEADER,
+        ])
+        .expose_headers([identity::HEADER, header::RETRY_AFTER])
+}

@@ -1,0 +1,216 @@
+//! The router behind a real socket, asked by a client that knows nothing but bytes.
+
+mod lifecycle;
+mod protocol;
+mod shielding;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_graphql::{Context, EmptySubscription, Object, Schema};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, oneshot},
+    task::JoinSet,
+};
+
+use super::{Api, Capacity, Shield, router, serve_with};
+use crate::execution::{At, Engine, Failure, R, Scalars};
+
+/// Lets tests see and hold the work that requests cause.
+#[derive(Clone)]
+struct Gate {
+    started: Arc<Semaphore>,
+    opened: Arc<Semaphore>,
+    finished: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        Self {
+            started: Arc::new(Semaphore::new(0)),
+            opened: Arc::new(Semaphore::new(0)),
+            finished: Arc::default(),
+        }
+    }
+
+    async fn pass(&self) -> i32 {
+        self.started.add_permits(1);
+        self.opened.acquire().await.unwrap().forget();
+        self.finished.fetch_add(1, Ordering::SeqCst);
+        1
+    }
+
+    /// Waits until one more piece of work has started.
+    async fn started(&self) {
+        self.started.acquire().await.unwrap().forget();
+    }
+
+    fn open(&self, count: usize) {
+        self.opened.add_permits(count);
+    }
+
+    fn finished(&self) -> usize {
+        self.finished.load(Ordering::SeqCst)
+    }
+}
+
+struct Query;
+
+#[Object]
+impl Query {
+    async fn ok(&self) -> i32 {
+        1
+    }
+    async fn token(&self, ctx: &Context<'_>) -> Option<String> {
+        ctx.data_opt::<Option<String>>().cloned().flatten()
+    }
+    async fn gated(&self, ctx: &Context<'_>) -> i32 {
+        ctx.data_opt::<Gate>()
+            .expect("the gate is in the schema")
+            .pass()
+            .await
+    }
+    async fn fails(&self, ctx: &Context<'_>) -> R<i32> {
+        Err(Failure::internal("a secret cause")).at(ctx)
+    }
+}
+
+struct Mutation;
+
+#[Object]
+impl Mutation {
+    async fn change(&self) -> i32 {
+        2
+    }
+}
+
+/// A server on a port of its own, stopped when dropped.
+struct Server {
+    address: std::net::SocketAddr,
+    gate: Gate,
+    shield: Shield,
+    stop: oneshot::Sender<()>,
+    tasks: JoinSet<std::io::Result<()>>,
+}
+
+impl Server {
+    async fn start(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
+        Self::patient(std::time::Duration::ZERO, capacity, configure).await
+    }
+
+    /// A server that gives open requests some time when it is stopped.
+    async fn patient(
+        patience: std::time::Duration,
+        capacity: Capacity,
+        configure: impl FnOnce(Api) -> Api,
+    ) -> Self {
+        let gate = Gate::new();
+        let schema = Schema::build(Query, Mutation, EmptySubscription).data(gate.clone());
+        let engine = Engine::new(schema, Scalars::none()).unwrap();
+        let shield = Shield::new(capacity);
+        let router = router(configure(Api::new(engine, shield.clone())));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let mut tasks = JoinSet::new();
+        let shutdown = async move { drop(stopped.await) };
+        tasks.spawn(serve_with(listener, router, shutdown, patience));
+        Self {
+            address,
+            gate,
+            shield,
+            stop,
+            tasks,
+        }
+    }
+
+    async fn plain() -> Self {
+        Self::start(Capacity::default(), |api| api).await
+    }
+
+    /// Sends bytes and leaves the connection open.
+    async fn send(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// Sends a request and reads the whole answer.
+    async fn ask(&self, request: &str) -> Answer {
+        read(self.send(request).await).await
+    }
+
+    async fn post(&self, headers: &str, body: &str) -> Answer {
+        self.ask(&post(headers, body)).await
+    }
+
+    async fn get(&self, target: &str, headers: &str) -> Answer {
+        self.ask(&format!(
+            "GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n"
+        ))
+        .await
+    }
+}
+
+const JSON: &str = "Content-Type: application/json\r\n";
+const STRICT: &str =
+    "Content-Type: application/json\r\nAccept: application/graphql-response+json\r\n";
+
+fn post(headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    )
+}
+
+/// The body of a request for a query without variables.
+fn query(text: &str) -> String {
+    serde_json::json!({ "query": text }).to_string()
+}
+
+async fn read(mut stream: TcpStream) -> Answer {
+    let mut bytes = Vec::new();
+    // A server that refuses a body may close before it has been sent whole.
+    let _ = stream.read_to_end(&mut bytes).await;
+    Answer::parse(&String::from_utf8(bytes).unwrap())
+}
+
+/// An HTTP answer taken apart.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn parse(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
+        Self {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head: head.to_ascii_lowercase(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    fn code(&self) -> String {
+        let code = &self.json()["errors"][0]["extensions"]["code"];
+        code.as_str()
+            .unwrap_or_else(|| panic!("no code: {self:?}"))
+            .to_owned()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+}

@@ -1,0 +1,297 @@
+//! Status codes, media types, bodies, methods, headers.
+
+use axum::http::HeaderValue;
+use serde_json::json;
+
+use super::{JSON, STRICT, Server, query};
+use crate::{
+    execution::{ErrorCode, Failure, Toll},
+    http::{Capacity, RequestContext, bearer},
+};
+
+#[tokio::test]
+async fn a_query_is_answered() {
+    let server = Server::plain().await;
+    let answer = server.post(JSON, &query("{ b: ok a: ok }")).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body, r#"{"data":{"b":1,"a":1}}"#);
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/json; charset=utf-8")
+    );
+    let answer = server.post(STRICT, &query("{ ok }")).await;
+    assert_eq!(answer.status, 200);
+    let strict = Some("application/graphql-response+json; charset=utf-8");
+    assert_eq!(answer.header("content-type"), strict);
+}
+
+#[tokio::test]
+async fn the_status_of_request_errors_depends_on_the_media_type() {
+    let server = Server::plain().await;
+    for text in ["{", "{ nowhere }", "query ($x: Int!) { ok @skip(if: $x) }"] {
+        let lenient = server.post(JSON, &query(text)).await;
+        assert_eq!(lenient.status, 200);
+        let strict = server.post(STRICT, &query(text)).await;
+        assert_eq!(strict.status, 400);
+        assert_eq!(strict.body, lenient.body);
+        assert!(strict.json().get("data").is_none());
+    }
+    let failed = server.post(STRICT, &query("{ fails }")).await;
+    assert_eq!(failed.status, 200, "execution had begun: {failed:?}");
+    assert_eq!(failed.json()["data"], json!(null));
+    assert_eq!(
+        failed.json()["errors"][0]["extensions"]["requestId"],
+        failed.header("x-request-id").unwrap()
+    );
+    assert!(!failed.body.contains("secret"));
+}
+
+#[tokio::test]
+async fn what_is_wrong_as_http_is_told_in_our_own_shape() {
+    let server = Server::plain().await;
+    let large = format!("{{\"query\":\"{}\"}}", "x".repeat(256 * 1024));
+    for (headers, body, status) in [
+        ("", query("{ ok }"), 415),
+        ("Content-Type: text/plain\r\n", query("{ ok }"), 415),
+        (
+            "Content-Type: multipart/form-data\r\n",
+            query("{ ok }"),
+            415,
+        ),
+        (
+            "Content-Type: application/json\r\nAccept: text/plain\r\n",
+            query("{ ok }"),
+            406,
+        ),
+        (JSON, String::new(), 400),
+        (JSON, "{".to_owned(), 400),
+        (JSON, "nonsense".to_owned(), 400),
+        (JSON, "{}".to_owned(), 400),
+        (JSON, "{\"query\":1}".to_owned(), 400),
+        (JSON, "\"{ ok }\"".to_owned(), 400),
+        (
+            JSON,
+            "{\"query\":\"{ ok }\",\"variables\":[]}".to_owned(),
+            400,
+        ),
+        (
+            JSON,
+            "{\"query\":\"{ ok }\",\"variables\":{\"a\":1,\"a\":2}}".to_owned(),
+            400,
+        ),
+        (
+            JSON,
+            format!(
+                "{{\"query\":\"{{ ok }}\",\"variables\":{{\"a\":{}}}}}",
+                "[".repeat(10_000)
+            ),
+            400,
+        ),
+        (JSON, large, 413),
+    ] {
+        let answer = server.post(headers, &body).await;
+        let shown: String = body.chars().take(50).collect();
+        assert_eq!(answer.status, status, "{shown}");
+        assert_eq!(answer.code(), "BAD_USER_INPUT", "{shown}");
+        assert_eq!(
+            answer.json()["errors"][0]["extensions"]["retryable"],
+            json!(false)
+        );
+    }
+}
+
+#[tokio::test]
+async fn batches_are_off() {
+    let server = Server::plain().await;
+    let answer = server.post(JSON, &format!(" [{}]", query("{ ok }"))).await;
+    assert_eq!(answer.status, 400);
+    let message = answer.json()["errors"][0]["message"].clone();
+    assert!(
+        message
+            .as_str()
+            .unwrap()
+            .starts_with("Batches are not supported")
+    );
+}
+
+/// A body without a declared length is cut off while it arrives.
+#[tokio::test]
+async fn a_body_of_unknown_length_is_bounded_too() {
+    let server = Server::plain().await;
+    let chunk = format!("{:x}\r\n{}\r\n", 65_536, "x".repeat(65_536));
+    let request = format!(
+        "POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n{JSON}\r\n{}0\r\n\r\n",
+        chunk.repeat(5)
+    );
+    let answer = server.ask(&request).await;
+    assert_eq!(answer.status, 413);
+}
+
+#[tokio::test]
+async fn queries_may_be_sent_with_get_and_mutations_may_not() {
+    let server = Server::plain().await;
+    let answer = server
+        .get(
+            "/graphql?query=query($s:Boolean!){ok+@skip(if:$s)}&variables=%7B%22s%22:false%7D",
+            "",
+        )
+        .await;
+    assert_eq!(
+        (answer.status, answer.body.as_str()),
+        (200, r#"{"data":{"ok":1}}"#)
+    );
+    let answer = server.get("/graphql?query=mutation%7Bchange%7D", "").await;
+    assert_eq!(answer.status, 405);
+    assert_eq!(answer.header("allow"), Some("post"));
+    let answer = server.get("/graphql", "").await;
+    assert_eq!(answer.status, 400);
+    let answer = server.get("/graphql?query=%zz", "").await;
+    assert_eq!(answer.status, 400);
+    let answer = server.post(JSON, &query("mutation { change }")).await;
+    assert_eq!(answer.body, r#"{"data":{"change":2}}"#);
+}
+
+#[tokio::test]
+async fn other_methods_and_paths_are_refused_in_json() {
+    let server = Server::plain().await;
+    let answer = server
+        .ask("DELETE /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .await;
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (405, "BAD_USER_INPUT")
+    );
+    let answer = server.get("/nowhere", "").await;
+    assert_eq!(
+        (answer.status, answer.code().as_str()),
+        (404, "BAD_USER_INPUT")
+    );
+}
+
+#[tokio::test]
+async fn the_playground_is_shown_to_browsers_if_at_all() {
+    let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+    let server = Server::plain().await;
+    assert_eq!(server.get("/graphql", browser).await.status, 400);
+    let server = Server::start(Capacity::default(), |api| api.playground(true)).await;
+    let page = server.get("/graphql", browser).await;
+    assert_eq!(page.status, 200);
+    assert!(
+        page.header("content-type")
+            .unwrap()
+            .starts_with("text/html")
+    );
+    assert_eq!(server.get("/graphql", "").await.status, 400);
+}
+
+#[tokio::test]
+async fn ids_of_requests_are_kept_or_made() {
+    let server = Server::plain().await;
+    let kept = server.get("/health/live", "X-Request-Id: abc-1\r\n").await;
+    assert_eq!(kept.header("x-request-id"), Some("abc-1"));
+    let made = server.get("/health/live", "X-Request-Id: a b\r\n").await;
+    assert_eq!(made.header("x-request-id").unwrap().len(), 32);
+}
+
+#[tokio::test]
+async fn callers_are_admitted_with_what_they_bring() {
+    let server = Server::start(Capacity::default(), |api| {
+        api.admit(|headers| {
+            let token = bearer(headers)?.map(str::to_owned);
+            if token.as_deref() == Some("spent") {
+                let failure = Failure::new(ErrorCode::RateLimited, "Slow down.");
+                return Err(failure.retry_after(std::time::Duration::from_secs(7)));
+            }
+            let toll = |_: &_| Toll {
+                extensions: [("cost".to_owned(), json!(3))].into_iter().collect(),
+                verdict: Ok(()),
+            };
+            Ok(RequestContext::new()
+                .attach(|request| request.data(token))
+                .toll(toll)
+                .hide_schema())
+        })
+    })
+    .await;
+    let ask = async |header: &str, text: &str| {
+        server.post(&format!("{JSON}{header}"), &query(text)).await
+    };
+    let known = ask("Authorization: Bearer abc\r\n", "{ token }").await;
+    assert_eq!(
+        known.body,
+        r#"{"data":{"token":"abc"},"extensions":{"cost":3}}"#
+    );
+    let stranger = ask("", "{ token }").await;
+    assert_eq!(stranger.json()["data"], json!({ "token": null }));
+    let garbled = ask("Authorization: Basic abc\r\n", "{ token }").await;
+    assert_eq!(
+        (garbled.status, garbled.code().as_str()),
+        (401, "UNAUTHENTICATED")
+    );
+    let spent = ask("Authorization: Bearer spent\r\n", "{ token }").await;
+    assert_eq!((spent.status, spent.code().as_str()), (429, "RATE_LIMITED"));
+    assert_eq!(spent.header("retry-after"), Some("7"));
+    let curious = ask("", "{ __schema { queryType { name } } }").await;
+    assert_eq!(curious.code(), "BAD_USER_INPUT");
+}
+
+#[tokio::test]
+async fn a_panic_while_admitting_is_an_internal_error() {
+    let server = Server::start(Capacity::default(), |api| {
+        api.admit(|headers| {
+            Err(Failure::bad_input(
+                headers["missing"].to_str().unwrap().to_owned(),
+            ))
+        })
+    })
+    .await;
+    let answer = server.post(JSON, &query("{ ok }")).await;
+    assert_eq!((answer.status, answer.code().as_str()), (500, "INTERNAL"));
+    let id = answer.header("x-request-id").unwrap();
+    assert_eq!(answer.json()["errors"][0]["extensions"]["requestId"], id);
+}
+
+#[tokio::test]
+async fn other_origins_are_let_in_by_name_only() {
+    let preflight = "OPTIONS /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nOrigin: https://shop.example\r\n\
+        Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n\r\n";
+    let server = Server::plain().await;
+    assert_eq!(
+        server
+            .ask(preflight)
+            .await
+            .header("access-control-allow-origin"),
+        None
+    );
+    let shop = HeaderValue::from_static("https://shop.example");
+    let server = Server::start(Capacity::default(), |api| api.origins([shop])).await;
+    let answer = server.ask(preflight).await;
+    assert_eq!(
+        answer.header("access-control-allow-origin"),
+        Some("https://shop.example")
+    );
+    let other = server
+        .ask(&preflight.replace("shop.example", "evil.example"))
+        .await;
+    assert_eq!(other.header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn health_is_two_questions() {
+    let server = Server::start(Capacity::default(), |api| {
+        api.ready(|| Err("the database does not answer".to_owned()))
+    })
+    .await;
+    let live = server.get("/health/live", "").await;
+    assert_eq!(
+        (live.status, live.body.as_str()),
+        (200, r#"{"status":"ok"}"#)
+    );
+    let ready = server.get("/health/ready", "").await;
+    assert_eq!(ready.status, 503);
+    assert_eq!(ready.json()["reason"], "the database does not answer");
+    assert_eq!(
+        Server::plain().await.get("/health/ready", "").await.status,
+        200
+    );
+}

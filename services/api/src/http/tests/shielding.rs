@@ -1,0 +1,118 @@
+//! Work outlives the connections that asked for it, and there is only so much of it.
+
+use std::time::Duration;
+
+use super::{JSON, STRICT, Server, post, query, read};
+use crate::http::{Capacity, Shield};
+
+/// Long enough for anything that is not stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn capacity(running: usize, waiting: usize) -> Capacity {
+    Capacity {
+        running,
+        waiting,
+        deadline: PATIENCE,
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_does_not_stop_the_work() {
+    let server = Server::plain().await;
+    let mut clients = Vec::new();
+    for _ in 0..20 {
+        clients.push(server.send(&post(JSON, &query("{ gated }"))).await);
+        server.gate.started().await;
+    }
+    drop(clients);
+    // The server notices closed connections while it serves others.
+    assert_eq!(server.post(JSON, &query("{ ok }")).await.status, 200);
+    assert_eq!(server.gate.finished(), 0);
+    assert_eq!(server.shield.unfinished(), 20);
+    server.gate.open(20);
+    assert!(server.shield.drain(PATIENCE).await);
+    assert_eq!(server.gate.finished(), 20);
+}
+
+#[tokio::test]
+async fn the_deadline_answers_and_the_work_goes_on() {
+    let deadline = Duration::ZERO;
+    let server = Server::start(
+        Capacity {
+            deadline,
+            ..capacity(1, 0)
+        },
+        |api| api,
+    )
+    .await;
+    for headers in [JSON, STRICT] {
+        let answer = server.post(headers, &query("{ gated }")).await;
+        assert_eq!((answer.status, answer.code().as_str()), (504, "TIMEOUT"));
+        assert_eq!(answer.json()["errors"][0]["extensions"]["retryable"], true);
+        assert!(answer.json().get("data").is_none());
+        server.gate.started().await;
+        server.gate.open(1);
+        while server.shield.unfinished() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(server.gate.finished(), 2);
+}
+
+#[tokio::test]
+async fn more_than_the_service_can_hold_is_shed() {
+    let server = Server::start(capacity(1, 0), |api| api).await;
+    let first = server.send(&post(JSON, &query("{ gated }"))).await;
+    server.gate.started().await;
+    let shed = server.post(JSON, &query("{ ok }")).await;
+    assert_eq!((shed.status, shed.code().as_str()), (503, "UNAVAILABLE"));
+    assert_eq!(shed.header("retry-after"), Some("1"));
+    assert_eq!(shed.json()["errors"][0]["extensions"]["retryable"], true);
+    server.gate.open(1);
+    assert_eq!(read(first).await.body, r#"{"data":{"gated":1}}"#);
+    assert_eq!(server.post(JSON, &query("{ ok }")).await.status, 200);
+}
+
+#[tokio::test]
+async fn waiting_is_in_order_and_can_be_given_up() {
+    let shield = Shield::new(capacity(1, 1));
+    let (release, held) = tokio::sync::oneshot::channel::<()>();
+    let first = shield.run(async move { drop(held.await) });
+    let second = shield.run(async { 2 });
+    let mut second = Box::pin(second);
+    tokio::pin!(first);
+    assert!(futures_util::poll!(&mut first).is_pending());
+    assert!(futures_util::poll!(&mut second).is_pending());
+    let third = shield.run(async { 3 }).await;
+    assert_eq!(third.unwrap_err().code().as_str(), "UNAVAILABLE");
+    drop(second);
+    let mut fourth = Box::pin(shield.run(async { 4 }));
+    assert!(futures_util::poll!(&mut fourth).is_pending());
+    release.send(()).unwrap();
+    first.await.unwrap();
+    assert_eq!(fourth.await.unwrap(), 4);
+    assert!(shield.drain(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_place() {
+    let shield = Shield::new(capacity(1, 0));
+    for _ in 0..3 {
+        let outcome = shield.run(async { boom() }).await;
+        assert_eq!(outcome.unwrap_err().code().as_str(), "INTERNAL");
+    }
+    assert_eq!(shield.run(async { 1 }).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn draining_does_not_wait_for_ever() {
+    let shield = Shield::new(capacity(1, 0));
+    let stuck = shield.run(std::future::pending::<()>());
+    tokio::pin!(stuck);
+    assert!(futures_util::poll!(&mut stuck).is_pending());
+    assert!(!shield.drain(Duration::ZERO).await);
+}
+
+fn boom() -> i32 {
+    panic!("a fault in a task")
+}

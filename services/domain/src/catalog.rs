@@ -1,0 +1,194 @@
+//! The handle, and the shield.
+//!
+//! Callers may lose interest at any moment: a client hangs up, a sibling field fails. The driver
+//! takes it badly when a future that waits for a connection is dropped (every such loss can stall
+//! its pool for half a second). So each piece of work that talks to the database runs in a task of
+//! its own that its caller only awaits, and waits for its turn in a queue that survives callers
+//! leaving: fewer permits than the driver has connections, and a bounded number of waiters.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+use vitrine_model::clock::{Clock, Timestamp};
+use vitrine_model::cursor::CursorCodec;
+use vitrine_model::money::Currency;
+use vitrine_storage::products::Encoding;
+use vitrine_storage::{StorageError, Store};
+
+use crate::DomainError;
+use crate::clock::SystemClock;
+use crate::reference::ReferenceCache;
+
+/// How a catalogue is set up.
+#[derive(Clone, Debug)]
+pub struct CatalogOptions {
+    /// The currency that prices are filtered and sorted in. The first process to use a database
+    /// decides it.
+    pub currency: Currency,
+    /// What cursors are signed with; the same in all processes of a service.
+    pub cursor_secret: Vec<u8>,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// How many operations may talk to the database at once; fewer than the driver's connections.
+    pub concurrency: usize,
+    /// How many more may wait for their turn before new ones are turned away.
+    pub queue: usize,
+}
+
+impl CatalogOptions {
+    /// The defaults: 64 operations at once, 2,000 waiting, the machine's clock.
+    #[must_use]
+    pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
+        Self {
+            currency,
+            cursor_secret,
+            clock: Arc::new(SystemClock),
+            concurrency: 64,
+            queue: 2_000,
+        }
+    }
+}
+
+/// What the service can do. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Catalog(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    currency: Currency,
+    cursors: CursorCodec,
+    clock: Arc<dyn Clock>,
+    reference: ReferenceCache,
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    queue: usize,
+    tasks: TaskTracker,
+}
+
+impl Catalog {
+    /// A catalogue on a migrated database.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] when the database belongs to a shop with another currency;
+    /// otherwise when the database fails.
+    pub async fn open(store: Store, options: CatalogOptions) -> Result<Self, DomainError> {
+        let currency = store.shop_currency(options.currency).await?;
+        if currency != options.currency {
+            let reason = format!(
+                "this database belongs to a shop that sells in {currency}, not {}; use that \
+                 currency or another database",
+                options.currency
+            );
+            return Err(DomainError::invalid("currency", reason));
+        }
+        let reference = ReferenceCache::load(&store).await?;
+        Ok(Self(Arc::new(Shared {
+            store,
+            currency,
+            cursors: CursorCodec::new(&options.cursor_secret),
+            clock: options.clock,
+            reference,
+            permits: Arc::new(Semaphore::new(options.concurrency)),
+            waiting: AtomicUsize::new(0),
+            queue: options.queue,
+            tasks: TaskTracker::new(),
+        })))
+    }
+
+    /// The currency that prices are filtered and sorted in.
+    #[must_use]
+    pub fn currency(&self) -> Currency {
+        self.0.currency
+    }
+
+    /// The present instant.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// [`DomainError`] when it does not.
+    pub async fn ping(&self) -> Result<(), DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move { store.ping().await }).await
+    }
+
+    /// Waits for all work that is under way. Call when nothing new will come.
+    pub async fn drain(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn cursors(&self) -> &CursorCodec {
+        &self.0.cursors
+    }
+
+    pub(crate) fn reference_cache(&self) -> &ReferenceCache {
+        &self.0.reference
+    }
+
+    pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {
+        Encoding {
+            units,
+            currency: self.0.currency,
+        }
+    }
+
+    /// Runs work that talks to the database where no caller can cut it off.
+    pub(crate) async fn shielded<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Result<T, DomainError> {
+        let permit = self.permit().await?;
+        let task = self.0.tasks.spawn(async move {
+            let result = work.await;
+            drop(permit);
+            result
+        });
+        match task.await {
+            Ok(result) => Ok(result?),
+            Err(lost) => Err(DomainError::Internal(Box::new(lost))),
+        }
+    }
+
+    async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, DomainError> {
+        let permits = Arc::clone(&self.0.permits);
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let _place =
+            Place::take(&self.0.waiting, self.0.queue).ok_or(DomainError::Unavailable(None))?;
+        permits
+            .acquire_owned()
+            .await
+            .map_err(|_| DomainError::Unavailable(None))
+    }
+}
+
+/// A place in the queue, given back when its holder leaves, served or not.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Self(waiting);
+        (before < most).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,58 @@
+//! What can go wrong, shaped by what a caller can do about it.
+
+use vitrine_model::cursor::InvalidCursor;
+use vitrine_storage::StorageError;
+
+/// Why a use case failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DomainError {
+    /// An input is wrong: say which and what would be right.
+    #[error("{field}: {reason}")]
+    Invalid {
+        /// The path of the input.
+        field: String,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// A cursor cannot be used here.
+    #[error("{field}: {source}")]
+    InvalidCursor {
+        /// Which argument.
+        field: &'static str,
+        /// Why.
+        source: InvalidCursor,
+    },
+    /// The caller may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The database cannot be reached or too much is under way; later it may work.
+    #[error("the service is too busy or its database cannot be reached; try again")]
+    Unavailable(#[source] Option<StorageError>),
+    /// It took longer than it may.
+    #[error("the request took longer than it may")]
+    Timeout(#[source] StorageError),
+    /// Anything else. Not for callers' eyes.
+    #[error("something went wrong inside")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl DomainError {
+    /// An input that is wrong.
+    #[must_use]
+    pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Invalid {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl From<StorageError> for DomainError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Unavailable(_) => Self::Unavailable(Some(error)),
+            StorageError::Timeout(_) => Self::Timeout(error),
+            _ => Self::Internal(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! From what callers ask for to what is stored: slugs become ids, aliases keys, units canonical
+//! numbers; what makes no sense is refused with the path of the input.
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
+use vitrine_model::derived::{boolean_token, brand_token, text_token};
+use vitrine_model::filter::{
+    Bounds, Condition, DateTest, End, MOST_DEPTH, MOST_LEAVES, MOST_VALUES, NumberTest,
+    ProductFilter, Range, SpecFilter, SpecTest, equality_band,
+};
+use vitrine_model::money::Currency;
+use vitrine_model::product::ProductStatus;
+use vitrine_model::spec::{MOST_FILTERABLE_BYTES, SpecKey, ValueType};
+use vitrine_model::unit::{Unit, UnitTable};
+
+use crate::DomainError;
+use crate::products::Sight;
+use crate::reference::Reference;
+
+/// Numbers that went through a conversion are compared with this much leeway, relative to their
+/// size: `27 in` and `68.58 cm` are the same although their last bits differ.
+const LEEWAY: f64 = 1e-9;
+
+/// Whether the reference data has everything that a filter names.
+pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
+    let categories = filter.category.iter().flatten();
+    let mut specs = filter.specs.iter().flatten();
+    categories
+        .into_iter()
+        .all(|slug| reference.categories.by_slug(slug).is_some())
+        && specs.all(|spec| reference.dictionary.get(&spec.key).is_some())
+        && parts(filter).all(|part| is_known(part, reference))
+}
+
+fn parts(filter: &ProductFilter) -> impl Iterator<Item = &ProductFilter> {
+    let lists = filter
+        .and
+        .iter()
+        .flatten()
+        .chain(filter.or.iter().flatten());
+    lists.chain(filter.not.as_deref())
+}
+
+/// The condition for a filter and a caller. The caller's sight is always a part of it.
+pub(crate) fn resolve(
+    filter: &ProductFilter,
+    sight: Sight,
+    reference: &Reference,
+    currency: Currency,
+) -> Result<Condition, DomainError> {
+    let mut resolver = Resolver {
+        reference,
+        currency,
+        sight,
+        leaves: 0,
+    };
+    let mut all = vec![Condition::Status(resolver.visible(filter)?)];
+    all.extend(resolver.object(filter, "filter", 0, true)?);
+    Ok(Condition::All(all))
+}
+
+struct Resolver<'a> {
+    reference: &'a Reference,
+    currency: Currency,
+    sight: Sight,
+    leaves: usize,
+}
+
+type Resolved<T> = Result<T, DomainError>;
+
+impl Resolver<'_> {
+    /// The states to look in: those asked for at the top, of those the caller may see.
+    fn visible(&self, filter: &ProductFilter) -> Resolved<Vec<ProductStatus>> {
+        match &filter.status {
+            Some(asked) => self
+                .allowed(asked, "filter.status")
+                .map(|()| distinct(asked)),
+            None => Ok(self.sight.states().to_vec()),
+        }
+    }
+
+    fn allowed(&self, asked: &[ProductStatus], path: &str) -> Resolved<()> {
+        let seen = self.sight.states();
+        if asked.iter().all(|state| seen.contains(state)) {
+            return Ok(());
+        }
+        let reason =
+            format!("{path}: only ACTIVE products may be asked for without the role admin");
+        Err(DomainError::Forbidden(reason))
+    }
+
+    /// The conditions of one filter object; all of them must hold.
+    fn object(
+        &mut self,
+        filter: &ProductFilter,
+        path: &str,
+        depth: usize,
+        top: bool,
+    ) -> Resolved<Vec<Condition>> {
+        if depth > MOST_DEPTH {
+            let reason = format!("and, or and not may be nested {MOST_DEPTH} deep");
+            return Err(DomainError::invalid(path, reason));
+        }
+        let mut all = Vec::new();
+        self.fields(filter, path, top, &mut all)?;
+        for (at, spec) in filter.specs.iter().flatten().enumerate() {
+            let path = format!("{path}.specs[{at}]");
+            self.leaf(&path)?;
+            all.push(self.spec(spec, &path)?);
+        }
+        for (at, part) in filter.and.iter().flatten().enumerate() {
+            all.extend(self.object(part, &format!("{path}.and[{at}]"), depth + 1, false)?);
+        }
+        if let Some(parts) = &filter.or {
+            all.push(self.any(parts, &format!("{path}.or"), depth)?);
+        }
+        if let Some(part) = filter.not.as_deref() {
+            let inner = self.object(part, &format!("{path}.not"), depth + 1, false)?;
+            all.push(Condition::Not(Box::new(Condition::All(inner))));
+        }
+        Ok(all)
+    }
+
+    fn any(&mut self, parts: &[ProductFilter], path: &str, depth: usize) -> Resolved<Condition> {
+        let mut any = Vec::with_capacity(parts.len());
+        for (at, part) in parts.iter().enumerate() {
+            let inner = self.object(part, &format!("{path}[{at}]"), depth + 1, false)?;
+            any.push(Condition::All(inner));
+        }
+        Ok(Condition::Any(any))
+    }
+
+    fn fields(
+        &mut self,
+        filter: &ProductFilter,
+        path: &str,
+        top: bool,
+        all: &mut Vec<Condition>,
+    ) -> Resolved<()> {
+        if let Some(slugs) = &filter.category {
+            let path = self.list(path, "category", slugs.len())?;
+            all.push(self.category(slugs, &path));
+        }
+        if let Some(brands) = &filter.brand {
+            self.list(path, "brand", brands.len())?;
+            all.push(Condition::Token(
+                brands.iter().map(|brand| brand_token(brand)).collect(),
+            ));
+        }
+        if let Some(bounds) = &filter.price {
+            let path = self.list(path, "price", 1)?;
+            all.push(Condition::Price(self.price(*bounds, &path)?));
+        }
+        if let Some(least) = filter.min_rating {
+            let path = self.list(path, "rating", 1)?;
+            all.push(half_stars(least, &path)?);
+        }
+        if let (Some(states), false) = (&filter.status, top) {
+            let path = self.list(path, "status", states.len())?;
+            self.allowed(states, &path)?;
+            all.push(Condition::Status(distinct(states)));
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, path: &str) -> Resolved<()> {
+        self.leaves += 1;
+        if self.leaves <= MOST_LEAVES {
+            return Ok(());
+        }
+        Err(DomainError::invalid(
+            path,
+            format!("a filter may have {MOST_LEAVES} leaves"),
+        ))
+    }
+
+    fn list(&mut self, path: &str, field: &str, values: usize) -> Resolved<String> {
+        let path = format!("{path}.{field}");
+        self.leaf(&path)?;
+        if values <= MOST_VALUES {
+            return Ok(path);
+        }
+        Err(DomainError::invalid(
+            path,
+            format!("may list {MOST_VALUES} values"),
+        ))
+    }
+
+    /// A category stands for itself and all below it; one that does not exist for nothing.
+    fn category(&self, slugs: &[String], _path: &str) -> Condition {
+        let tree = &self.reference.categories;
+        let known = slugs.iter().filter_map(|slug| tree.by_slug(slug));
+        let mut ids: Vec<_> = known
+            .flat_map(|category| tree.subtree(category.id))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Condition::Category(ids)
+    }
+
+    fn price(&self, bounds: Bounds<Decimal>, path: &str) -> Resolved<Bounds<i64>> {
+        let scale = Decimal::from(10_i64.pow(self.currency.decimals()));
+        let minor = |amount: Decimal| amount.checked_mul(scale);
+        let saturated = |n: Option<Decimal>| n.and_then(|n| n.to_i64());
+        let gte = bounds
+            .gte
+            .map(|n| saturated(minor(n).map(|n| n.ceil())).unwrap_or(i64::MAX));
+        let lte = bounds
+            .lte
+            .map(|n| saturated(minor(n).map(|n| n.floor())).unwrap_or(i64::MAX));
+        match (bounds.gte, bounds.lte) {
+            (None, None) => Err(nothing_said(path, "gte, lte")),
+            (Some(low), Some(high)) if low > high => Err(reversed(path)),
+            _ => Ok(Bounds { gte, lte }),
+        }
+    }
+
+    fn spec(&self, filter: &SpecFilter, path: &str) -> Resolved<Condition> {
+        let key = self.reference.dictionary.get(&filter.key);
+        if let Some(key) = key {
+            suits(key, &filter.test, path)?;
+        }
+        let name = key.map_or(&filter.key, |key| &key.key);
+        let condition = self.spec_test(name, key, filter, path)?;
+        let absent = matches!(filter.test, SpecTest::Exists(false));
+        // What nobody knows no product has; that it is absent holds for all of them.
+        let condition = if key.is_none() {
+            Condition::nothing()
+        } else {
+            condition
+        };
+        Ok(if absent {
+            Condition::Not(Box::new(condition))
+        } else {
+            condition
+        })
+    }
+
+    fn spec_test(
+        &self,
+        name: &str,
+        key: Option<&SpecKey>,
+        filter: &SpecFilter,
+        path: &str,
+    ) -> Resolved<Condition> {
+        let qualifier = filter.qualifier.as_deref();
+        let range = |range| Condition::SpecRange {
+            key: name.to_owned(),
+            qualifier: filter.qualifier.clone(),
+            range,
+        };
+        match &filter.test {
+            SpecTest::Text(values) => text(name, qualifier, values, path),
+            SpecTest::Boolean(value) => Ok(Condition::Token(vec![boolean_token(
+                name, qualifier, *value,
+            )])),
+            SpecTest::Number(test) => number(test, key, &self.reference.units, path).map(range),
+            SpecTest::Date(test) => date(test, path).map(range),
+            SpecTest::Exists(_) => Ok(Condition::SpecExists {
+                key: name.to_owned(),
+                qualifier: filter.qualifier.clone(),
+            }),
+        }
+    }
+}
+
+fn distinct(states: &[ProductStatus]) -> Vec<ProductStatus> {
+    let mut states = states.to_vec();
+    states.sort_unstable();
+    states.dedup();
+    states
+}
+
+/// Whether a test fits the type of its key.
+fn suits(key: &SpecKey, test: &SpecTest, path: &str) -> Resolved<()> {
+    let (fits, right) = match key.value_type {
+        ValueType::Text => (matches!(test, SpecTest::Text(_)), "text"),
+        ValueType::Number => (matches!(test, SpecTest::Number(_)), "number"),
+        ValueType::Quantity => (matches!(test, SpecTest::Number(_)), "number with a unit"),
+        ValueType::Boolean => (matches!(test, SpecTest::Boolean(_)), "boolean"),
+        ValueType::Date => (matches!(test, SpecTest::Date(_)), "date"),
+    };
+    if !key.filterable {
+        return Err(DomainError::invalid(
+            path,
+            format!("{} may not be filtered by", key.key),
+        ));
+    }
+    if fits || matches!(test, SpecTest::Exists(_)) {
+        return Ok(());
+    }
+    let reason = format!(
+        "{} holds values of type {}: use {right} or exists",
+        key.key, key.value_type
+    );
+    Err(DomainError::invalid(path, reason))
+}
+
+fn text(key: &str, qualifier: Option<&str>, values: &[String], path: &str) -> Resolved<Condition> {
+    if values.len() > MOST_VALUES {
+        return Err(DomainError::invalid(
+            format!("{path}.text.in"),
+            format!("may list {MOST_VALUES} values"),
+        ));
+    }
+    let token = |text: &String| {
+        text_token(key, qualifier, text).ok_or_else(|| {
+            let reason =
+                format!("text of more than {MOST_FILTERABLE_BYTES} bytes cannot be filtered by");
+            DomainError::invalid(format!("{path}.text"), reason)
+        })
+    };
+    let mut tokens = values
+        .iter()
+        .map(token)
+        .collect::<Resolved<Vec<String>>>()?;
+    tokens.sort_unstable();
+    tokens.dedup();
+    Ok(Condition::Token(tokens))
+}
+
+fn number(
+    test: &NumberTest,
+    key: Option<&SpecKey>,
+    units: &UnitTable,
+    path: &str,
+) -> Resolved<Range> {
+    let path = format!("{path}.number");
+    let unit = unit_of(test, key, units, &path)?;
+    let given = [test.eq, test.gte, test.lte, test.gt, test.lt];
+    if given.iter().flatten().any(|n| !n.is_finite()) {
+        return Err(DomainError::invalid(path, "must be finite numbers"));
+    }
+    match test.eq {
+        Some(_) if given.iter().flatten().count() > 1 => Err(DomainError::invalid(
+            path,
+            "eq goes alone: leave out gte, lte, gt and lt",
+        )),
+        Some(n) => Ok(equal(n, unit)),
+        None => compare(test, unit, &path),
+    }
+}
+
+/// A number without a unit is equal to itself; a quantity to what is shown alike.
+fn equal(n: f64, unit: Option<&Unit>) -> Range {
+    let (low, high) = if unit.is_some() {
+        equality_band(n)
+    } else {
+        (n - leeway(n), n + leeway(n))
+    };
+    let base = |n| unit.map_or(n, |unit| unit.to_base(n));
+    let end = |at: f64| Some(End { at, included: true });
+    Range {
+        min: end(base(low)),
+        max: end(base(high)),
+    }
+}
+
+fn compare(test: &NumberTest, unit: Option<&Unit>, path: &str) -> Resolved<Range> {
+    let low = one_end(test.gte, test.gt, path, "gte", "gt")?;
+    let high = one_end(test.lte, test.lt, path, "lte", "lt")?;
+    if low.is_none() && high.is_none() {
+        return Err(nothing_said(path, "eq, gte, lte, gt, lt"));
+    }
+    if let (Some(low), Some(high)) = (low, high)
+        && low.at > high.at
+    {
+        return Err(reversed(path));
+    }
+    // An end that belongs to the range moves outwards by the leeway, one that does not inwards.
+    let widen = |end: End, outwards: f64| {
+        let Some(unit) = unit else { return end };
+        let at = unit.to_base(end.at);
+        let by = leeway(at) * if end.included { outwards } else { -outwards };
+        End { at: at + by, ..end }
+    };
+    Ok(Range {
+        min: low.map(|end| widen(end, -1.0)),
+        max: high.map(|end| widen(end, 1.0)),
+    })
+}
+
+fn leeway(n: f64) -> f64 {
+    n.abs() * LEEWAY
+}
+
+fn one_end(
+    included: Option<f64>,
+    excluded: Option<f64>,
+    path: &str,
+    one: &str,
+    other: &str,
+) -> Resolved<Option<End>> {
+    match (included, excluded) {
+        (Some(_), Some(_)) => Err(DomainError::invalid(
+            path,
+            format!("give {one} or {other}, not both"),
+        )),
+        (Some(at), None) => Ok(Some(End { at, included: true })),
+        (None, Some(at)) => Ok(Some(End {
+            at,
+            included: false,
+        })),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The unit that a test is in: needed for quantities, out of place for plain numbers.
+fn unit_of<'a>(
+    test: &NumberTest,
+    key: Option<&SpecKey>,
+    units: &'a UnitTable,
+    path: &str,
+) -> Resolved<Option<&'a Unit>> {
+    let field = format!("{path}.unit");
+    let dimension = key.and_then(|key| key.dimension.as_deref());
+    match (&test.unit, key, dimension) {
+        (Some(unit), _, Some(dimension)) => {
+            let found = units.get_in(unit, dimension);
+            let example = units.base(dimension).map_or("", |base| base.id.as_str());
+            let refuse = |wrong| {
+                DomainError::invalid(
+                    field,
+                    format!("{wrong}; give a unit of {dimension} such as {example}"),
+                )
+            };
+            found.map(Some).map_err(refuse)
+        }
+        (Some(unit), None, None) => units
+            .get(unit)
+            .map(Some)
+            .map_err(|wrong| DomainError::invalid(field, wrong.to_string())),
+        (Some(_), Some(key), None) => Err(DomainError::invalid(
+            field,
+            format!("{} holds plain numbers: leave the unit out", key.key),
+        )),
+        (None, Some(key), Some(dimension)) => {
+            let example = units.base(dimension).map_or("", |base| base.id.as_str());
+            let reason = format!(
+                "{} measures {dimension}: say the unit, such as {example}",
+                key.key
+            );
+            Err(DomainError::invalid(field, reason))
+        }
+        (None, _, None) | (None, None, Some(_)) => Ok(None),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "dates stay far below 2^53 milliseconds"
+)]
+fn date(test: &DateTest, path: &str) -> Resolved<Range> {
+    let path = format!("{path}.date");
+    let number = |at: Option<vitrine_model::clock::Timestamp>| at.map(|at| at.as_millis() as f64);
+    let low = one_end(number(test.gte), number(test.gt), &path, "gte", "gt")?;
+    let high = one_end(number(test.lte), number(test.lt), &path, "lte", "lt")?;
+    match (low, high) {
+        (None, None) => Err(nothing_said(&path, "gte, lte, gt, lt")),
+        (Some(low), Some(high)) if low.at > high.at => Err(reversed(&path)),
+        (min, max) => Ok(Range { min, max }),
+    }
+}
+
+fn half_stars(least: f64, path: &str) -> Resolved<Condition> {
+    let is_half = (least * 2.0).fract() == 0.0;
+    if is_half && (1.0..=5.0).contains(&least) {
+        return Ok(Condition::HalfStars(least));
+    }
+    Err(DomainError::invalid(
+        path,
+        format!("must be 1 to 5 in steps of 0.5, not {least}"),
+    ))
+}
+
+fn nothing_said(path: &str, fields: &str) -> DomainError {
+    DomainError::invalid(path, format!("give at least one of {fields}"))
+}
+
+fn reversed(path: &str) -> DomainError {
+    DomainError::invalid(path, "the lower end is above the upper end")
+}

@@ -1,0 +1,91 @@
+//! Categories by the path of their names; made when they are not there.
+
+use vitrine_model::category::Category;
+use vitrine_model::id::CategoryId;
+use vitrine_model::text::{fold, slug};
+
+use super::ImportSession;
+use crate::DomainError;
+
+impl ImportSession {
+    /// The categories at the ends of these paths, in their order; `None` when another process was
+    /// faster in making one and the caller has to ask again.
+    pub(super) async fn categories_at(
+        &mut self,
+        paths: &[&[String]],
+    ) -> Result<Option<Vec<CategoryId>>, DomainError> {
+        let known = self.categories.len();
+        let ids: Vec<CategoryId> = paths.iter().map(|path| self.category_at(path)).collect();
+        let new = self.categories[known..].to_vec();
+        if new.is_empty() {
+            return Ok(Some(ids));
+        }
+        let names = new
+            .iter()
+            .map(|category| self.path_of(category))
+            .collect::<Vec<_>>();
+        if self.writes() {
+            let all_new = self
+                .store(|store| async move { store.insert_categories(&new).await })
+                .await?;
+            if !all_new {
+                self.reload_reference().await?;
+                return Ok(None);
+            }
+        }
+        self.summary.new_categories.extend(names);
+        Ok(Some(ids))
+    }
+
+    fn category_at(&mut self, path: &[String]) -> CategoryId {
+        let mut parent = None;
+        for name in path {
+            let found = self
+                .categories
+                .iter()
+                .find(|c| c.parent == parent && fold(&c.name) == fold(name));
+            let id = found.map(|category| category.id);
+            parent = Some(id.unwrap_or_else(|| self.add_category(name, parent)));
+        }
+        parent.expect("a category path is not empty")
+    }
+
+    fn add_category(&mut self, name: &str, parent: Option<CategoryId>) -> CategoryId {
+        let slug = self.free_slug(name, parent);
+        let id = CategoryId::random();
+        self.categories.push(Category {
+            id,
+            slug,
+            name: name.trim().to_owned(),
+            parent,
+        });
+        id
+    }
+
+    /// The name as a slug; with its parents' before it, or a number behind it, when that is taken.
+    fn free_slug(&self, name: &str, parent: Option<CategoryId>) -> String {
+        let own = slug(name).unwrap_or_else(|| "category".to_owned());
+        let above = parent.and_then(|id| self.categories.iter().find(|category| category.id == id));
+        let long = above.map_or_else(|| own.clone(), |above| format!("{}-{own}", above.slug));
+        let numbered = (2..).map(|n| format!("{long}-{n}"));
+        let taken = |slug: &String| {
+            self.categories
+                .iter()
+                .any(|category| category.slug == *slug)
+        };
+        let mut candidates = [own.clone(), long.clone()].into_iter().chain(numbered);
+        candidates
+            .find(|slug| !taken(slug))
+            .expect("numbers do not end")
+    }
+
+    fn path_of(&self, category: &Category) -> Vec<String> {
+        let mut path = vec![category.name.clone()];
+        let mut up = category.parent;
+        while let Some(above) = up.and_then(|id| self.categories.iter().find(|c| c.id == id)) {
+            path.insert(0, above.name.clone());
+            up = above.parent;
+        }
+        path
+    }
+}

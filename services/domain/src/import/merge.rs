@@ -1,0 +1,144 @@
+//! From a draft to a product: a new one, or one that is there and hears from one of its sources
+//! again.
+//!
+//! While a product has one source, that source says everything: what it no longer mentions is gone.
+//! When several systems tell of one product (single view), each says what it knows: its specs
+//! replace those of the same keys, its texts those that are there, and what it does not mention
+//! stays.
+
+use vitrine_model::clock::Timestamp;
+use vitrine_model::fold::Computed;
+use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::import::ProductDraft;
+use vitrine_model::product::{Bundle, Details, Outlier, Product, Source};
+use vitrine_model::spec::Spec;
+use vitrine_model::supplier::SupplierExtract;
+use vitrine_model::text::collapse;
+
+/// A draft with everything it names found.
+pub(super) struct Prepared<'a> {
+    pub(super) draft: &'a ProductDraft,
+    pub(super) digest: String,
+    pub(super) specs: Vec<Spec>,
+    pub(super) category: CategoryId,
+    pub(super) supplier: Option<SupplierExtract>,
+    pub(super) bundle: Option<Bundle>,
+}
+
+impl Prepared<'_> {
+    /// The stock-keeping unit, given or made of the source.
+    pub(super) fn sku(&self) -> String {
+        sku(self.draft)
+    }
+
+    /// A product that was not there before.
+    pub(super) fn create(&self, id: ProductId, slug: String, now: Timestamp) -> Product {
+        let draft = self.draft;
+        let details = self.details();
+        Product {
+            id,
+            kind: draft.kind.clone(),
+            sku: self.sku(),
+            slug,
+            name: collapse(&draft.name),
+            description: draft.description.clone(),
+            brand: draft.brand.as_deref().map(collapse),
+            status: draft.status,
+            category: self.category,
+            price: self.price(),
+            media: draft.media.clone(),
+            specs: self.specs.clone(),
+            details,
+            supplier: self.supplier.clone(),
+            computed: Computed::default(),
+            outlier: Outlier::default(),
+            sources: vec![self.source(now)],
+            revision: 1,
+            created_at: draft.created_at.unwrap_or(now),
+            updated_at: now,
+        }
+    }
+
+    /// A product that was there, after this draft.
+    pub(super) fn update(&self, mut product: Product, now: Timestamp) -> Product {
+        let draft = self.draft;
+        let only = product.sources.iter().all(|source| self.is_from(source));
+        let keeps = |new: Option<String>, old: Option<String>| if only { new } else { new.or(old) };
+        product.kind.clone_from(&draft.kind);
+        product.name = collapse(&draft.name);
+        product.description = keeps(draft.description.clone(), product.description);
+        product.brand = keeps(draft.brand.as_deref().map(collapse), product.brand);
+        product.category = self.category;
+        product.status = draft.status;
+        product.price = if only {
+            self.price()
+        } else {
+            self.price().or(product.price)
+        };
+        product.supplier = if only {
+            self.supplier.clone()
+        } else {
+            self.supplier.clone().or(product.supplier)
+        };
+        if only || !draft.media.is_empty() {
+            product.media.clone_from(&draft.media);
+        }
+        if only
+            || self.details() != Details::empty(&draft.kind)
+            || product.details.kind() != self.details().kind()
+        {
+            product.details = self.details();
+        }
+        product.specs = if only {
+            self.specs.clone()
+        } else {
+            self.merged_specs(&product.specs)
+        };
+        product.sources.retain(|source| !self.is_from(source));
+        product.sources.push(self.source(now));
+        product.revision += 1;
+        product.updated_at = now;
+        product
+    }
+
+    fn merged_specs(&self, old: &[Spec]) -> Vec<Spec> {
+        let mine = |key: &str| self.specs.iter().any(|spec| spec.key == key);
+        let kept = old.iter().filter(|spec| !mine(&spec.key)).cloned();
+        kept.chain(self.specs.iter().cloned()).collect()
+    }
+
+    fn details(&self) -> Details {
+        match (&self.bundle, &self.draft.details) {
+            (Some(bundle), _) => Details::Bundle(bundle.clone()),
+            (None, Details::Generic) => Details::empty(&self.draft.kind),
+            (None, details) => details.clone(),
+        }
+    }
+
+    fn price(&self) -> Option<vitrine_model::money::Money> {
+        match self.details() {
+            Details::Bundle(bundle) => bundle.price(),
+            _ => self.draft.price,
+        }
+    }
+
+    fn is_from(&self, source: &Source) -> bool {
+        let own = &self.draft.source;
+        source.system == own.system && source.external_id == own.external_id
+    }
+
+    fn source(&self, now: Timestamp) -> Source {
+        Source {
+            system: self.draft.source.system.clone(),
+            external_id: self.draft.source.external_id.clone(),
+            imported_at: now,
+            digest: self.digest.clone(),
+        }
+    }
+}
+
+/// The stock-keeping unit of a draft, given or made of the source.
+pub(super) fn sku(draft: &ProductDraft) -> String {
+    let made = || format!("{}:{}", draft.source.system, draft.source.external_id);
+    draft.sku.clone().unwrap_or_else(made)
+}

@@ -1,0 +1,30 @@
+//! What the service can do.
+//!
+//! A [`Catalog`] is a handle that is cheap to clone, with one method per use case. Here it is
+//! decided which pattern serves a request: what is read from the product itself, what from its own
+//! collection, what from memory.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`catalog`] | the handle, and the shield that keeps callers' hurry away from the driver |
+//! | [`reference`] | categories, spec dictionary and units, kept in memory |
+//! | [`products`], [`reviews`] | reading |
+//! | [`filter`] | from what callers ask for to what is stored |
+//! | [`page`] | page arguments and cursors |
+//! | [`import`] | writing what feeds say |
+//! | [`upkeep`] | what workers call |
+//! | [`error`] | what can go wrong, by what the caller can do about it |
+
+pub mod catalog;
+pub mod clock;
+pub mod error;
+pub mod filter;
+pub mod import;
+pub mod page;
+pub mod products;
+pub mod reference;
+pub mod reviews;
+pub mod upkeep;
+
+pub use catalog::{Catalog, CatalogOptions};
+pub use error::DomainError;

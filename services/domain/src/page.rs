@@ -1,0 +1,171 @@
+//! Page arguments and cursors.
+
+use vitrine_model::cursor::{ListFingerprint, Position};
+use vitrine_storage::keyset::{From, Page, PageRequest};
+
+use crate::{Catalog, DomainError};
+
+/// The largest page.
+pub const LARGEST_PAGE: usize = 100;
+/// The page when nobody says how large.
+pub const USUAL_PAGE: usize = 20;
+
+/// Which page of a list is wanted, as callers say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageArguments {
+    /// So many rows from the beginning, or after `after`.
+    pub first: Option<i32>,
+    /// Right behind this row.
+    pub after: Option<String>,
+    /// So many rows up to the end, or before `before`.
+    pub last: Option<i32>,
+    /// Right before this row.
+    pub before: Option<String>,
+}
+
+/// A page of a list, ready to be shown.
+#[derive(Clone, Debug)]
+pub struct Listed<T, L> {
+    /// The rows, in the order of the list.
+    pub rows: Vec<ListedRow<T>>,
+    /// The list they come from.
+    pub list: L,
+    request: PageRequest,
+    more: bool,
+}
+
+/// A row of a list.
+#[derive(Clone, Debug)]
+pub struct ListedRow<T> {
+    /// What it holds.
+    pub value: T,
+    /// Its cursor.
+    pub cursor: String,
+    position: Position,
+}
+
+impl<T> ListedRow<T> {
+    pub(crate) const fn new(value: T, cursor: String, position: Position) -> Self {
+        Self {
+            value,
+            cursor,
+            position,
+        }
+    }
+}
+
+/// What is known of whether a list goes on.
+pub(crate) enum Beyond {
+    Known(bool),
+    Look(From),
+}
+
+impl PageArguments {
+    /// Checks the sizes and turns the cursors into positions of the list.
+    pub(crate) fn request(
+        &self,
+        catalog: &Catalog,
+        list: ListFingerprint,
+    ) -> Result<PageRequest, DomainError> {
+        let position = |field, cursor: &Option<String>| {
+            let decode = |text: &String| {
+                let position = catalog.cursors().decode(list, text);
+                position.map_err(|source| DomainError::InvalidCursor { field, source })
+            };
+            cursor.as_ref().map(decode).transpose()
+        };
+        match (self.first, self.last) {
+            (Some(_), Some(_)) => Err(DomainError::invalid(
+                "first",
+                "give first or last, not both",
+            )),
+            (None, Some(last)) => {
+                refuse_other("after", self.after.as_deref(), "last", "before")?;
+                let from = From::Before(position("before", &self.before)?);
+                Ok(PageRequest {
+                    size: size("last", last)?,
+                    from,
+                })
+            }
+            (first, None) => {
+                refuse_other("before", self.before.as_deref(), "first", "after")?;
+                let size = first.map_or(Ok(USUAL_PAGE), |first| size("first", first))?;
+                Ok(PageRequest {
+                    size,
+                    from: From::After(position("after", &self.after)?),
+                })
+            }
+        }
+    }
+}
+
+fn refuse_other(
+    field: &'static str,
+    given: Option<&str>,
+    size: &str,
+    right: &str,
+) -> Result<(), DomainError> {
+    if given.is_none() {
+        return Ok(());
+    }
+    let reason = format!(
+        "goes with {}; with {size} give {right}",
+        if size == "first" { "last" } else { "first" }
+    );
+    Err(DomainError::invalid(field, reason))
+}
+
+fn size(field: &'static str, size: i32) -> Result<usize, DomainError> {
+    let fits = usize::try_from(size)
+        .ok()
+        .filter(|size| (1..=LARGEST_PAGE).contains(size));
+    fits.ok_or_else(|| {
+        DomainError::invalid(field, format!("must be 1 to {LARGEST_PAGE}, not {size}"))
+    })
+}
+
+impl<T, L> Listed<T, L> {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        fingerprint: ListFingerprint,
+        list: L,
+        request: PageRequest,
+        page: Page<T>,
+    ) -> Self {
+        let row = |row: vitrine_storage::keyset::Row<T>| {
+            let cursor = catalog.cursors().encode(fingerprint, &row.position);
+            ListedRow::new(row.value, cursor, row.position)
+        };
+        Self {
+            rows: page.rows.into_iter().map(row).collect(),
+            list,
+            request,
+            more: page.more,
+        }
+    }
+
+    /// Whether rows follow: known when reading forwards, to be looked up when reading backwards.
+    pub(crate) fn beyond_end(&self) -> Beyond {
+        match &self.request.from {
+            From::After(_) => Beyond::Known(self.more),
+            From::Before(None) => Beyond::Known(false),
+            From::Before(Some(_)) => {
+                let last = self.rows.last().map(|row| row.position.clone());
+                Beyond::Look(From::After(last))
+            }
+        }
+    }
+
+    /// Whether rows come before: known when reading backwards, to be looked up when reading
+    /// forwards.
+    pub(crate) fn beyond_start(&self) -> Beyond {
+        match &self.request.from {
+            From::Before(_) => Beyond::Known(self.more),
+            From::After(None) => Beyond::Known(false),
+            From::After(Some(_)) => {
+                let first = self.rows.first().map(|row| row.position.clone());
+                Beyond::Look(From::Before(first))
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What is in food.
+
+use vitrine_model::product::{Details, Grocery, Measurement};
+use vitrine_model::spec::SpecValue;
+
+use super::Bench;
+use crate::demo::template::fill;
+use crate::demo::words::food::INGREDIENTS;
+
+const NUTRIENTS: [&str; 5] = ["energy", "fat", "sugar", "fibre", "protein"];
+
+/// Adds dates, and gives the details. The nutrition table repeats the specs, so that they agree.
+pub(super) fn details(bench: &mut Bench<'_>) -> Details {
+    dates(bench);
+    let recipe = INGREDIENTS
+        .iter()
+        .filter(|(thing, ..)| *thing == bench.leaf.thing)
+        .find_map(|(_, list, allergens)| Some((fill(list, &bench.facts)?, *allergens)));
+    let (ingredients, allergens) = recipe.unzip();
+    let allergens = allergens.unwrap_or_default();
+    Details::Grocery(Grocery {
+        ingredients,
+        allergens: allergens.iter().map(|name| (*name).to_owned()).collect(),
+        nutrition: NUTRIENTS
+            .iter()
+            .filter_map(|name| nutrient(bench, name))
+            .collect(),
+    })
+}
+
+fn nutrient(bench: &Bench<'_>, name: &str) -> Option<Measurement> {
+    match bench.facts.value(name)? {
+        SpecValue::Quantity { value, unit } => Some(Measurement {
+            name: name.to_owned(),
+            value: *value,
+            unit: unit.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn dates(bench: &mut Bench<'_>) {
+    if bench.random.percent(60) {
+        let days = bench.random.between(40, 480);
+        let until = bench.days_ago(-days);
+        bench.facts.date("best_before", until);
+    }
+    if bench.facts.has("roast_level") && bench.random.percent(60) {
+        let days = bench.random.between(3, 45);
+        let roasted = bench.days_ago(days);
+        bench.facts.date("roast_date", roasted);
+    }
+}

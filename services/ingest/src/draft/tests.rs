@@ -1,0 +1,106 @@
+use serde_json::json;
+
+use super::*;
+
+const PRODUCTS: &str = r#"
+    version = 1
+    system = "shop"
+    [product]
+    external_id = "id"
+    name = "name"
+    kind = { value = "lamp" }
+    category = { value = "Lamps" }
+    "#;
+
+const REVIEWS: &str = r#"
+    [review]
+    external_id = "row"
+    product = "id"
+    rating = "stars"
+    "#;
+
+fn mapping(text: &str) -> Mapping {
+    Mapping::parse(text, &mut |_| unreachable!("no tables")).unwrap()
+}
+
+fn lines(rows: Vec<Row>) -> impl Iterator<Item = FeedLine> {
+    (1..).zip(rows).map(|(number, row)| FeedLine {
+        number,
+        bytes: 100,
+        row,
+    })
+}
+
+fn lamp(id: u32) -> Row {
+    Row::Object(json!({"id": id, "name": "Lamp", "row": id, "stars": 5}))
+}
+
+#[test]
+fn every_line_has_a_fate() {
+    let mapping = mapping(PRODUCTS);
+    let rows = vec![
+        lamp(1),
+        Row::Blank,
+        Row::Object(json!({"id": 2})),
+        Row::Unreadable("is no JSON".to_owned()),
+        Row::Broken("ends".to_owned()),
+    ];
+    let mut drafter = Drafter::new(&mapping);
+    let batch = drafter.batch_of(&mut lines(rows)).unwrap();
+    let fates: Vec<&Fate> = batch.lines.iter().map(|line| &line.fate).collect();
+    let refused = |field: &str, reason: &str| Fate::Rejected(vec![Rejection::new(field, reason)]);
+    assert_eq!(
+        fates,
+        [
+            &Fate::Drafted,
+            &Fate::Blank,
+            &refused("name", "is missing"),
+            &refused("line", "is no JSON"),
+            &refused("line", "ends"),
+        ]
+    );
+    assert_eq!(
+        (batch.products.len(), batch.broken.as_deref()),
+        (1, Some("ends"))
+    );
+}
+
+#[test]
+fn batches_are_limited_by_lines_and_by_bytes() {
+    let mapping = mapping(PRODUCTS);
+    let mut drafter = Drafter::new(&mapping);
+    let mut many = lines((0..2500).map(lamp).collect());
+    let sizes: Vec<usize> = std::iter::from_fn(|| drafter.batch_of(&mut many))
+        .map(|batch| batch.lines.len())
+        .collect();
+    assert_eq!(sizes, [1000, 1000, 500]);
+    let mut large = (1..=9).map(|number| FeedLine {
+        number,
+        bytes: BATCH_BYTES / 4,
+        row: lamp(1),
+    });
+    assert_eq!(drafter.batch_of(&mut large).unwrap().lines.len(), 4);
+}
+
+#[test]
+fn the_first_row_of_a_product_makes_it() {
+    let mapping = mapping(&format!("{PRODUCTS}{REVIEWS}"));
+    let row = |id: &str, name: &str, row: u32| {
+        Row::Object(json!({"id": id, "name": name, "row": row, "stars": "4"}))
+    };
+    let rows = vec![
+        row("a", "First", 1),
+        row("a", "Second", 2),
+        row("b", "", 3),
+        row("b", "Third", 4),
+    ];
+    let batch = Drafter::new(&mapping).batch_of(&mut lines(rows)).unwrap();
+    let made: Vec<(&str, bool)> = batch
+        .products
+        .iter()
+        .map(|p| (p.name.as_str(), p.create_only))
+        .collect();
+    assert_eq!(made, [("First", true), ("Third", true)]);
+    assert_eq!(batch.reviews.len(), 3);
+    assert!(matches!(&batch.lines[2].fate, Fate::Rejected(reasons) if reasons[0].field == "name"));
+}

@@ -1,0 +1,190 @@
+//! Rows out of files: JSON Lines or CSV, plain or gzipped, in memory that does not grow with the
+//! file.
+//!
+//! Whatever cannot be read becomes a line with the reason; the lines behind it are read all the
+//! same. Only a file that ends in the middle (a truncated gzip) cannot be read on.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+use serde_json::Value;
+
+use crate::mapping::Format;
+
+mod csv_rows;
+mod json_rows;
+mod lines;
+
+use csv_rows::CsvRows;
+use json_rows::JsonRows;
+use lines::Lines;
+
+/// The longest line, or CSV record, that is read; longer ones are rejected without being held in
+/// memory.
+pub const MOST_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// One line of a feed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedLine {
+    /// Its number in the file, from 1; of a CSV record of several lines, the first.
+    pub number: u64,
+    /// How many bytes of it there are.
+    pub bytes: usize,
+    /// What it holds.
+    pub row: Row,
+}
+
+/// What a line holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// Nothing.
+    Blank,
+    /// An object.
+    Object(Value),
+    /// Something that cannot be read, for this reason.
+    Unreadable(String),
+    /// The file cannot be read on from here, for this reason. The last line.
+    Broken(String),
+}
+
+/// Why a feed cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is in another form.
+    #[error("{}: {reason}", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+}
+
+/// A feed being read: an iterator over its lines.
+pub struct Feed {
+    rows: Rows,
+    read: Arc<AtomicU64>,
+    size: u64,
+}
+
+enum Rows {
+    Json(JsonRows<Box<dyn BufRead + Send>>),
+    Csv(CsvRows<Box<dyn BufRead + Send>>),
+}
+
+impl Feed {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`FeedError`] when it cannot be read at all.
+    pub fn open(path: &Path, format: Format, delimiter: u8) -> Result<Self, FeedError> {
+        let failed = |source| FeedError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = Counted {
+            file,
+            read: Arc::clone(&read),
+        };
+        let source = unpacked(counted).map_err(failed)?;
+        let rows = rows(source, format, delimiter, MOST_LINE_BYTES);
+        let rows = rows.map_err(|reason| FeedError::Form {
+            path: path.to_owned(),
+            reason,
+        })?;
+        Ok(Self { rows, read, size })
+    }
+
+    /// How many bytes of the file have been read, and how many there are.
+    #[must_use]
+    pub fn position(&self) -> (u64, u64) {
+        (self.read.load(Ordering::Relaxed), self.size)
+    }
+}
+
+impl Iterator for Feed {
+    type Item = FeedLine;
+
+    fn next(&mut self) -> Option<FeedLine> {
+        match &mut self.rows {
+            Rows::Json(rows) => rows.next(),
+            Rows::Csv(rows) => rows.next(),
+        }
+    }
+}
+
+/// A file that counts what is read of it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// The bytes of a file, unpacked if it begins like gzip, whatever its name.
+fn unpacked(file: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+    if reader.fill_buf()?.starts_with(&GZIP) {
+        let unpacked = MultiGzDecoder::new(reader);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)));
+    }
+    Ok(Box::new(reader))
+}
+
+fn rows(
+    mut source: Box<dyn BufRead + Send>,
+    format: Format,
+    delimiter: u8,
+    most_bytes: usize,
+) -> Result<Rows, String> {
+    let beginning = source.fill_buf().unwrap_or_default();
+    if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+        return Err("the text is UTF-16; convert it to UTF-8 first".to_owned());
+    }
+    if beginning.starts_with("\u{feff}".as_bytes()) {
+        source.consume(3);
+    }
+    let csv = match format {
+        Format::Csv => true,
+        Format::JsonLines => false,
+        Format::Auto => !looks_like_json(source.fill_buf().unwrap_or_default()),
+    };
+    let lines = Lines::new(source, most_bytes);
+    if csv {
+        CsvRows::new(lines, delimiter).map(Rows::Csv)
+    } else {
+        Ok(Rows::Json(JsonRows::new(lines)))
+    }
+}
+
+fn looks_like_json(beginning: &[u8]) -> bool {
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(first, Some(b'{' | b'[') | None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! JSON Lines.
+
+use std::io::BufRead;
+
+use serde_json::Value;
+
+use super::lines::{Lines, Outcome, too_long};
+use super::{FeedLine, Row};
+
+/// Rows of JSON Lines.
+pub(super) struct JsonRows<R> {
+    lines: Lines<R>,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> JsonRows<R> {
+    pub(super) fn new(lines: Lines<R>) -> Self {
+        Self {
+            lines,
+            buffer: Vec::new(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<FeedLine> {
+        self.buffer.clear();
+        let outcome = self.lines.append(&mut self.buffer);
+        let (bytes, row) = match outcome {
+            Ok(Outcome::End) => return None,
+            Ok(Outcome::Line) => (self.buffer.len(), row(&self.buffer)),
+            Ok(Outcome::TooLong(bytes)) => {
+                let reason = too_long(bytes, self.lines.most_bytes());
+                (bytes, Row::Unreadable(reason))
+            }
+            Err(error) => (
+                0,
+                Row::Broken(format!("the file cannot be read on: {error}")),
+            ),
+        };
+        Some(FeedLine {
+            number: self.lines.number(),
+            bytes,
+            row,
+        })
+    }
+}
+
+fn row(line: &[u8]) -> Row {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Row::Blank;
+    }
+    match serde_json::from_slice::<Value>(line) {
+        Ok(object @ Value::Object(_)) => Row::Object(object),
+        Ok(_) => Row::Unreadable("is JSON, but no object".to_owned()),
+        Err(error) => Row::Unreadable(reason(&error)),
+    }
+}
+
+/// The library counts lines within the line; only the place in it helps.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    format!("is no JSON: {what} at byte {}", error.column())
+}

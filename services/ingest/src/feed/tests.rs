@@ -1,0 +1,169 @@
+use std::io::{Cursor, Write as _};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn read_with(bytes: &[u8], format: Format, most_bytes: usize) -> Vec<(u64, Row)> {
+    let source = unpacked(Cursor::new(bytes.to_vec())).unwrap();
+    let mut feed = rows(source, format, b',', most_bytes).unwrap();
+    let mut found = Vec::new();
+    loop {
+        let line = match &mut feed {
+            Rows::Json(rows) => rows.next(),
+            Rows::Csv(rows) => rows.next(),
+        };
+        let Some(line) = line else { return found };
+        found.push((line.number, line.row));
+    }
+}
+
+fn read(bytes: &[u8]) -> Vec<(u64, Row)> {
+    read_with(bytes, Format::Auto, 1000)
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+fn object(value: Value) -> Row {
+    Row::Object(value)
+}
+
+fn reason(row: &Row) -> &str {
+    match row {
+        Row::Unreadable(reason) | Row::Broken(reason) => reason,
+        other => panic!("{other:?} is readable"),
+    }
+}
+
+#[test]
+fn json_lines_with_bom_crlf_blanks_and_no_last_line_end() {
+    let found = read("\u{feff}{\"a\":1}\r\n\r\n  \n{\"a\":2}".as_bytes());
+    assert_eq!(
+        found,
+        [
+            (1, object(json!({"a": 1}))),
+            (2, Row::Blank),
+            (3, Row::Blank),
+            (4, object(json!({"a": 2}))),
+        ]
+    );
+}
+
+#[test]
+fn json_that_is_none_costs_one_line() {
+    let found = read(b"{\"a\":1\n[1]\n{\"a\":1e400}\n{\"a\":NaN}\n{\"a\":\"\xff\"}\n{\"a\":1}\n");
+    assert!(reason(&found[0].1).contains("byte 6"), "{found:?}");
+    assert!(reason(&found[1].1).contains("no object"));
+    assert!(reason(&found[2].1).contains("out of range"));
+    assert!(reason(&found[3].1).contains("is no JSON"));
+    assert!(reason(&found[4].1).contains("unicode"));
+    assert_eq!(found[5], (6, object(json!({"a": 1}))));
+}
+
+#[test]
+fn long_lines_are_counted_and_thrown_away() {
+    let long = format!("{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(100_000));
+    let found = read(long.as_bytes());
+    assert_eq!(
+        reason(&found[0].1),
+        "is 100008 bytes long; at most 1000 are read"
+    );
+    assert_eq!(found[1], (2, object(json!({}))));
+    let last = read_with(&[b'x'; 5000], Format::JsonLines, 1000);
+    assert_eq!(last.len(), 1);
+}
+
+#[test]
+fn gzip_is_known_by_its_bytes_and_may_have_several_parts() {
+    let mut bytes = gzipped(b"{\"a\":1}\n");
+    bytes.extend(gzipped(b"{\"a\":2}\n"));
+    assert_eq!(read(&bytes).len(), 2);
+}
+
+#[test]
+fn a_truncated_gzip_gives_what_it_has_and_says_so() {
+    let lines: Vec<String> = (0..5000).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let lines = lines.concat();
+    let bytes = gzipped(lines.as_bytes());
+    let found = read(&bytes[..bytes.len() / 2]);
+    let (last, whole) = found.split_last().unwrap();
+    assert!(!whole.is_empty() && whole.iter().all(|(_, row)| matches!(row, Row::Object(_))));
+    assert!(matches!(&last.1, Row::Broken(reason) if reason.contains("cannot be read on")));
+}
+
+#[test]
+fn csv_with_line_ends_inside_fields() {
+    let found = read(b"a,\"b b\",\r\n1,\"x\r\ny, \"\"z\"\"\",\r\n\r\n2,5\" disk,\xc3\xa9\n");
+    assert_eq!(
+        found,
+        [
+            (2, object(json!({"a": "1", "b b": "x\ny, \"z\"", "": ""}))),
+            (4, Row::Blank),
+            (5, object(json!({"a": "2", "b b": "5\" disk", "": "é"}))),
+        ]
+    );
+}
+
+#[test]
+fn csv_that_is_none_costs_one_record() {
+    let found = read(b"a,b\n1\n1,2,3\n\xff,2\n3,4\n5,\"6\n7,8\n");
+    assert_eq!(reason(&found[0].1), "has 1 fields where the header has 2");
+    assert_eq!(reason(&found[1].1), "has 3 fields where the header has 2");
+    assert!(reason(&found[2].1).contains("UTF-8"));
+    assert_eq!(found[3], (5, object(json!({"a": "3", "b": "4"}))));
+    assert_eq!(
+        reason(&found[4].1),
+        "has a quotation mark that is never closed"
+    );
+    assert_eq!(found.len(), 5);
+}
+
+#[test]
+fn a_quotation_mark_that_is_never_closed_costs_no_more_than_the_limit() {
+    let lines = format!("a,b\n1,\"2\n{}3,4\n", "5,6\n".repeat(500));
+    let found = read(lines.as_bytes());
+    assert!(reason(&found[0].1).contains("at most 1000"));
+    assert_eq!(found.last().unwrap().1, object(json!({"a": "3", "b": "4"})));
+}
+
+#[test]
+fn headers_and_encodings_that_cannot_be_read() {
+    let refused = |bytes: &'static [u8]| {
+        let source: Box<dyn BufRead + Send> = Box::new(bytes);
+        rows(source, Format::Csv, b',', 1000).err().unwrap()
+    };
+    assert!(refused(b"a,b,a\n").contains("two columns"));
+    assert!(refused(b"\xff\xfea\0").contains("UTF-16"));
+    assert!(read(b"").is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_and_line_numbers_rise(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        for format in [Format::JsonLines, Format::Csv] {
+            let source: Box<dyn BufRead + Send> = Box::new(Cursor::new(bytes.clone()));
+            if let Ok(Rows::Json(mut rows)) = rows(source, format, b',', 40) {
+                let mut last = 0;
+                while let Some(line) = rows.next() { prop_assert!(line.number > last); last = line.number; }
+                let ends = bytes.split(|byte| *byte == b'\n').count() as u64;
+                prop_assert!(last == ends || last + 1 == ends);
+            }
+        }
+    }
+
+    #[test]
+    fn csv_comes_back(table in proptest::collection::vec(proptest::array::uniform2("[a\",\n\u{e9} ]{0,6}"), 1..6)) {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(["x", "y"]).unwrap();
+        for row in &table { writer.write_record(row).unwrap(); }
+        let bytes = writer.into_inner().unwrap();
+        let found: Vec<Row> = read(&bytes).into_iter().map(|(_, row)| row).collect();
+        let expected: Vec<Row> = table.iter().map(|[x, y]| object(json!({"x": x, "y": y}))).collect();
+        prop_assert_eq!(found, expected);
+    }
+}

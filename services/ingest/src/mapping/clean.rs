@@ -1,0 +1,281 @@
+//! Cleaning of text: blanks, HTML entities and line breaks.
+
+use std::borrow::Cow;
+
+/// What happens to white space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Clean {
+    /// Runs of blanks, tabs, no-break spaces and line breaks become one blank; ends are trimmed.
+    #[default]
+    Collapse,
+    /// Ends are trimmed and blanks collapsed line by line; at most one empty line stays.
+    Lines,
+    /// Only the ends are trimmed.
+    Trim,
+    /// Nothing.
+    Keep,
+}
+
+impl Clean {
+    /// The words for mapping files.
+    pub(crate) const WORDS: [(&'static str, Self); 4] = [
+        ("collapse", Self::Collapse),
+        ("lines", Self::Lines),
+        ("trim", Self::Trim),
+        ("keep", Self::Keep),
+    ];
+
+    /// The cleaned text.
+    pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Keep => Cow::Borrowed(text),
+            Self::Trim => Cow::Borrowed(text.trim()),
+            Self::Collapse if is_collapsed(text) => Cow::Borrowed(text),
+            Self::Collapse => Cow::Owned(vitrine_model::text::collapse(text)),
+            Self::Lines => Cow::Owned(lines(text)),
+        }
+    }
+}
+
+fn is_collapsed(text: &str) -> bool {
+    let mut blank = true;
+    for byte in text.bytes() {
+        let plain = byte > b' ' && byte.is_ascii();
+        if !plain && (byte != b' ' || blank) {
+            return false;
+        }
+        blank = !plain;
+    }
+    !blank || text.is_empty()
+}
+
+fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines().map(vitrine_model::text::collapse) {
+        if line.is_empty() {
+            empty += 1;
+            continue;
+        }
+        if !out.is_empty() {
+            out.push_str(if empty > 0 { "\n\n" } else { "\n" });
+        }
+        out.push_str(&line);
+        empty = 0;
+    }
+    out
+}
+
+/// Whether text holds HTML.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Html {
+    /// It does not; signs stay as they are.
+    #[default]
+    No,
+    /// It does.
+    Once,
+    /// It does, and was escaped several times over: `&amp;amp;#39;`.
+    Repeated,
+}
+
+impl Html {
+    /// The words for mapping files.
+    pub(crate) const WORDS: [(&'static str, Self); 3] = [
+        ("no", Self::No),
+        ("once", Self::Once),
+        ("repeated", Self::Repeated),
+    ];
+    /// Text escaped more often than this keeps the rest.
+    const MOST_TIMES: usize = 6;
+
+    /// The text without HTML.
+    pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
+        let mut plain = match self {
+            Self::No => return Cow::Borrowed(text),
+            Self::Once | Self::Repeated => without_html(text),
+        };
+        let times = if self == Self::Repeated {
+            Self::MOST_TIMES
+        } else {
+            1
+        };
+        for _ in 1..times {
+            match without_html(&plain) {
+                Cow::Owned(next) if next != *plain => plain = Cow::Owned(next),
+                _ => break,
+            }
+        }
+        plain
+    }
+}
+
+/// Text without HTML: `<br>` and the ends of paragraphs become line breaks, other tags go, entities
+/// become the characters they stand for. Anything that is no known tag or entity stays as it is.
+fn without_html(text: &str) -> Cow<'_, str> {
+    if !text.contains(['<', '&']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['<', '&']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = tag(rest).or_else(|| entity(rest));
+        let (length, meaning) = taken.unwrap_or((1, rest[..1].to_owned()));
+        out.push_str(&meaning);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// A tag at the beginning of the text: its length, and the text it stands for.
+fn tag(text: &str) -> Option<(usize, String)> {
+    const KNOWN: [&str; 22] = [
+        "a", "b", "br", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "img", "li", "ol", "p",
+        "small", "span", "strong", "sub", "sup", "u", "ul",
+    ];
+    const BREAKS: [&str; 8] = ["br", "div", "h1", "h2", "h3", "hr", "li", "p"];
+    let inside = text.strip_prefix('<')?;
+    let end = inside.find('>')?;
+    let name = inside[..end].trim_start_matches('/');
+    let name_end = name
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(name.len());
+    let name = name[..name_end].to_ascii_lowercase();
+    let breaks = BREAKS.contains(&name.as_str());
+    KNOWN
+        .contains(&name.as_str())
+        .then(|| (end + 2, if breaks { "\n" } else { "" }.to_owned()))
+}
+
+/// An entity at the beginning of the text: its length, and the character it stands for.
+fn entity(text: &str) -> Option<(usize, String)> {
+    const LONGEST: usize = 10;
+    let inside = text.strip_prefix('&')?;
+    let end = inside.bytes().take(LONGEST).position(|b| b == b';')?;
+    let name = &inside[..end];
+    let letter = match name.strip_prefix('#') {
+        Some(code) => numbered(code)?,
+        None => NAMED.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((end + 2, letter.to_string()))
+}
+
+fn numbered(code: &str) -> Option<char> {
+    let code = match code.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+        None => code.parse().ok()?,
+    };
+    char::from_u32(code).filter(|letter| !letter.is_control() || letter.is_whitespace())
+}
+
+/// The entities that shops write; the HTML standard knows some two thousand more.
+const NAMED: &[(&str, char)] = &[
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", '\u{a0}'),
+    ("ndash", '–'),
+    ("mdash", '—'),
+    ("hellip", '…'),
+    ("lsquo", '‘'),
+    ("rsquo", '’'),
+    ("ldquo", '“'),
+    ("rdquo", '”'),
+    ("bull", '•'),
+    ("middot", '·'),
+    ("trade", '™'),
+    ("reg", '®'),
+    ("copy", '©'),
+    ("deg", '°'),
+    ("euro", '€'),
+    ("pound", '£'),
+    ("yen", '¥'),
+    ("cent", '¢'),
+    ("times", '×'),
+    ("frac12", '½'),
+    ("frac14", '¼'),
+    ("frac34", '¾'),
+    ("agrave", 'à'),
+    ("aacute", 'á'),
+    ("acirc", 'â'),
+    ("atilde", 'ã'),
+    ("auml", 'ä'),
+    ("aring", 'å'),
+    ("aelig", 'æ'),
+    ("ccedil", 'ç'),
+    ("egrave", 'è'),
+    ("eacute", 'é'),
+    ("ecirc", 'ê'),
+    ("euml", 'ë'),
+    ("iacute", 'í'),
+    ("icirc", 'î'),
+    ("iuml", 'ï'),
+    ("ntilde", 'ñ'),
+    ("oacute", 'ó'),
+    ("ocirc", 'ô'),
+    ("otilde", 'õ'),
+    ("ouml", 'ö'),
+    ("oslash", 'ø'),
+    ("szlig", 'ß'),
+    ("uacute", 'ú'),
+    ("ucirc", 'û'),
+    ("uuml", 'ü'),
+    ("Auml", 'Ä'),
+    ("Ouml", 'Ö'),
+    ("Uuml", 'Ü'),
+    ("Eacute", 'É'),
+];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn white_space() {
+        assert_eq!(Clean::Collapse.apply(" a \t\u{a0} b\n"), "a b");
+        assert_eq!(Clean::Lines.apply(" a  b \r\n\n\n\n c\nd "), "a b\n\nc\nd");
+        assert_eq!(Clean::Trim.apply(" a  b "), "a  b");
+        assert_eq!(Clean::Keep.apply(" a "), " a ");
+    }
+
+    #[test]
+    fn html() {
+        assert_eq!(
+            without_html("I&#39;m &quot;in&quot;<br /><BR>5 &lt; 6"),
+            "I'm \"in\"\n\n5 < 6"
+        );
+        assert_eq!(
+            without_html("<a href=\"x\">jam</a> caf&eacute; &#8230;"),
+            "jam café …"
+        );
+        assert_eq!(Html::Once.apply("5&amp;amp;#39;"), "5&amp;#39;");
+        assert_eq!(Html::Repeated.apply("5&amp;amp;#39;"), "5'");
+        assert_eq!(Html::No.apply("5&amp;"), "5&amp;");
+        assert_eq!(
+            without_html("1 < 2 & <3 <bogus> &bogus; &#0; &"),
+            "1 < 2 & <3 <bogus> &bogus; &#0; &"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn collapsing_twice_is_collapsing_once(text in "[a\u{e9} \t\u{a0}\n]{0,12}") {
+            let once = Clean::Collapse.apply(&text).into_owned();
+            prop_assert_eq!(&vitrine_model::text::collapse(&text), &once);
+            prop_assert_eq!(Clean::Collapse.apply(&once), once.clone());
+            let lines = Clean::Lines.apply(&text).into_owned();
+            prop_assert_eq!(Clean::Lines.apply(&lines), lines.clone());
+        }
+
+        #[test]
+        fn html_never_panics(text in "[<>&;#xa-c/ \u{e9}0-9]{0,40}") {
+            without_html(&text);
+        }
+    }
+}

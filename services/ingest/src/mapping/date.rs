@@ -1,0 +1,133 @@
+//! Dates as feeds write them.
+
+use jiff::tz::TimeZone;
+use vitrine_model::clock::Timestamp;
+
+use super::number::short;
+
+/// One way to write a date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DateFormat {
+    /// `2026-05-31T12:00:00Z`, any offset.
+    Rfc3339,
+    /// `2026-05-31`, the start of the day in UTC.
+    Day,
+    /// Seconds since 1970.
+    Unix,
+    /// Milliseconds since 1970.
+    UnixMillis,
+    /// A `strptime` pattern; in UTC unless it has an offset.
+    Pattern(String),
+}
+
+impl DateFormat {
+    /// What is tried when a mapping says nothing.
+    pub(crate) const DEFAULT: [Self; 2] = [Self::Rfc3339, Self::Day];
+
+    /// Reads the name or the pattern of a format.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub(crate) fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "rfc3339" => Ok(Self::Rfc3339),
+            "day" => Ok(Self::Day),
+            "unix" => Ok(Self::Unix),
+            "unix_millis" => Ok(Self::UnixMillis),
+            pattern if pattern.contains('%') => Ok(Self::Pattern(pattern.to_owned())),
+            _ => Err(format!(
+                "{name:?} is none of rfc3339, day, unix, unix_millis, and no pattern such as %d.%m.%Y"
+            )),
+        }
+    }
+
+    fn parse(&self, text: &str) -> Option<Timestamp> {
+        match self {
+            Self::Rfc3339 => Timestamp::parse(text).ok(),
+            Self::Day => Timestamp::parse_day(text).ok(),
+            Self::Unix => millis(text, 1000),
+            Self::UnixMillis => millis(text, 1),
+            Self::Pattern(pattern) => by_pattern(pattern, text),
+        }
+    }
+}
+
+/// Reads a date in the first of the formats that fits.
+///
+/// # Errors
+/// What would be right.
+pub(crate) fn parse(text: &str, formats: &[DateFormat]) -> Result<Timestamp, String> {
+    let found = formats.iter().find_map(|format| format.parse(text));
+    found.ok_or_else(|| {
+        let formats: Vec<String> = formats.iter().map(name).collect();
+        format!(
+            "{:?} is no date in the form {}",
+            short(text),
+            formats.join(" or ")
+        )
+    })
+}
+
+fn name(format: &DateFormat) -> String {
+    match format {
+        DateFormat::Rfc3339 => "2026-05-31T12:00:00Z".to_owned(),
+        DateFormat::Day => "2026-05-31".to_owned(),
+        DateFormat::Unix => "of seconds since 1970".to_owned(),
+        DateFormat::UnixMillis => "of milliseconds since 1970".to_owned(),
+        DateFormat::Pattern(pattern) => pattern.clone(),
+    }
+}
+
+/// The years that are kept: a number outside them was no date of this unit.
+fn millis(text: &str, factor: i64) -> Option<Timestamp> {
+    const MOST: i64 = 253_402_300_799_999;
+    let number: i64 = text.parse().ok()?;
+    let millis = number.checked_mul(factor)?;
+    (millis.abs() <= MOST).then(|| Timestamp::from_millis(millis))
+}
+
+fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {
+    let broken_down = jiff::fmt::strtime::parse(pattern, text).ok()?;
+    let instant = broken_down.to_timestamp().ok().or_else(|| {
+        let day_and_time = broken_down.to_datetime();
+        let local = day_and_time.or_else(|_| broken_down.to_date().map(Into::into));
+        Some(local.ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    })?;
+    Some(Timestamp::from_millis(instant.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(format: &str, text: &str) -> Option<String> {
+        let format = DateFormat::named(format).unwrap();
+        parse(text, &[format]).ok().map(|at| at.to_string())
+    }
+
+    #[test]
+    fn formats() {
+        let noon = Some("2012-10-26T12:00:00.000Z".to_owned());
+        let midnight = Some("2012-10-26T00:00:00.000Z".to_owned());
+        assert_eq!(read("rfc3339", "2012-10-26T14:00:00+02:00"), noon);
+        assert_eq!(read("day", "2012-10-26"), midnight);
+        assert_eq!(read("unix", "1351209600"), midnight);
+        assert_eq!(read("unix_millis", "1351209600000"), midnight);
+        assert_eq!(read("%d.%m.%Y", "26.10.2012"), midnight);
+        assert_eq!(read("%m/%d/%y %I:%M %p", "10/26/12 12:00 PM"), noon);
+        assert_eq!(read("%Y-%m-%d %H:%M %z", "2012-10-26 14:00 +0200"), noon);
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        assert_eq!(read("unix", "1351209600000000"), None);
+        assert_eq!(read("unix", "soon"), None);
+        assert_eq!(read("%d.%m.%Y", "31.02.2012"), None);
+        assert!(DateFormat::named("iso").is_err());
+        let reason = parse("soon", &DateFormat::DEFAULT).unwrap_err();
+        assert!(
+            reason.contains("\"soon\"") && reason.contains("2026-05-31"),
+            "{reason}"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! What only one kind of product has: a book's contributors, a warranty in months.
+//!
+//! The mapping names the fields of the model's own structures; a line whose kind has no such field
+//! says so in its reasons.
+
+use serde_json::{Map, Value};
+use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Movie};
+
+use super::error::MappingError;
+use super::field::Field;
+use super::path::Path;
+use super::problems::Problems;
+use super::reading::{OnBad, Reading};
+use super::section::Section;
+
+/// Where the details come from: a field of the kind's structure, and its source.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DetailFields {
+    fields: Vec<(String, Detail)>,
+    on_bad: OnBad,
+}
+
+#[derive(Clone, Debug)]
+enum Detail {
+    Text(Field),
+    Number(Field),
+    /// Each item of a list, as it is.
+    List(Path, Field),
+    /// Each item of a list, as a structure of these.
+    Structures(Path, Vec<(String, Detail)>),
+}
+
+impl DetailFields {
+    pub(super) fn read(
+        entries: Vec<(String, &String, &toml::Value)>,
+        defaults: &Reading,
+    ) -> Result<Self, MappingError> {
+        Ok(Self {
+            fields: fields(entries, defaults)?,
+            on_bad: defaults.on_bad,
+        })
+    }
+
+    /// The details of a product of a kind.
+    pub(super) fn details(&self, kind: &str, row: &Value, problems: &mut Problems) -> Details {
+        let object = structure(&self.fields, row, problems);
+        if object.is_empty() {
+            return Details::empty(kind);
+        }
+        typed(kind, Value::Object(object)).unwrap_or_else(|reason| {
+            problems.bad(self.on_bad, "details", reason);
+            Details::empty(kind)
+        })
+    }
+}
+
+fn fields(
+    entries: Vec<(String, &String, &toml::Value)>,
+    defaults: &Reading,
+) -> Result<Vec<(String, Detail)>, MappingError> {
+    entries
+        .into_iter()
+        .map(|(path, name, value)| Ok((name.clone(), detail(path, value, defaults)?)))
+        .collect()
+}
+
+fn detail(path: String, value: &toml::Value, defaults: &Reading) -> Result<Detail, MappingError> {
+    let toml::Value::Table(table) = value else {
+        return Ok(Detail::Text(Field::read(path, value, defaults)?));
+    };
+    let section = Section::new(path, table);
+    let each = section.text("each")?;
+    let detail = match each {
+        Some(each) => list(&section, each, defaults)?,
+        None => single(&section, defaults)?,
+    };
+    section.finish()?;
+    Ok(detail)
+}
+
+fn single(section: &Section<'_>, defaults: &Reading) -> Result<Detail, MappingError> {
+    let number = section.choice("type", &[("text", false), ("number", true)])?;
+    let field = Field::of(section, defaults)?;
+    Ok(if number.unwrap_or(false) {
+        Detail::Number(field)
+    } else {
+        Detail::Text(field)
+    })
+}
+
+fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail, MappingError> {
+    let path = Path::parse(each).map_err(|reason| section.refuse("each", reason))?;
+    let entries = section.entries("fields")?;
+    if entries.is_empty() {
+        let item = toml::Value::String(".".to_owned());
+        let field = Field::read(section.at("each"), &item, defaults)?;
+        return Ok(Detail::List(path, field));
+    }
+    Ok(Detail::Structures(path, fields(entries, defaults)?))
+}
+
+fn structure(
+    fields: &[(String, Detail)],
+    row: &Value,
+    problems: &mut Problems,
+) -> Map<String, Value> {
+    fields
+        .iter()
+        .filter_map(|(name, detail)| Some((name.clone(), detail.value(row, problems)?)))
+        .collect()
+}
+
+impl Detail {
+    fn value(&self, row: &Value, problems: &mut Problems) -> Option<Value> {
+        match self {
+            Self::Text(field) => field.text(row, problems).map(Value::String),
+            Self::Number(field) => field.number(row, problems).map(number),
+            Self::List(path, field) => listed(path, row, |item| {
+                field.text(item, problems).map(Value::String)
+            }),
+            Self::Structures(path, fields) => listed(path, row, |item| {
+                let object = structure(fields, item, problems);
+                (!object.is_empty()).then_some(Value::Object(object))
+            }),
+        }
+    }
+}
+
+fn listed(path: &Path, row: &Value, read: impl FnMut(&Value) -> Option<Value>) -> Option<Value> {
+    let items: Vec<Value> = path.all(row).into_iter().filter_map(read).collect();
+    (!items.is_empty()).then_some(Value::Array(items))
+}
+
+/// Whole numbers without a decimal point, as whole fields want them.
+fn number(number: f64) -> Value {
+    if number.fract() == 0.0 {
+        #[expect(clippy::cast_possible_truncation, reason = "readings stay below 2^53")]
+        let whole = number as i64;
+        return whole.into();
+    }
+    number.into()
+}
+
+fn typed(kind: &str, object: Value) -> Result<Details, String> {
+    let details = match kind {
+        "apparel" => serde_json::from_value::<Apparel>(object).map(Details::Apparel),
+        "book" => serde_json::from_value::<Book>(object).map(Details::Book),
+        "electronics" => serde_json::from_value::<Electronics>(object).map(Details::Electronics),
+        "grocery" => serde_json::from_value::<Grocery>(object).map(Details::Grocery),
+        "movie" => serde_json::from_value::<Movie>(object).map(Details::Movie),
+        _ => {
+            return Err(format!(
+                "a product of kind {kind:?} has no details, only specs"
+            ));
+        }
+    };
+    details.map_err(|error| format!("a product of kind {kind}: {error}"))
+}

@@ -1,0 +1,47 @@
+//! Why a mapping file cannot be used.
+
+use std::path::PathBuf;
+
+/// Why a mapping file cannot be used. Every message says where in the file and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum MappingError {
+    /// There is neither a file nor a shipped mapping of this name.
+    #[error(
+        "there is no mapping {name:?}: give the path of a mapping file, or one of the shipped ones: \
+         {shipped}"
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names of the shipped mappings.
+        shipped: String,
+    },
+    /// The mapping file, or a table it names, cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("the mapping is not valid TOML: {0}")]
+    Syntax(toml::de::Error),
+    /// A setting is unknown, missing or wrong.
+    #[error("{path}: {reason}")]
+    Setting {
+        /// The path of the setting in the file: `product.brand.from`.
+        path: String,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+}
+
+impl MappingError {
+    pub(super) fn setting(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Setting {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Numbers as feeds write them.
+
+/// How numbers are written in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NumberFormat {
+    /// The sign before the decimals.
+    pub(crate) decimal: char,
+    /// The sign between groups of three digits; blanks of any kind when it is a blank.
+    pub(crate) thousands: Option<char>,
+}
+
+impl Default for NumberFormat {
+    fn default() -> Self {
+        Self {
+            decimal: '.',
+            thousands: None,
+        }
+    }
+}
+
+/// The largest whole number up to which every whole number is exact.
+pub(crate) const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl NumberFormat {
+    /// The number as a program would write it: digits, at most one `.`, at most one leading `-`,
+    /// at most one exponent.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn plain(self, text: &str) -> Result<String, String> {
+        let ungrouped = self.ungroup(text.trim())?;
+        let plain = ungrouped.replace(self.decimal, ".");
+        let foreign = self.decimal != '.' && ungrouped.contains('.');
+        if foreign || !is_number(&plain) {
+            return Err(format!("{:?} is no number{}", short(text), self.example()));
+        }
+        Ok(plain)
+    }
+
+    /// The number.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(crate) fn parse(self, text: &str) -> Result<f64, String> {
+        let plain = self.plain(text)?;
+        let number: f64 = plain
+            .parse()
+            .map_err(|_| format!("{:?} is no number", short(text)))?;
+        exact(number).map_err(|reason| format!("{} {reason}", short(text)))
+    }
+
+    /// The text without the signs between groups, which must stand before three digits each.
+    fn ungroup(self, text: &str) -> Result<String, String> {
+        let Some(thousands) = self.thousands else {
+            return Ok(text.to_owned());
+        };
+        let is_sign = |c: char| c == thousands || (thousands == ' ' && c.is_whitespace());
+        let whole = text.split(self.decimal).next().unwrap_or(text);
+        let grouped = whole
+            .split(is_sign)
+            .skip(1)
+            .all(|group| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit()));
+        let later = text[whole.len()..].contains(is_sign);
+        if grouped && !later {
+            Ok(text.replace(is_sign, ""))
+        } else {
+            Err(format!(
+                "{:?} has {thousands:?} where no group of three digits begins",
+                short(text)
+            ))
+        }
+    }
+
+    fn example(self) -> String {
+        match (self.decimal, self.thousands) {
+            ('.', None) => String::new(),
+            (decimal, None) => format!(" such as 1{decimal}5"),
+            (decimal, Some(thousands)) => format!(" such as 1{thousands}234{decimal}5"),
+        }
+    }
+}
+
+/// Refuses numbers that are not finite, and those so large that digits are lost.
+pub(crate) fn exact(number: f64) -> Result<f64, String> {
+    if !number.is_finite() {
+        Err("is too large for a number".to_owned())
+    } else if number.abs() > MOST_EXACT {
+        Err("is too large to be kept exactly; map it as text".to_owned())
+    } else {
+        Ok(number)
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+    let exponent = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    all_digits(whole)
+        && all_digits(decimals)
+        && !(whole.is_empty() && decimals.is_empty())
+        && all_digits(exponent)
+        && !exponent.is_empty()
+}
+
+/// The beginning of a text, for messages.
+pub(crate) fn short(text: &str) -> String {
+    const MOST: usize = 60;
+    let cut: String = text.chars().take(MOST).collect();
+    if cut.len() < text.len() {
+        cut + "…"
+    } else {
+        cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GERMAN: NumberFormat = NumberFormat {
+        decimal: ',',
+        thousands: Some('.'),
+    };
+
+    #[test]
+    fn formats() {
+        let plain = NumberFormat::default();
+        assert_eq!(plain.parse(" 1.50 "), Ok(1.5));
+        assert_eq!(plain.parse("-.5"), Ok(-0.5));
+        assert_eq!(plain.parse("1e3"), Ok(1000.0));
+        assert_eq!(GERMAN.parse("1.234,50"), Ok(1234.5));
+        assert_eq!(GERMAN.parse("12.345.678"), Ok(12_345_678.0));
+        let swiss = NumberFormat {
+            decimal: '.',
+            thousands: Some('\''),
+        };
+        assert_eq!(swiss.parse("1'234.5"), Ok(1234.5));
+        let french = NumberFormat {
+            decimal: ',',
+            thousands: Some(' '),
+        };
+        assert_eq!(french.parse("1\u{202f}234,5"), Ok(1234.5));
+    }
+
+    #[test]
+    fn what_is_no_number() {
+        let plain = NumberFormat::default();
+        for text in [
+            "",
+            "NaN",
+            "inf",
+            "1,5",
+            "1e400",
+            "0x10",
+            "1 000",
+            "--1",
+            "1.2.3",
+            "1e",
+            "٣",
+            "9007199254740993e1",
+        ] {
+            assert!(plain.parse(text).is_err(), "{text}");
+        }
+        for text in ["1.5", "1.2345", "1,234.5", "1,5.000"] {
+            assert!(GERMAN.parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(number in -1e12_f64..1e12) {
+            prop_assert_eq!(NumberFormat::default().parse(&number.to_string()), Ok(number));
+            let german = number.to_string().replace('.', ",");
+            prop_assert_eq!(GERMAN.parse(&german), Ok(number));
+        }
+
+        #[test]
+        fn anything_else_is_refused_calmly(text in ".{0,12}") {
+            if let Ok(number) = GERMAN.parse(&text) { prop_assert!(number.is_finite()); }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Patterns that split composite text: `{depth} mm x {width} mm` reads `385 mm x 275 mm`.
+//!
+//! Letters are compared without regard to case; a blank in the pattern, and the ends of any
+//! literal, stand for any white space or none. A placeholder takes the shortest text that lets the
+//! rest match and is never empty; `{_}` takes text and throws it away, and may be empty.
+
+/// One way to split a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Named(String),
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((literal, after)) = rest.split_once('{') {
+            let (name, after) = after.split_once('}').ok_or("a { is not closed")?;
+            push_literal(&mut parts, literal);
+            if matches!(parts.last(), Some(Part::Named(_))) {
+                return Err(format!(
+                    "something must stand between {{{name}}} and the one before"
+                ));
+            }
+            parts.push(Part::Named(name.trim().to_owned()));
+            rest = after;
+        }
+        push_literal(&mut parts, rest);
+        let pattern = Self { parts };
+        if pattern.names().next().is_none() {
+            return Err(format!("{text:?} has no {{placeholder}}"));
+        }
+        Ok(pattern)
+    }
+
+    /// The names of what is taken.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Named(name) if name != "_" => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The parts of a text, if it has this form, in the order of the names.
+    pub(crate) fn split<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+        let mut found = Vec::new();
+        split(&self.parts, text.trim(), &mut found).then_some(found)
+    }
+}
+
+fn push_literal(parts: &mut Vec<Part>, literal: &str) {
+    let words: Vec<&str> = literal.split_whitespace().collect();
+    if !words.is_empty() {
+        parts.push(Part::Literal(words.join(" ")));
+    } else if !literal.is_empty() && !parts.is_empty() {
+        parts.push(Part::Literal(" ".to_owned()));
+    }
+}
+
+fn split<'t>(parts: &[Part], text: &'t str, found: &mut Vec<&'t str>) -> bool {
+    match parts {
+        [] => text.is_empty(),
+        [Part::Literal(literal), rest @ ..] => {
+            after_literal(literal, text).is_some_and(|text| split(rest, text, found))
+        }
+        [Part::Named(name), rest @ ..] => named(name, rest, text, found),
+    }
+}
+
+fn named<'t>(name: &str, rest: &[Part], text: &'t str, found: &mut Vec<&'t str>) -> bool {
+    if rest.is_empty() {
+        return take(name, text, found);
+    }
+    let before = found.len();
+    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    for end in ends {
+        if take(name, &text[..end], found) && split(rest, &text[end..], found) {
+            return true;
+        }
+        found.truncate(before);
+    }
+    false
+}
+
+fn take<'t>(name: &str, text: &'t str, found: &mut Vec<&'t str>) -> bool {
+    if name == "_" {
+        return true;
+    }
+    found.push(text.trim());
+    !text.trim().is_empty()
+}
+
+/// What follows a literal at the beginning of the text, white space around it skipped.
+fn after_literal<'t>(literal: &str, text: &'t str) -> Option<&'t str> {
+    if literal == " " {
+        let rest = text.trim_start();
+        return (rest.len() < text.len()).then_some(rest);
+    }
+    let mut rest = text.trim_start();
+    for word in literal.split(' ') {
+        rest = after_word(word, rest.trim_start())?;
+    }
+    Some(rest.trim_start())
+}
+
+fn after_word<'t>(word: &str, text: &'t str) -> Option<&'t str> {
+    let mut rest = text.chars();
+    let same = word.chars().all(|c| {
+        rest.next()
+            .is_some_and(|found| found.to_lowercase().eq(c.to_lowercase()))
+    });
+    same.then_some(rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
+        Pattern::parse(pattern).unwrap().split(text)
+    }
+
+    #[test]
+    fn composite_text() {
+        let sizes = "{depth} x {width} x {height}";
+        assert_eq!(
+            split(sizes, "385 mm x 275mm X 365 mm"),
+            Some(vec!["385 mm", "275mm", "365 mm"])
+        );
+        assert_eq!(
+            split(sizes, "20.5\"x9\" x\t20\""),
+            Some(vec!["20.5\"", "9\"", "20\""])
+        );
+        assert_eq!(split(sizes, "385 x 275"), None);
+        assert_eq!(split(sizes, "385 x  x 275"), None);
+        assert_eq!(
+            split("{h}° H x {v}° V", "178° H x 178° V"),
+            Some(vec!["178", "178"])
+        );
+        assert_eq!(split("TSMC {n} nm {_}", "TSMC 7nm FinFET"), Some(vec!["7"]));
+        assert_eq!(split("{n} nm {_}", "14 nm"), Some(vec!["14"]));
+        assert_eq!(
+            split("{first} {second}", "one two"),
+            Some(vec!["one", "two"])
+        );
+    }
+
+    #[test]
+    fn bad_patterns() {
+        for pattern in ["", "plain", "{a}{b}", "{a"] {
+            assert!(Pattern::parse(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_joined_is_split(parts in proptest::array::uniform3("[a-wyz0-9]{1,5}( [a-wyz0-9]{1,5})?")) {
+            let text = parts.join(" x ");
+            prop_assert_eq!(split("{a} x {b} x {c}", &text), Some(parts.iter().map(String::as_str).collect()));
+        }
+    }
+}

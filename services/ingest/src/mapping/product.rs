@@ -1,0 +1,236 @@
+//! Rows into products.
+
+use serde_json::Value;
+use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
+use vitrine_model::money::{Currency, Money};
+use vitrine_model::product::{Media, ProductStatus};
+use vitrine_model::supplier::country_code;
+
+use super::category::Category;
+use super::details::DetailFields;
+use super::error::MappingError;
+use super::field::Field;
+use super::media::MediaFields;
+use super::problems::Problems;
+use super::reading::Reading;
+use super::section::Section;
+use super::specs::{Plans, Specs};
+
+/// How a row becomes a product.
+#[derive(Clone, Debug)]
+pub(super) struct ProductMapping {
+    external_id: Field,
+    sku: Option<Field>,
+    name: Field,
+    description: Option<Field>,
+    brand: Option<Field>,
+    kind: Field,
+    status: Option<Field>,
+    created_at: Option<Field>,
+    category: Category,
+    supplier: Option<(Field, Option<Field>)>,
+    price: Option<(Field, Field)>,
+    media: Vec<MediaFields>,
+    details: DetailFields,
+    specs: Specs,
+}
+
+impl ProductMapping {
+    pub(super) fn read(
+        section: &Section<'_>,
+        defaults: &Reading,
+        beside: &mut super::Beside<'_>,
+    ) -> Result<Self, MappingError> {
+        let optional = |name| optional(section, name, defaults);
+        let specs = section.section("specs")?;
+        Ok(Self {
+            external_id: required(section, "external_id", defaults)?,
+            sku: optional("sku")?,
+            name: required(section, "name", defaults)?,
+            description: description(section, defaults)?,
+            brand: optional("brand")?,
+            kind: required(section, "kind", defaults)?,
+            status: optional("status")?,
+            created_at: optional("created_at")?,
+            category: category(section, defaults)?,
+            supplier: supplier(section, defaults)?,
+            price: price(section, defaults)?,
+            media: super::media::read(section, defaults)?,
+            details: DetailFields::read(section.entries("details")?, defaults)?,
+            specs: specs.map_or(Ok(Specs::none()), |specs| {
+                Specs::read(specs, defaults, beside)
+            })?,
+        })
+    }
+
+    /// The product's id in the feed; a missing one is noted.
+    pub(super) fn external_id(&self, row: &Value, problems: &mut Problems) -> Option<String> {
+        let id = self.external_id.text(row, problems);
+        if id.is_none() {
+            problems.missing(&self.external_id.name);
+        }
+        id
+    }
+
+    /// The product, unless the problems have become fatal.
+    pub(super) fn draft(
+        &self,
+        system: &str,
+        plans: &mut Plans,
+        row: &Value,
+        problems: &mut Problems,
+    ) -> Option<ProductDraft> {
+        let external_id = self.external_id(row, problems);
+        let name = self.name.text(row, problems);
+        if name.is_none() {
+            problems.missing(&self.name.name);
+        }
+        let category = self.category.names(row, problems);
+        let kind = self.kind.text(row, problems);
+        if kind.is_none() {
+            problems.missing(&self.kind.name);
+        }
+        let (external_id, name, category, kind) = (external_id?, name?, category?, kind?);
+        Some(ProductDraft {
+            source: ExternalRef {
+                system: system.to_owned(),
+                external_id,
+            },
+            sku: text(self.sku.as_ref(), row, problems),
+            name,
+            description: text(self.description.as_ref(), row, problems),
+            brand: text(self.brand.as_ref(), row, problems),
+            status: self.status(row, problems),
+            category,
+            supplier: self.supplier(row, problems),
+            price: self.price(row, problems),
+            media: self.media(row, problems),
+            specs: self.specs.of(plans, row, problems),
+            details: self.details.details(&kind, row, problems),
+            kind,
+            bundle: Vec::new(),
+            created_at: self
+                .created_at
+                .as_ref()
+                .and_then(|field| field.date(row, problems)),
+            create_only: false,
+        })
+    }
+
+    fn status(&self, row: &Value, problems: &mut Problems) -> ProductStatus {
+        let Some(field) = &self.status else {
+            return ProductStatus::Active;
+        };
+        let read = field.try_text(row).and_then(|word| {
+            let word = word.unwrap_or_else(|| "active".to_owned());
+            let reason = || format!("{word:?} is none of draft, active, archived");
+            ProductStatus::named(&word).map(Some).ok_or_else(reason)
+        });
+        let status = problems.note(field.on_bad(), &field.name, read);
+        status.unwrap_or(ProductStatus::Active)
+    }
+
+    fn supplier(&self, row: &Value, problems: &mut Problems) -> Option<SupplierDraft> {
+        let (name, country) = self.supplier.as_ref()?;
+        let country = country.as_ref().and_then(|field| {
+            let read = field
+                .try_text(row)
+                .and_then(|code| code.as_deref().map(country_of).transpose());
+            problems.note(field.on_bad(), &field.name, read)
+        });
+        let name = name.text(row, problems)?;
+        Some(SupplierDraft { name, country })
+    }
+
+    fn price(&self, row: &Value, problems: &mut Problems) -> Option<Money> {
+        let (amount, currency) = self.price.as_ref()?;
+        let read = read_price(amount, currency, row);
+        problems.note(amount.on_bad(), &amount.name, read)
+    }
+
+    fn media(&self, row: &Value, problems: &mut Problems) -> Vec<Media> {
+        let mut media = Vec::new();
+        for fields in &self.media {
+            for item in fields.items(row) {
+                media.extend(fields.medium(item, problems));
+            }
+        }
+        media
+    }
+}
+
+pub(super) fn text(field: Option<&Field>, row: &Value, problems: &mut Problems) -> Option<String> {
+    field.and_then(|field| field.text(row, problems))
+}
+
+pub(super) fn optional(
+    section: &Section<'_>,
+    name: &'static str,
+    defaults: &Reading,
+) -> Result<Option<Field>, MappingError> {
+    section
+        .value(name)
+        .map(|value| Field::read(section.at(name), value, defaults))
+        .transpose()
+}
+
+pub(super) fn required(
+    section: &Section<'_>,
+    name: &'static str,
+    defaults: &Reading,
+) -> Result<Field, MappingError> {
+    let field = optional(section, name, defaults)?;
+    field.ok_or_else(|| section.refuse(name, "is needed"))
+}
+
+/// Descriptions keep their lines.
+fn description(section: &Section<'_>, defaults: &Reading) -> Result<Option<Field>, MappingError> {
+    optional(section, "description", &defaults.keeping_lines())
+}
+
+fn category(section: &Section<'_>, defaults: &Reading) -> Result<Category, MappingError> {
+    let value = section.value("category");
+    let value = value.ok_or_else(|| section.refuse("category", "is needed"))?;
+    Category::read(section.at("category"), value, defaults)
+}
+
+fn supplier(
+    section: &Section<'_>,
+    defaults: &Reading,
+) -> Result<Option<(Field, Option<Field>)>, MappingError> {
+    let Some(section) = section.section("supplier")? else {
+        return Ok(None);
+    };
+    let name = required(&section, "name", defaults)?;
+    let country = optional(&section, "country", defaults)?;
+    section.finish()?;
+    Ok(Some((name, country)))
+}
+
+fn price(
+    section: &Section<'_>,
+    defaults: &Reading,
+) -> Result<Option<(Field, Field)>, MappingError> {
+    let Some(section) = section.section("price")? else {
+        return Ok(None);
+    };
+    let amount = required(&section, "amount", defaults)?;
+    let currency = required(&section, "currency", defaults)?;
+    section.finish()?;
+    Ok(Some((amount, currency)))
+}
+
+fn country_of(code: &str) -> Result<String, String> {
+    country_code(code).ok_or_else(|| format!("{code:?} is no country code such as DE"))
+}
+
+fn read_price(amount: &Field, currency: &Field, row: &Value) -> Result<Option<Money>, String> {
+    let Some(text) = amount.try_text(row)? else {
+        return Ok(None);
+    };
+    let plain = amount.reading().plain_number(&text)?;
+    let code = currency.try_text(row)?.ok_or("has no currency")?;
+    let currency = Currency::parse(&code).map_err(|error| error.to_string())?;
+    let money = Money::parse(&plain, currency).map_err(|error| error.to_string())?;
+    Ok(Some(money))
+}

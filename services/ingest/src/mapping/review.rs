@@ -1,0 +1,194 @@
+//! Rows into reviews.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use vitrine_model::id::AuthorId;
+use vitrine_model::import::{ExternalRef, ReviewDraft};
+use vitrine_model::rating::Stars;
+use vitrine_model::review::Author;
+
+use super::error::MappingError;
+use super::field::Field;
+use super::problems::Problems;
+use super::product::{optional, required, text};
+use super::reading::Reading;
+use super::section::Section;
+
+/// How a row becomes a review.
+#[derive(Clone, Debug)]
+pub(super) struct ReviewMapping {
+    external_id: Field,
+    product: Field,
+    product_system: Option<String>,
+    author: Option<(Field, Field)>,
+    rating: Field,
+    recommended: Option<Field>,
+    dimensions: Vec<(String, Field)>,
+    title: Option<Field>,
+    body: Option<Field>,
+    language: Option<Field>,
+    incentivized: Option<Field>,
+    helpful: Option<Field>,
+    unhelpful: Option<Field>,
+    votes: Option<Field>,
+    created_at: Option<Field>,
+}
+
+impl ReviewMapping {
+    pub(super) fn read(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
+        let optional = |name| optional(section, name, defaults);
+        let review = Self {
+            external_id: required(section, "external_id", defaults)?,
+            product: required(section, "product", defaults)?,
+            product_system: section.text("product_system")?.map(str::to_owned),
+            author: author(section, defaults)?,
+            rating: required(section, "rating", defaults)?,
+            recommended: optional("recommended")?,
+            dimensions: dimensions(section, defaults)?,
+            title: optional("title")?,
+            body: self::optional(section, "body", &defaults.keeping_lines())?,
+            language: optional("language")?,
+            incentivized: optional("incentivized")?,
+            helpful: optional("helpful")?,
+            unhelpful: optional("unhelpful")?,
+            votes: optional("votes")?,
+            created_at: optional("created_at")?,
+        };
+        if review.votes.is_some() && (review.unhelpful.is_some() || review.helpful.is_none()) {
+            return Err(section.refuse("votes", "goes with helpful, and not with unhelpful"));
+        }
+        Ok(review)
+    }
+
+    /// The review, unless the problems have become fatal.
+    pub(super) fn draft(
+        &self,
+        system: &str,
+        row: &Value,
+        problems: &mut Problems,
+    ) -> Option<ReviewDraft> {
+        let external_id = needed(&self.external_id, row, problems);
+        let product = needed(&self.product, row, problems);
+        let rating = self.rating(row, problems);
+        let (external_id, product, rating) = (external_id?, product?, rating?);
+        let (helpful, unhelpful) = self.votes(row, problems);
+        let boolean = |field: Option<&Field>, problems: &mut Problems| {
+            field.and_then(|field| field.boolean(row, problems))
+        };
+        Some(ReviewDraft {
+            origin: reference(system, external_id),
+            product: reference(self.product_system.as_deref().unwrap_or(system), product),
+            author: self.author(system, row, problems),
+            rating,
+            recommended: boolean(self.recommended.as_ref(), problems),
+            dimensions: self.dimensions(row, problems),
+            title: text(self.title.as_ref(), row, problems).unwrap_or_default(),
+            body: text(self.body.as_ref(), row, problems).unwrap_or_default(),
+            language: text(self.language.as_ref(), row, problems),
+            incentivized: boolean(self.incentivized.as_ref(), problems).unwrap_or(false),
+            helpful,
+            unhelpful,
+            created_at: self
+                .created_at
+                .as_ref()
+                .and_then(|field| field.date(row, problems)),
+        })
+    }
+
+    fn rating(&self, row: &Value, problems: &mut Problems) -> Option<Stars> {
+        let stars = stars(&self.rating, row, problems);
+        if stars.is_none() && problems.fatal.is_empty() {
+            problems.missing(&self.rating.name);
+        }
+        stars
+    }
+
+    fn author(&self, system: &str, row: &Value, problems: &mut Problems) -> Option<Author> {
+        let (id, name) = self.author.as_ref()?;
+        let id = id.text(row, problems)?;
+        let name = name.text(row, problems).unwrap_or_else(|| id.clone());
+        Some(Author {
+            id: AuthorId(format!("{system}:{id}")),
+            name,
+        })
+    }
+
+    fn dimensions(&self, row: &Value, problems: &mut Problems) -> BTreeMap<String, Stars> {
+        let rated = self
+            .dimensions
+            .iter()
+            .filter_map(|(name, field)| Some((name.clone(), stars(field, row, problems)?)));
+        rated.collect()
+    }
+
+    /// Helpful and unhelpful votes.
+    fn votes(&self, row: &Value, problems: &mut Problems) -> (i64, i64) {
+        let helpful = count(self.helpful.as_ref(), row, problems);
+        let Some(field) = &self.votes else {
+            return (helpful, count(self.unhelpful.as_ref(), row, problems));
+        };
+        let all = count(Some(field), row, problems);
+        if all < helpful {
+            let reason = format!("{all} votes are fewer than {helpful} helpful ones");
+            problems.bad(field.on_bad(), &field.name, reason);
+        }
+        (helpful, (all - helpful).max(0))
+    }
+}
+
+fn needed(field: &Field, row: &Value, problems: &mut Problems) -> Option<String> {
+    let found = field.text(row, problems);
+    if found.is_none() {
+        problems.missing(&field.name);
+    }
+    found
+}
+
+fn reference(system: &str, external_id: String) -> ExternalRef {
+    ExternalRef {
+        system: system.to_owned(),
+        external_id,
+    }
+}
+
+fn stars(field: &Field, row: &Value, problems: &mut Problems) -> Option<Stars> {
+    let whole = field.whole(row, problems)?;
+    let stars = Stars::new(whole).map_err(|error| error.to_string());
+    problems.note(field.on_bad(), &field.name, stars.map(Some))
+}
+
+fn count(field: Option<&Field>, row: &Value, problems: &mut Problems) -> i64 {
+    let Some(field) = field else {
+        return 0;
+    };
+    let count = field.whole(row, problems).unwrap_or(0);
+    if count < 0 {
+        problems.bad(field.on_bad(), &field.name, format!("{count} is below 0"));
+    }
+    count.max(0)
+}
+
+fn author(
+    section: &Section<'_>,
+    defaults: &Reading,
+) -> Result<Option<(Field, Field)>, MappingError> {
+    let Some(section) = section.section("author")? else {
+        return Ok(None);
+    };
+    let id = required(&section, "id", defaults)?;
+    let name = optional(&section, "name", defaults)?.unwrap_or_else(|| id.clone());
+    section.finish()?;
+    Ok(Some((id, name)))
+}
+
+fn dimensions(
+    section: &Section<'_>,
+    defaults: &Reading,
+) -> Result<Vec<(String, Field)>, MappingError> {
+    let entries = section.entries("dimensions")?;
+    entries
+        .into_iter()
+        .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, defaults)?)))
+        .collect()
+}

@@ -1,0 +1,46 @@
+//! The mappings that come with the program, so that a bare name works wherever it is installed.
+
+use super::error::MappingError;
+
+const MAPPINGS: [(&str, &str); 3] = [
+    ("opendb", include_str!("../../mappings/opendb.toml")),
+    (
+        "clothing-reviews",
+        include_str!("../../mappings/clothing-reviews.toml"),
+    ),
+    (
+        "fine-food-reviews",
+        include_str!("../../mappings/fine-food-reviews.toml"),
+    ),
+];
+
+const TABLES: [(&str, &str); 1] = [(
+    "opendb-units.csv",
+    include_str!("../../mappings/opendb-units.csv"),
+)];
+
+/// The names and texts of the shipped mappings.
+#[must_use]
+pub fn shipped() -> &'static [(&'static str, &'static str)] {
+    &MAPPINGS
+}
+
+/// The names, for messages.
+pub(super) fn names() -> String {
+    MAPPINGS.map(|(name, _)| name).join(", ")
+}
+
+/// The text of a shipped mapping, by its name with or without `.toml`.
+pub(super) fn text(name: &str) -> Option<&'static str> {
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    let found = MAPPINGS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+
+/// The text of a table beside a shipped mapping.
+pub(super) fn beside(name: &str) -> Result<String, MappingError> {
+    let found = TABLES.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+        MappingError::setting(name, "no table of this name is shipped with the program")
+    })
+}

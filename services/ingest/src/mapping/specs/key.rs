@@ -1,0 +1,182 @@
+//! Spec keys out of paths: `dimensions_mm.width` becomes `width`, `clocks.base` `clocks_base`.
+
+use vitrine_model::spec::check_key;
+use vitrine_model::unit::UnitTable;
+
+use super::super::error::MappingError;
+use super::super::path::Step;
+use super::super::section::{Section, text};
+use super::unit_id;
+
+/// How keys are made of paths.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeyStyle {
+    /// Only the last step counts; else all are joined.
+    last: bool,
+    /// Steps that are left out.
+    omit: Vec<String>,
+    /// Endings of steps that name a unit, and the unit.
+    suffixes: Vec<(String, String)>,
+}
+
+/// A key made of a path, and the unit that an ending of a step named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MadeKey {
+    pub(super) key: Result<String, String>,
+    pub(super) unit: Option<String>,
+}
+
+impl KeyStyle {
+    pub(super) fn read(section: &Section<'_>, table: &UnitTable) -> Result<Self, MappingError> {
+        let last = section.choice("keys", &[("joined", false), ("last", true)])?;
+        let omit = section.texts("omit")?;
+        let suffixes: Result<_, MappingError> = section
+            .entries("unit_suffixes")?
+            .into_iter()
+            .map(|(path, suffix, value)| {
+                let unit = unit_id(&path, text(path.clone(), value)?, table)?;
+                Ok((suffix.clone(), unit))
+            })
+            .collect();
+        Ok(Self {
+            last: last.unwrap_or(false),
+            omit: omit.into_iter().map(str::to_owned).collect(),
+            suffixes: suffixes?,
+        })
+    }
+
+    /// The key of a path.
+    pub(super) fn make(&self, path: &[Step]) -> MadeKey {
+        let mut unit = None;
+        let steps = path.iter().filter_map(|step| match step {
+            Step::Key(key) if !self.omit.contains(key) => Some(key.as_str()),
+            _ => None,
+        });
+        let mut words: Vec<&str> = Vec::new();
+        for step in steps {
+            let (word, found) = self.without_suffix(step);
+            words.push(word);
+            unit = found.or(unit);
+        }
+        if self.last {
+            words.drain(..words.len().saturating_sub(1));
+        }
+        MadeKey {
+            key: made(&words.join("_")),
+            unit: unit.map(str::to_owned),
+        }
+    }
+
+    fn without_suffix<'k>(&self, step: &'k str) -> (&'k str, Option<&str>) {
+        let mut endings = self.suffixes.iter().filter_map(|(suffix, unit)| {
+            let word = step.strip_suffix(suffix.as_str())?;
+            (!word.is_empty()).then_some((word, Some(unit.as_str())))
+        });
+        endings.next().unwrap_or((step, None))
+    }
+}
+
+/// A key made of any words.
+///
+/// # Errors
+/// When no key can be made of them.
+pub(super) fn made(words: &str) -> Result<String, String> {
+    let key = snake(words);
+    checked(&key).map_err(|_| {
+        format!(
+            "no spec key can be made of {:?}; name one by rename or in a rule",
+            super::super::number::short(words)
+        )
+    })?;
+    Ok(key)
+}
+
+/// Checks a key that the mapping names.
+pub(super) fn checked(key: &str) -> Result<(), String> {
+    check_key(key).map_err(|error| error.to_string())
+}
+
+/// `horizontalRes` as `horizontal_res`, `Form Factor` as `form_factor`, `isOEM` as `is_oem`.
+fn snake(words: &str) -> String {
+    let mut spaced = String::with_capacity(words.len() + 4);
+    let letters: Vec<char> = words.chars().collect();
+    for (at, letter) in letters.iter().enumerate() {
+        if at > 0 && begins_word(letters[at - 1], *letter, letters.get(at + 1)) {
+            spaced.push(' ');
+        }
+        spaced.push(*letter);
+    }
+    let folded = vitrine_model::text::fold(&spaced);
+    let words = folded.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("_")
+}
+
+fn begins_word(before: char, letter: char, after: Option<&char>) -> bool {
+    let follows_small = before.is_lowercase() && letter.is_uppercase();
+    let ends_capitals = before.is_uppercase()
+        && letter.is_uppercase()
+        && after.is_some_and(|after| after.is_lowercase());
+    follows_small || ends_capitals
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::super::path::Path;
+    use super::*;
+
+    fn style(toml: &str) -> KeyStyle {
+        let table = toml.parse().unwrap();
+        KeyStyle::read(&Section::new("specs", &table), &UnitTable::built_in()).unwrap()
+    }
+
+    fn make(style: &KeyStyle, path: &str) -> (Option<String>, Option<String>) {
+        let made = style.make(Path::parse(path).unwrap().steps());
+        (made.key.ok(), made.unit)
+    }
+
+    #[test]
+    fn keys_of_paths() {
+        let joined =
+            style("omit = \"specifications\"\nunit_suffixes = { _mm = \"mm\", _gb = \"GB\" }");
+        let some = |key: &str| Some(key.to_owned());
+        assert_eq!(
+            make(&joined, "specifications.eccSupport"),
+            (some("ecc_support"), None)
+        );
+        assert_eq!(
+            make(&joined, "dimensions_mm.width"),
+            (some("dimensions_width"), some("mm"))
+        );
+        assert_eq!(
+            make(&joined, "modules[].capacity_gb"),
+            (some("modules_capacity"), some("GB"))
+        );
+        assert_eq!(make(&joined, "isOEM"), (some("is_oem"), None));
+        assert_eq!(
+            make(&joined, "USBPorts.Größe (cm)"),
+            (some("usb_ports_grosse_cm"), None)
+        );
+        let last = style("keys = \"last\"\nunit_suffixes = { _mm = \"mm\" }");
+        assert_eq!(
+            make(&last, "dimensions_mm.width"),
+            (some("width"), some("mm"))
+        );
+    }
+
+    #[test]
+    fn no_key_can_be_made_of_everything() {
+        for path in ["\"\"", "\"$\"", "3d", "\"🙂\""] {
+            assert_eq!(make(&KeyStyle::default(), path).0, None, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn made_keys_are_keys(words in ".{0,80}") {
+            if let Ok(key) = made(&words) { prop_assert!(check_key(&key).is_ok()); }
+        }
+    }
+}

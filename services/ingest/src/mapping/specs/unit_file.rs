@@ -1,0 +1,73 @@
+//! The table of units beside a mapping: CSV with the columns `category,path,unit`.
+
+use std::collections::HashMap;
+
+use vitrine_model::spec::ValueType;
+
+use super::super::error::MappingError;
+use super::super::path::Path;
+use super::super::section::Section;
+use super::Specs;
+
+type Units = HashMap<String, HashMap<String, String>>;
+
+/// Reads the table that a section names, if it does.
+pub(super) fn read(
+    section: &Section<'_>,
+    beside: &mut super::super::Beside<'_>,
+) -> Result<Units, MappingError> {
+    let Some(name) = section.text("unit_file")? else {
+        return Ok(Units::new());
+    };
+    let text = beside(name)?;
+    parse(&text).map_err(|reason| section.refuse("unit_file", format!("{name}: {reason}")))
+}
+
+fn parse(text: &str) -> Result<Units, String> {
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+    let header = reader.headers().map_err(|error| error.to_string())?;
+    if header != ["category", "path", "unit"][..] {
+        return Err("the columns must be category,path,unit".to_owned());
+    }
+    let mut units = Units::new();
+    for row in reader.into_records() {
+        let row = row.map_err(|error| error.to_string())?;
+        let path = Path::parse(&row[1]).map_err(|reason| format!("{:?}: {reason}", &row[1]))?;
+        let of_category = units.entry(row[0].to_owned()).or_default();
+        of_category.insert(path.to_string(), row[2].to_owned());
+    }
+    Ok(units)
+}
+
+/// Refuses units that nobody knows, unless a rule says what is to be done with the path.
+pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
+    for (category, units) in &specs.unit_file {
+        for (path, unit) in units {
+            if specs.table.find(unit).is_none() && !is_ruled(specs, category, path) {
+                let reason = format!(
+                    "there is no unit {unit:?} ({category}, {path}); a rule for the path can name \
+                     another unit or another type"
+                );
+                return Err(MappingError::setting("product.specs.unit_file", reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_ruled(specs: &Specs, category: &str, path: &str) -> bool {
+    let steps = Path::parse(path).expect("parsed when the table was read");
+    let mut rules = specs
+        .rules
+        .iter()
+        .filter(|rule| rule.is_for(category, steps.steps()));
+    rules.any(|rule| {
+        let typed = rule
+            .says
+            .value_type
+            .is_some_and(|known| known != ValueType::Quantity);
+        rule.skip || typed || rule.says.unit.is_some()
+    })
+}

@@ -1,0 +1,224 @@
+//! Templates: text made of several values, `"{Class Name} {Clothing ID}"`.
+//!
+//! A placeholder names one of the template's parts, or else a path. `{path:-4}` takes the last four
+//! characters. What stands in square brackets, `[, {color}]`, is left out when a value in it is
+//! unknown; when any other value is, the whole text is. `{{`, `}}`, `[[` and `]]` stand for the
+//! signs themselves.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use vitrine_model::text::collapse;
+
+use super::error::MappingError;
+use super::field::Field;
+use super::path::Path;
+use super::reading::Reading;
+
+/// A text with placeholders.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    pieces: Vec<Piece>,
+}
+
+/// The named fields of a template.
+pub(crate) type Parts = BTreeMap<String, Field>;
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Literal(String),
+    Path(Path, Option<usize>),
+    Part(Box<Field>, Option<usize>),
+    /// Left out when one of its values is unknown.
+    Optional(Vec<Piece>),
+}
+
+/// Reads the named parts of a template.
+pub(super) fn parts(
+    entries: Vec<(String, &String, &toml::Value)>,
+    defaults: &Reading,
+) -> Result<Parts, MappingError> {
+    entries
+        .into_iter()
+        .map(|(path, name, value)| Ok((name.clone(), Field::read(path, value, defaults)?)))
+        .collect()
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str, parts: &Parts) -> Result<Self, String> {
+        let mut reader = Reader { rest: text, parts };
+        let pieces = reader.pieces(false)?;
+        match parts.keys().find(|name| !mentions(text, name)) {
+            Some(unused) => Err(format!("part {unused:?} is not in the template")),
+            None => Ok(Self { pieces }),
+        }
+    }
+
+    /// The text for a row; `None` when one of its values is unknown.
+    ///
+    /// # Errors
+    /// What is wrong with a value.
+    pub(crate) fn fill(&self, row: &Value, reading: &Reading) -> Result<Option<String>, String> {
+        let text = fill(&self.pieces, row, reading)?;
+        Ok(text
+            .map(|text| collapse(&text))
+            .filter(|text| !text.is_empty()))
+    }
+}
+
+fn fill(pieces: &[Piece], row: &Value, reading: &Reading) -> Result<Option<String>, String> {
+    let mut out = String::new();
+    for piece in pieces {
+        let Some(text) = piece.text(row, reading)? else {
+            return Ok(None);
+        };
+        out.push_str(&text);
+    }
+    Ok(Some(out))
+}
+
+impl Piece {
+    fn text<'t>(
+        &'t self,
+        row: &'t Value,
+        reading: &Reading,
+    ) -> Result<Option<Cow<'t, str>>, String> {
+        let (text, last) = match self {
+            Self::Literal(literal) => (Some(Cow::Borrowed(literal.as_str())), None),
+            Self::Path(path, last) => (at(path, row, reading)?, *last),
+            Self::Part(field, last) => (field.try_text(row)?.map(Cow::Owned), *last),
+            Self::Optional(pieces) => {
+                let text = fill(pieces, row, reading)?.unwrap_or_default();
+                (Some(Cow::Owned(text)), None)
+            }
+        };
+        Ok(match (text, last) {
+            (Some(text), Some(last)) => Some(Cow::Owned(tail(&text, last).to_owned())),
+            (text, _) => text,
+        })
+    }
+}
+
+/// A template being read.
+struct Reader<'t> {
+    rest: &'t str,
+    parts: &'t Parts,
+}
+
+impl Reader<'_> {
+    /// The pieces up to the end, or up to the bracket that closes an optional piece.
+    fn pieces(&mut self, optional: bool) -> Result<Vec<Piece>, String> {
+        let mut pieces = Vec::new();
+        loop {
+            let (literal, sign) = self.next_sign();
+            pieces.push(Piece::Literal(literal));
+            match sign {
+                None if optional => return Err("a [ is not closed".to_owned()),
+                None => return Ok(pieces),
+                Some('{') => pieces.push(self.placeholder()?),
+                Some('[') if !optional => pieces.push(Piece::Optional(self.pieces(true)?)),
+                Some(']') if optional => return Ok(pieces),
+                Some(sign) => {
+                    return Err(format!("{sign} has no partner, or stands inside another"));
+                }
+            }
+        }
+    }
+
+    /// The text up to the next sign that is not doubled, and that sign.
+    fn next_sign(&mut self) -> (String, Option<char>) {
+        let mut literal = String::new();
+        while let Some(at) = self.rest.find(['{', '}', '[', ']']) {
+            let sign = char::from(self.rest.as_bytes()[at]);
+            literal.push_str(&self.rest[..at]);
+            self.rest = &self.rest[at + 1..];
+            match self.rest.strip_prefix(sign) {
+                None => return (literal, Some(sign)),
+                Some(rest) => self.rest = rest,
+            }
+            literal.push(sign);
+        }
+        literal.push_str(std::mem::take(&mut self.rest));
+        (literal, None)
+    }
+
+    /// What is between braces: `path`, `part`, `path:-4`.
+    fn placeholder(&mut self) -> Result<Piece, String> {
+        let (inside, after) = self.rest.split_once('}').ok_or("a { is not closed")?;
+        self.rest = after;
+        let (name, last) = match inside.rsplit_once(":-") {
+            Some((name, count)) => {
+                let count = count.parse();
+                (
+                    name,
+                    Some(count.map_err(|_| format!("{inside:?}: a number belongs behind :-"))?),
+                )
+            }
+            None => (inside, None),
+        };
+        match self.parts.get(name) {
+            Some(field) => Ok(Piece::Part(Box::new(field.clone()), last)),
+            None => Ok(Piece::Path(Path::parse(name)?, last)),
+        }
+    }
+}
+
+fn at<'v>(path: &Path, row: &'v Value, reading: &Reading) -> Result<Option<Cow<'v, str>>, String> {
+    path.first(row).map_or(Ok(None), |raw| {
+        let text = reading.text(raw);
+        text.map_err(|reason| format!("{path} {reason}"))
+    })
+}
+
+fn mentions(template: &str, part: &str) -> bool {
+    template.contains(&format!("{{{part}}}")) || template.contains(&format!("{{{part}:"))
+}
+
+/// The last characters of a text.
+fn tail(text: &str, last: usize) -> &str {
+    let skipped = text.chars().count().saturating_sub(last);
+    let start = text
+        .char_indices()
+        .nth(skipped)
+        .map_or(text.len(), |(at, _)| at);
+    &text[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fill(template: &str, row: &Value) -> Option<String> {
+        let template = Template::parse(template, &Parts::new()).unwrap();
+        template.fill(row, &Reading::default()).unwrap()
+    }
+
+    #[test]
+    fn placeholders() {
+        let row = json!({"a": " x  y ", "n": {"b c": 7}, "id": "AÉB12é", "none": null});
+        assert_eq!(fill("{a}: {n.b c}!", &row).as_deref(), Some("x y: 7!"));
+        assert_eq!(fill("{id:-4} {{x}}", &row).as_deref(), Some("B12é {x}"));
+        assert_eq!(fill("{a} {none}", &row), None);
+        assert_eq!(fill("{a} {gone}", &row), None);
+        assert_eq!(
+            fill("{n.b c}[, {a}][, {none}]", &row).as_deref(),
+            Some("7, x y")
+        );
+        assert_eq!(fill("[{none}]", &row), None);
+        assert_eq!(fill("[[{a}]]}}", &row).as_deref(), Some("[x y]}"));
+    }
+
+    #[test]
+    fn bad_templates() {
+        for text in ["{a", "a}", "{a:-x}", "{}", "[{a}", "{a}]", "[{a}[{b}]]"] {
+            assert!(Template::parse(text, &Parts::new()).is_err(), "{text}");
+        }
+    }
+}

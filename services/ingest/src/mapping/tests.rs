@@ -1,0 +1,578 @@
+//! Mappings of a made-up shop, applied to made-up rows.
+
+use proptest::prelude::*;
+use serde_json::json;
+use vitrine_model::product::{Details, MediaKind, ProductStatus};
+use vitrine_model::spec::{Spec, SpecValue, check};
+use vitrine_model::unit::UnitTable;
+
+use super::*;
+
+/// The smallest mapping, with more settings.
+fn with(more: &str) -> String {
+    format!(
+        "version = 1\nsystem = \"shop\"\n{more}\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\
+         kind = {{ value = \"lamp\" }}\ncategory = {{ value = [\"Lamps\"] }}\n"
+    )
+}
+
+fn specs_with(more: &str) -> String {
+    format!("{}[product.specs]\n{more}", with(""))
+}
+
+fn parse(text: &str) -> Result<Mapping, MappingError> {
+    Mapping::parse(text, &mut |name| match name {
+        "units.csv" => {
+            Ok("category,path,unit\nlamp,glow,lm\nlamp,reach,ft|m\ntable,glow,W\n".to_owned())
+        }
+        name => Err(MappingError::setting(name, "is not here")),
+    })
+}
+
+fn refusal(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+/// The product of a row, what was left out, and why the row is refused.
+fn product(mapping: &str, row: &Value) -> (Option<ProductDraft>, Problems) {
+    let mapping = parse(mapping).unwrap();
+    let mut problems = Problems::default();
+    let draft = mapping.product(&mut Memory::default(), row, &mut problems);
+    (draft, problems)
+}
+
+/// The specs of a row as `key=value`, or the problems.
+fn specs(settings: &str, mut row: Value) -> Result<Vec<String>, Vec<String>> {
+    row["id"] = json!("1");
+    row["name"] = json!("Lamp");
+    let settings = format!("exclude = [\"id\", \"name\"]\n{settings}");
+    let (draft, problems) = product(&specs_with(&settings), &row);
+    let told = |rejections: &[vitrine_model::import::Rejection]| {
+        rejections
+            .iter()
+            .map(|r| format!("{}: {}", r.field, r.reason))
+            .collect::<Vec<_>>()
+    };
+    match draft {
+        Some(draft) if problems.dropped.is_empty() => Ok(draft.specs.iter().map(shown).collect()),
+        Some(_) => Err(told(&problems.dropped)),
+        None => Err(told(&problems.fatal)),
+    }
+}
+
+fn shown(spec: &Spec) -> String {
+    let qualifier = spec
+        .qualifier
+        .as_ref()
+        .map(|q| format!("@{q}"))
+        .unwrap_or_default();
+    let quotes = if matches!(spec.value, SpecValue::Text(_)) {
+        "'"
+    } else {
+        ""
+    };
+    format!(
+        "{}{qualifier}={quotes}{}{quotes}",
+        spec.key,
+        spec.value.display()
+    )
+}
+
+#[test]
+fn shipped_mappings_are_sound() {
+    for (name, _) in shipped() {
+        let mapping = Mapping::load(name).unwrap();
+        assert!(mapping.notice().is_some(), "{name}");
+    }
+    let error = Mapping::load("opendbb").unwrap_err().to_string();
+    assert!(
+        error.contains("opendb, clothing-reviews, fine-food-reviews"),
+        "{error}"
+    );
+}
+
+#[test]
+fn mistakes_in_a_mapping_are_refused_with_path_and_names() {
+    let stray = refusal(&with("[defaults]\nunknwon = \"\""));
+    assert!(stray.starts_with("defaults.unknwon: there is no such setting; here are known: "));
+    assert!(stray.contains("unknown, values"), "{stray}");
+    assert!(refusal("system = \"a\"").starts_with("version: must be 1"));
+    assert!(refusal(&with("").replace("\"shop\"", "\"my shop\"")).starts_with("system: "));
+    assert!(refusal(&with("format = \"xml\"")).contains("none of auto, jsonl, csv"));
+    assert!(refusal("version = 1\nsystem = \"a\"").starts_with("product: "));
+    assert!(
+        refusal(&with("").replace("name = \"name\"\n", "")).starts_with("product.name: is needed")
+    );
+    assert!(
+        refusal(&with("").replace("\"name\"", "{ from = \"a\", value = 1 }"))
+            .contains("exactly one of")
+    );
+    assert!(refusal(&with("").replace("\"name\"", "\"a..b\"")).contains("a step is empty"));
+    assert!(
+        refusal(&specs_with("rules = [{ key = \"a\" }]"))
+            .starts_with("product.specs.rules[0].path")
+    );
+    assert!(
+        refusal(&specs_with(
+            "rules = [{ path = \"a\", unit = \"furlong\" }]"
+        ))
+        .contains("furlong")
+    );
+    assert!(refusal(&specs_with("rename = { a = \"Not A Key\" }")).contains("is no spec key"));
+    assert!(refusal("version = ").contains("not valid TOML"));
+}
+
+#[test]
+fn units_that_nobody_knows_are_refused_unless_a_rule_decides() {
+    let table = "unit_file = \"units.csv\"\ncategory = \"kind\"\n";
+    let error = refusal(&specs_with(table));
+    assert!(error.contains("\"ft|m\" (lamp, reach)"), "{error}");
+    let ruled = format!("{table}rules = [{{ path = \"reach\", unit = \"m\" }}]");
+    let lamp = specs(&ruled, json!({"kind": "lamp", "glow": 800, "reach": 2.5})).unwrap();
+    assert_eq!(lamp, ["kind='lamp'", "glow=800 lm", "reach=2.5 m"]);
+    let table = specs(&ruled, json!({"kind": "table", "glow": 5})).unwrap();
+    assert_eq!(table, ["kind='table'", "glow=5 W"]);
+}
+
+#[test]
+fn a_whole_product() {
+    let mapping = r#"
+        version = 1
+        system = "shop"
+        [defaults]
+        unknown = ["n/a"]
+        [product]
+        external_id = "id"
+        sku = { template = "L-{id}" }
+        name = ["title.long", "title.short"]
+        description = { from = "text", html = "once" }
+        brand = { from = "maker", spellings = ["LumiCo"] }
+        kind = { value = "electronics" }
+        status = { from = "state", values = { on = "active", off = "archived" } }
+        created_at = { from = "since", date = "%d.%m.%Y" }
+        category = { from = "path", separator = ">" }
+        supplier = { name = "dealer.name", country = "dealer.land" }
+        price = { amount = { from = "price", decimal = ",", thousands = "." }, currency = { value = "EUR" } }
+        [[product.media]]
+        each = "images"
+        url = "src"
+        alt = "text"
+        [[product.media]]
+        url = "manual"
+        kind = "document"
+        [product.details]
+        energy_label = "label"
+        warranty_months = { from = "warranty", type = "number" }
+        compatibility = { each = "fits" }
+        "#;
+    let row = json!({
+        "id": 4_294_967_296_u64, "title": {"long": "n/a", "short": " Desk \u{a0} lamp "},
+        "text": "Bright.<br/>Very &amp; truly.", "maker": "LUMI CO", "state": "off", "since": "31.05.2024",
+        "path": "Light > Desk lamps > ", "dealer": {"name": "Dealer", "land": "de"}, "price": "1.234,50",
+        "images": [{"src": "https://x.example/1.jpg", "text": "front"}, {"src": "n/a"}],
+        "manual": "https://x.example/m.pdf", "label": "A", "warranty": 24, "fits": ["E27", "E14"],
+    });
+    let (draft, problems) = product(mapping, &row);
+    assert_eq!(problems, Problems::default());
+    let draft = draft.unwrap();
+    assert_eq!(draft.source.external_id, "4294967296");
+    assert_eq!(draft.sku.as_deref(), Some("L-4294967296"));
+    assert_eq!(
+        (draft.name.as_str(), draft.brand.as_deref()),
+        ("Desk lamp", Some("LumiCo"))
+    );
+    assert_eq!(draft.description.as_deref(), Some("Bright.\nVery & truly."));
+    assert_eq!(draft.status, ProductStatus::Archived);
+    assert_eq!(
+        draft.created_at.unwrap().to_string(),
+        "2024-05-31T00:00:00.000Z"
+    );
+    assert_eq!(draft.category, ["Light", "Desk lamps"]);
+    assert_eq!(draft.supplier.unwrap().country.as_deref(), Some("DE"));
+    assert_eq!(draft.price.unwrap().minor, 123_450);
+    assert_eq!(draft.media.len(), 2);
+    assert_eq!(draft.media[0].alt.as_deref(), Some("front"));
+    assert_eq!(draft.media[1].kind, MediaKind::Document);
+    let Details::Electronics(details) = draft.details else {
+        panic!("{:?}", draft.details)
+    };
+    assert_eq!(
+        (details.warranty_months, details.compatibility.len()),
+        (Some(24), 2)
+    );
+}
+
+#[test]
+fn what_a_product_cannot_do_without() {
+    let (draft, problems) = product(&with(""), &json!({"name": "", "id": null}));
+    assert_eq!(draft, None);
+    let fields: Vec<&str> = problems.fatal.iter().map(|r| r.field.as_str()).collect();
+    assert_eq!(fields, ["id", "name"]);
+}
+
+#[test]
+fn a_bad_value_costs_the_line_or_only_itself() {
+    let row = json!({"id": 1, "name": "Lamp", "price": "cheap"});
+    let price = "[product.price]\namount = \"price\"\ncurrency = { value = \"EUR\" }";
+    let (draft, problems) = product(&format!("{}{price}", with("")), &row);
+    assert_eq!(draft, None);
+    assert_eq!(problems.fatal[0].field, "price");
+    let lenient = with("[defaults]\non_bad = \"drop_value\"");
+    let (draft, problems) = product(&format!("{lenient}{price}"), &row);
+    assert_eq!(draft.unwrap().price, None);
+    assert!(problems.fatal.is_empty());
+    assert_eq!(problems.dropped[0].reason, "\"cheap\" is no number");
+}
+
+#[test]
+fn details_that_the_kind_does_not_have() {
+    let mapping = format!("{}[product.details]\nwarranty_months = \"w\"", with(""));
+    let (draft, problems) = product(&mapping, &json!({"id": 1, "name": "Lamp", "w": "24"}));
+    assert_eq!(draft, None);
+    assert!(
+        problems.fatal[0]
+            .reason
+            .contains("kind \"lamp\" has no details")
+    );
+    let (draft, _) = product(&mapping, &json!({"id": 1, "name": "Lamp"}));
+    assert_eq!(draft.unwrap().details, Details::Generic);
+}
+
+#[test]
+fn specs_of_every_path() {
+    let row = json!({
+        "color": ["Red", "Blue", "Red", ""], "size_mm": {"width": 12.5, "depth": null}, "dimmable": true,
+        "energyClass": " A\t+ ", "sockets": [{"type": "E27", "n": 2}, {"type": "E14"}], "empty": [],
+    });
+    let found = specs("unit_suffixes = { _mm = \"mm\" }", row).unwrap();
+    assert_eq!(
+        found,
+        [
+            "color='Red'",
+            "color='Blue'",
+            "size_width=12.5 mm",
+            "dimmable=yes",
+            "energy_class='A +'",
+            "sockets_type='E27'",
+            "sockets_n=2",
+            "sockets_type='E14'"
+        ]
+    );
+}
+
+#[test]
+fn paths_are_chosen_renamed_and_left_out() {
+    let row = || json!({"a": {"x": 1, "y": 2}, "b": 3, "c": {"d": {"e": 4}}});
+    let only = |settings: &str| specs(settings, row()).unwrap();
+    assert_eq!(only("include = [\"a.x\", \"c\"]"), ["a_x=1", "c_d_e=4"]);
+    assert_eq!(
+        only("auto = false\nrename = { \"c.d.e\" = \"depth\", b = \"breadth\" }"),
+        ["breadth=3", "depth=4"]
+    );
+    assert_eq!(
+        only("keys = \"last\"\nrules = [{ path = \"**.y\", skip = true }]"),
+        ["x=1", "b=3", "e=4"]
+    );
+    assert_eq!(
+        only("auto = false\nunits = { \"a.x\" = \"cm\" }"),
+        ["a_x=1 cm"]
+    );
+}
+
+#[test]
+fn renames_and_rules_by_category() {
+    let settings = "category = \"kind\"\nrename_in = { lamp = { size = \"lamp_size\" } }\n\
+                    rules = [{ path = \"size\", category = \"shoe\", type = \"text\", key = \"shoe_size\" }]";
+    assert_eq!(
+        specs(settings, json!({"kind": "lamp", "size": 4})).unwrap()[1],
+        "lamp_size=4"
+    );
+    assert_eq!(
+        specs(settings, json!({"kind": "shoe", "size": 4})).unwrap()[1],
+        "shoe_size='4'"
+    );
+    assert_eq!(
+        specs(settings, json!({"kind": "desk", "size": 4})).unwrap()[1],
+        "size=4"
+    );
+}
+
+#[test]
+fn quantities_inside_text() {
+    let rule = |more: &str| format!("rules = [{{ path = \"v\", type = \"quantity\", {more} }}]");
+    let one = |more: &str, value: Value| specs(&rule(more), json!({"v": value}));
+    assert_eq!(one("", json!("14 nm")).unwrap(), ["v=14 nm"]);
+    assert_eq!(one("unit = \"%\"", json!("75")).unwrap(), ["v=75%"]);
+    assert_eq!(one("unit = \"g\"", json!("1.5 lb")).unwrap(), ["v=1.5 lb"]);
+    assert_eq!(
+        one("decimal = \",\", thousands = \".\"", json!("1.234,5 g")).unwrap(),
+        ["v=1234.5 g"]
+    );
+    assert_eq!(
+        one("unit = \"in\"", json!("20.5\"")).unwrap(),
+        ["v=20.5 in"]
+    );
+    assert_eq!(
+        one("cut_at = \"/\"", json!("5 V / 12 V")).unwrap(),
+        ["v=5 V", "v=12 V"]
+    );
+    for (bad, reason) in [
+        ("80KB per core", "no number of units"),
+        ("150", "no unit"),
+        ("1e400 W", "no number"),
+    ] {
+        let told = one("", json!(bad)).unwrap_err();
+        assert!(told[0].contains(reason), "{told:?}");
+    }
+    let told = one("unit = \"g\"", json!("5 mm")).unwrap_err();
+    assert!(told[0].contains("measures length, not mass"), "{told:?}");
+}
+
+#[test]
+fn composite_text_is_split() {
+    let rule = "rules = [{ path = \"size\", split = [\"{depth} x {width} x {height}\", \"⌀ {width}\"], unit = \"mm\", on_bad = \"drop_value\" }]";
+    let one = |text: &str| specs(rule, json!({"size": text}));
+    assert_eq!(
+        one("385 mm x 275 mm x 36.5 cm").unwrap(),
+        ["depth=385 mm", "width=275 mm", "height=36.5 cm"]
+    );
+    assert_eq!(one("⌀20").unwrap(), ["width=20 mm"]);
+    assert_eq!(one("").unwrap(), [] as [String; 0]);
+    assert!(one("wide").unwrap_err()[0].contains("another form"));
+    assert!(one("1 x 2 x 3 kg").unwrap_err()[0].contains("height"));
+}
+
+#[test]
+fn lists_are_counted_joined_or_filled_into_templates() {
+    let row = || json!({"slots": [{"gen": "4", "lanes": 16}, {"gen": null, "lanes": 1}, {"gen": "5"}], "tags": ["a", "b"]});
+    let only = |rule: &str| specs(&format!("auto = false\nrules = [{{ {rule} }}]"), row()).unwrap();
+    assert_eq!(only("path = \"slots\", list = \"count\""), ["slots=3"]);
+    assert_eq!(
+        only(
+            "path = \"slots\", count_key = \"slots\", key = \"slot\", template = \"[Gen {gen} ]x{lanes}\""
+        ),
+        ["slots=3", "slot='Gen 4 x16'", "slot='x1'"]
+    );
+    assert_eq!(
+        only("path = \"slots[].lanes\", key = \"lanes\""),
+        ["lanes=16", "lanes=1"]
+    );
+    assert_eq!(
+        only("path = \"tags\", list = \"join\", separator = \" + \""),
+        ["tags='a + b'"]
+    );
+    assert_eq!(only("path = \"tags\", list = \"first\""), ["tags='a'"]);
+}
+
+#[test]
+fn objects_that_hold_key_value_unit_and_qualifier() {
+    let rule = "auto = false\nrules = [{ path = \"attributes\", key_from = \"name\", value_from = \"value\", unit_from = \"unit\", qualifier_from = \"region\" }]";
+    let row = json!({"attributes": [
+        {"name": "Net Weight", "value": "1.5", "unit": "kg"}, {"name": "Release", "value": "May", "region": "EU"},
+        {"name": "Empty", "value": ""},
+    ]});
+    assert_eq!(
+        specs(rule, row).unwrap(),
+        ["net_weight=1.5 kg", "release@EU='May'"]
+    );
+    let strange = specs(rule, json!({"attributes": [{"name": "🙂", "value": 1}]})).unwrap_err();
+    assert!(
+        strange[0].contains("no spec key can be made"),
+        "{strange:?}"
+    );
+}
+
+#[test]
+fn one_value_read_twice() {
+    let rules = "rules = [{ path = \"process\", also = true, split = \"{size} nm {_}\", unit = \"nm\", on_bad = \"ignore\" }]";
+    assert_eq!(
+        specs(rules, json!({"process": "14 nm+"})).unwrap(),
+        ["process='14 nm+'", "size=14 nm"]
+    );
+    assert_eq!(
+        specs(rules, json!({"process": "Intel 7"})).unwrap(),
+        ["process='Intel 7'"]
+    );
+}
+
+#[test]
+fn strange_keys_and_huge_numbers_have_reasons() {
+    let told = specs(
+        "",
+        json!({"": 1, "a.b": {"$gt": 2}, "9": 3, "id2": u64::MAX}),
+    )
+    .unwrap_err();
+    let expected = [
+        "\"\": no spec key can be made of \"\"; name one by rename or in a rule",
+        "9: no spec key can be made of \"9\"; name one by rename or in a rule",
+        "id2: 18446744073709552000 is too large to be kept exactly; map it as text",
+    ];
+    assert_eq!(told, expected);
+    let renamed = "rename = { '\"\"' = \"nameless\", 9 = \"nine\" }\nrules = [{ path = \"id2\", type = \"text\" }]";
+    let found = specs(
+        renamed,
+        json!({"": 1, "a.b": {"$gt": 2}, "9": 3, "id2": u64::MAX}),
+    )
+    .unwrap();
+    assert_eq!(
+        found,
+        [
+            "nameless=1",
+            "a_b_gt=2",
+            "nine=3",
+            "id2='18446744073709551615'"
+        ]
+    );
+}
+
+#[test]
+fn numbers_in_one_row_and_text_in_the_next() {
+    let typed = "rules = [{ path = \"v\", type = \"number\", on_bad = \"drop_value\" }]";
+    assert_eq!(specs(typed, json!({"v": 5})).unwrap(), ["v=5"]);
+    assert_eq!(specs(typed, json!({"v": " 5.0 "})).unwrap(), ["v=5"]);
+    assert_eq!(
+        specs(typed, json!({"v": "many"})).unwrap_err(),
+        ["v: \"many\" is no number"]
+    );
+}
+
+#[test]
+fn too_many_specs_cost_the_line() {
+    let tags: Vec<String> = (0..201).map(|n| format!("t{n}")).collect();
+    assert_eq!(
+        specs("", json!({"tags": tags})).unwrap_err(),
+        ["specs: there are more than 200"]
+    );
+}
+
+const REVIEWS: &str = r#"
+    version = 1
+    system = "shop"
+    [review]
+    external_id = "id"
+    product = "product"
+    rating = { from = "stars", decimal = "," }
+    title = "title"
+    body = { from = "text", html = "once" }
+    recommended = "would_buy"
+    helpful = "up"
+    votes = "votes"
+    created_at = { from = "at", date = ["unix", "day"] }
+    [review.author]
+    id = "user"
+    name = { template = "Customer {user:-2}" }
+    [review.dimensions]
+    fit = "fit"
+    "#;
+
+fn review(row: &Value) -> Result<ReviewDraft, Vec<String>> {
+    let mapping = parse(REVIEWS).unwrap();
+    assert_eq!(mapping.makes(), Makes::Reviews);
+    let mut problems = Problems::default();
+    let draft = mapping.review(row, &mut problems);
+    draft.ok_or_else(|| {
+        problems
+            .fatal
+            .iter()
+            .map(|r| format!("{}: {}", r.field, r.reason))
+            .collect()
+    })
+}
+
+#[test]
+fn a_whole_review() {
+    let row = json!({"id": "7", "product": "P", "stars": "5,0", "title": "Good  one", "text": "One<br />two  ",
+        "would_buy": "1", "up": "3", "votes": 5, "at": "86400", "user": "ABC", "fit": 4});
+    let draft = review(&row).unwrap();
+    assert_eq!(
+        (
+            draft.origin.system.as_str(),
+            draft.product.external_id.as_str()
+        ),
+        ("shop", "P")
+    );
+    assert_eq!(
+        (draft.rating.get(), draft.helpful, draft.unhelpful),
+        (5, 3, 2)
+    );
+    assert_eq!(
+        (draft.title.as_str(), draft.body.as_str()),
+        ("Good one", "One\ntwo")
+    );
+    assert_eq!(draft.recommended, Some(true));
+    let author = draft.author.unwrap();
+    assert_eq!(
+        (author.id.0.as_str(), author.name.as_str()),
+        ("shop:ABC", "Customer BC")
+    );
+    assert_eq!(draft.dimensions["fit"].get(), 4);
+    assert_eq!(
+        draft.created_at.unwrap().to_string(),
+        "1970-01-02T00:00:00.000Z"
+    );
+}
+
+#[test]
+fn reviews_may_lack_almost_everything() {
+    let draft = review(&json!({"id": 1, "product": "P", "stars": 1})).unwrap();
+    assert_eq!(
+        (draft.author, draft.created_at, draft.body.as_str()),
+        (None, None, "")
+    );
+}
+
+#[test]
+fn reviews_that_are_refused() {
+    let told = |row: Value| review(&row).unwrap_err().join("; ");
+    assert_eq!(told(json!({})), "id: is missing; product: is missing");
+    assert_eq!(told(json!({"id": 1, "product": "P"})), "stars: is missing");
+    assert!(told(json!({"id": 1, "product": "P", "stars": 6})).contains("from 1 to 5, not 6"));
+    assert!(
+        told(json!({"id": 1, "product": "P", "stars": 4.5})).contains("4.5 is no whole number")
+    );
+    let votes = json!({"id": 1, "product": "P", "stars": 4, "up": 3, "votes": 2});
+    assert!(told(votes).contains("fewer than 3 helpful"));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[ a-cA-C0-9.x°\"µ\u{a0}<&;-]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 5, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            proptest::collection::hash_map(".{0,6}|[a-c]", inner, 0..5)
+                .prop_map(|object| Value::Object(object.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_row_holds_its_specs_are_sound_or_it_is_refused(value in any_json()) {
+        let settings = "[defaults]\non_bad = \"drop_value\"";
+        let rules = "[product.specs]\nunit_suffixes = { x = \"mm\" }\n[[product.specs.rules]]\npath = \"v.a\"\n\
+                     split = \"{one} x {two}\"\n[[product.specs.rules]]\npath = \"v.b\"\ntype = \"quantity\"\n\
+                     [[product.specs.rules]]\npath = \"v.c\"\ntemplate = \"{a}[, {b}]\"\nlist = \"join\"\n";
+        let row = json!({"id": 1, "name": "x", "v": value});
+        let (draft, problems) = product(&format!("{}{rules}", with(settings)), &row);
+        let units = UnitTable::built_in();
+        match draft {
+            Some(draft) => for spec in &draft.specs { prop_assert_eq!(check(spec, &units), Ok(())); },
+            None => prop_assert!(!problems.fatal.is_empty()),
+        }
+    }
+
+    #[test]
+    fn the_same_row_gives_the_same_product(value in any_json()) {
+        let mapping = parse(&with("[defaults]\non_bad = \"drop_value\"")).unwrap();
+        let row = json!({"id": 1, "name": "x", "v": value});
+        let mut memory = Memory::default();
+        let mut again = || mapping.product(&mut memory, &row, &mut Problems::default());
+        prop_assert_eq!(again(), again());
+    }
+}

@@ -1,0 +1,128 @@
+//! A report as people read it.
+
+use std::collections::BTreeMap;
+use std::fmt::{Formatter, Result};
+
+use vitrine_model::spec::SpecKey;
+
+use super::Report;
+
+/// Longer lists are cut.
+const MOST_ROWS: usize = 20;
+
+/// Writes the report as aligned text.
+pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
+    headline(report, f)?;
+    counts(report, f)?;
+    reasons(f, "lines were refused for", &report.rejected_for)?;
+    reasons(f, "values were left out for", &report.dropped_for)?;
+    news(report, f)?;
+    for (file, reason) in &report.broken_files {
+        writeln!(f, "{file} is INCOMPLETE: {reason}")?;
+    }
+    rejects(report, f)?;
+    report
+        .notice
+        .iter()
+        .try_for_each(|notice| writeln!(f, "{notice}"))
+}
+
+fn headline(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let done = if report.dry_run {
+        "Dry run, nothing was written: what an import would do"
+    } else {
+        "Imported"
+    };
+    let seconds = report.elapsed.as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = report.counts.lines as f64 / seconds.max(1e-3);
+    writeln!(
+        f,
+        "{done} · {} · {seconds:.1} s · {rate:.0} lines/s",
+        report.system
+    )
+}
+
+fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let counts = &report.counts;
+    let rows = [
+        ("lines", counts.lines),
+        ("  created", counts.created),
+        ("  updated", counts.updated),
+        ("  unchanged", counts.unchanged),
+        ("  rejected", counts.rejected),
+        ("  blank", counts.blank),
+        ("values left out", counts.dropped_values),
+    ];
+    rows.iter()
+        .try_for_each(|(name, count)| row(f, name, *count))?;
+    let Some(derived) = report.products_derived else {
+        return Ok(());
+    };
+    row(
+        f,
+        "products derived",
+        derived.created + derived.unchanged + derived.rejected,
+    )?;
+    row(f, "  created", derived.created)?;
+    row(f, "  already there", derived.unchanged)?;
+    row(f, "  rejected", derived.rejected)
+}
+
+fn row(f: &mut Formatter<'_>, name: &str, count: u64) -> Result {
+    writeln!(f, "  {name:<18}{count:>9}")
+}
+
+fn reasons(f: &mut Formatter<'_>, title: &str, reasons: &BTreeMap<String, u64>) -> Result {
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "  {title}")?;
+    let mut sorted: Vec<_> = reasons.iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    for (reason, count) in sorted.iter().take(MOST_ROWS) {
+        writeln!(f, "    {count:>7}  {reason}")?;
+    }
+    rest(f, sorted.len())
+}
+
+fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let new = &report.new;
+    row(f, "new categories", new.categories.len() as u64)?;
+    row(f, "new suppliers", new.suppliers.len() as u64)?;
+    row(f, "new spec keys", new.spec_keys.len() as u64)?;
+    let shown = new.spec_keys.iter().filter(|_| report.dry_run);
+    for key in shown.clone().take(10 * MOST_ROWS) {
+        writeln!(f, "    {:<36}{}", key.key, of_type(key))?;
+    }
+    Ok(())
+}
+
+fn of_type(key: &SpecKey) -> String {
+    match (&key.dimension, &key.base_unit) {
+        (Some(dimension), Some(unit)) => format!("{}, {dimension} in {unit}", key.value_type),
+        _ => key.value_type.to_string(),
+    }
+}
+
+fn rejects(report: &Report, f: &mut Formatter<'_>) -> Result {
+    let rejects = &report.rejects;
+    if let Some(path) = &rejects.path {
+        writeln!(f, "  {} entries in {}", rejects.entries, path.display())?;
+    }
+    let Some(earlier) = &rejects.earlier else {
+        return Ok(());
+    };
+    writeln!(
+        f,
+        "  the rejects of an earlier run are now in {}",
+        earlier.display()
+    )
+}
+
+fn rest(f: &mut Formatter<'_>, rows: usize) -> Result {
+    if rows > MOST_ROWS {
+        writeln!(f, "    and {} more kinds of reasons", rows - MOST_ROWS)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Instants and where they come from.
+//!
+//! All times are UTC with millisecond precision, which is what the database keeps. Code never
+//! asks the operating system for the time; it asks the [`Clock`] it was given.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+/// An instant: milliseconds since 1970-01-01T00:00:00Z, between the years -9999 and 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Timestamp(i64);
+
+/// The text is not an instant of the form RFC 3339 gives.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a date and time such as 2026-05-31T12:00:00Z")]
+pub struct InvalidTimestamp;
+
+impl Timestamp {
+    /// The instant this many milliseconds after the start of 1970, clamped to the years -9999 to
+    /// 9999.
+    #[must_use]
+    pub fn from_millis(millis: i64) -> Self {
+        let (min, max) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+        Self(millis.clamp(min.as_millisecond(), max.as_millisecond()))
+    }
+
+    /// Milliseconds since the start of 1970.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads `2026-05-31T12:00:00Z`, with or without a fraction, with any offset.
+    ///
+    /// # Errors
+    /// [`InvalidTimestamp`] when the text has another form or names no real instant.
+    pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
+        let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
+        Ok(Self(instant.as_millisecond()))
+    }
+
+    /// Reads a calendar day, `2026-05-31`: the instant at which it starts in UTC.
+    ///
+    /// # Errors
+    /// [`InvalidTimestamp`] when the text has another form or names no real day.
+    pub fn parse_day(text: &str) -> Result<Self, InvalidTimestamp> {
+        let day: jiff::civil::Date = text.parse().map_err(|_| InvalidTimestamp)?;
+        let start = day
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .map_err(|_| InvalidTimestamp)?;
+        Ok(Self(start.timestamp().as_millisecond()))
+    }
+
+    /// The month the instant falls into, in UTC: years times twelve plus months (January is 0).
+    /// Months of consecutive numbers follow each other.
+    #[must_use]
+    pub fn month(self) -> i32 {
+        let date = self.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
+        i32::from(date.year()) * 12 + i32::from(date.month()) - 1
+    }
+
+    /// This instant moved by so many milliseconds, which may be negative.
+    #[must_use]
+    pub fn plus_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(millis))
+    }
+
+    fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).expect("the constructors keep the range")
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.to_jiff())
+    }
+}
+
+/// Where code takes the time from.
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands still until it is moved; for tests and for repeatable demo data.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        Self(AtomicI64::new(now.as_millis()))
+    }
+
+    /// Moves the clock by so many milliseconds, backwards when negative.
+    pub fn advance(&self, millis: i64) {
+        self.0.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_months() {
+        let instant = Timestamp::parse("2012-10-26T02:00:00.5+02:00").unwrap();
+        assert_eq!(instant.to_string(), "2012-10-26T00:00:00.500Z");
+        assert_eq!(instant.month(), 2012 * 12 + 9);
+        assert_eq!(
+            Timestamp::parse_day("2012-10-26").unwrap().plus_millis(500),
+            instant
+        );
+        assert_eq!(
+            Timestamp::parse("2012-13-01T00:00:00Z"),
+            Err(InvalidTimestamp)
+        );
+        assert_eq!(Timestamp::parse_day("2013-02-29"), Err(InvalidTimestamp));
+    }
+
+    #[test]
+    fn the_manual_clock_moves_only_when_told() {
+        let clock = ManualClock::at(Timestamp::from_millis(5));
+        assert_eq!(clock.now(), clock.now());
+        clock.advance(-3);
+        assert_eq!(clock.now().as_millis(), 2);
+    }
+}

@@ -1,0 +1,168 @@
+//! What a product document derives from its own fields. Whoever writes a product writes these with
+//! it, and audits derive them again and compare.
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::id::ProductId;
+use crate::money::{Currency, Money};
+use crate::spec::{MOST_FILTERABLE_BYTES, Spec, SpecValue};
+use crate::text::fold;
+
+/// Folded text up to this many bytes stands in a token as it is; longer text by its digest.
+pub const MOST_TOKEN_TEXT_BYTES: usize = 64;
+/// How many slots products are spread over.
+pub const SLOTS: u8 = 100;
+/// How many characters of the folded name products are sorted by.
+pub const NAME_KEY_CHARACTERS: usize = 100;
+
+/// The token that stands for a text value of a key: `color=red`, `size@eu=m`. `None` for text that
+/// is too long to be filtered by.
+#[must_use]
+pub fn text_token(key: &str, qualifier: Option<&str>, text: &str) -> Option<String> {
+    let folded = (text.len() <= MOST_FILTERABLE_BYTES).then(|| fold(text))?;
+    Some(token(key, qualifier, &folded))
+}
+
+/// The token that stands for a yes or no.
+#[must_use]
+pub fn boolean_token(key: &str, qualifier: Option<&str>, value: bool) -> String {
+    token(key, qualifier, if value { "true" } else { "false" })
+}
+
+/// The token of a brand.
+#[must_use]
+pub fn brand_token(brand: &str) -> String {
+    token("@brand", None, &fold(brand))
+}
+
+/// The token of a supplier's country.
+#[must_use]
+pub fn country_token(country: &str) -> String {
+    token("@country", None, &fold(country))
+}
+
+/// All tokens of a product, in order, each once. A spec with a qualifier has one token with it and
+/// one without, so that a filter may leave it open.
+#[must_use]
+pub fn tokens(specs: &[Spec], brand: Option<&str>, country: Option<&str>) -> Vec<String> {
+    let mut tokens: BTreeSet<String> = BTreeSet::new();
+    tokens.extend(brand.map(brand_token));
+    tokens.extend(country.map(country_token));
+    for spec in specs {
+        tokens.extend(spec_token(spec, None));
+        if let Some(qualifier) = &spec.qualifier {
+            tokens.extend(spec_token(spec, Some(qualifier)));
+        }
+    }
+    tokens.into_iter().collect()
+}
+
+/// What products are sorted by when sorted by name.
+#[must_use]
+pub fn name_key(name: &str) -> String {
+    fold(name).chars().take(NAME_KEY_CHARACTERS).collect()
+}
+
+/// What products are filtered and sorted by when it comes to price: the minor units, if the price
+/// is in the shop's currency.
+#[must_use]
+pub fn list_price(price: Option<Money>, shop: Currency) -> Option<i64> {
+    price
+        .filter(|price| price.currency == shop)
+        .map(|price| price.minor)
+}
+
+/// The slot of a product: 0 to 99, spread evenly whatever the ids are. Any few slots are an
+/// unbiased sample of all products.
+#[must_use]
+pub fn slot(id: ProductId) -> u8 {
+    let digest = Sha256::digest(id.to_bytes());
+    let number = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    u8::try_from(number % u32::from(SLOTS)).expect("below a hundred")
+}
+
+fn spec_token(spec: &Spec, qualifier: Option<&str>) -> Option<String> {
+    match &spec.value {
+        SpecValue::Text(text) => text_token(&spec.key, qualifier, text),
+        SpecValue::Boolean(value) => Some(boolean_token(&spec.key, qualifier, *value)),
+        SpecValue::Number(_) | SpecValue::Quantity { .. } | SpecValue::Date(_) => None,
+    }
+}
+
+fn token(key: &str, qualifier: Option<&str>, folded: &str) -> String {
+    let value = short(folded);
+    match qualifier {
+        Some(qualifier) => format!("{key}@{}={value}", fold(qualifier)),
+        None => format!("{key}={value}"),
+    }
+}
+
+/// The text itself, or `#` and half its digest when it is long. A text that begins with `#` is
+/// always given by its digest, so that none can pass for another's.
+fn short(folded: &str) -> String {
+    if folded.len() <= MOST_TOKEN_TEXT_BYTES && !folded.starts_with('#') {
+        return folded.to_owned();
+    }
+    let digest = Sha256::digest(folded.as_bytes());
+    digest[..16]
+        .iter()
+        .fold("#".to_owned(), |hex, byte| format!("{hex}{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(key: &str, value: &str, qualifier: Option<&str>) -> Spec {
+        let value = SpecValue::Text(value.to_owned());
+        Spec {
+            key: key.to_owned(),
+            value,
+            qualifier: qualifier.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn tokens_are_folded_and_each_once() {
+        let specs = [
+            text("color", "Red", None),
+            text("color", "RED ", None),
+            text("size", "M", Some("EU")),
+        ];
+        let expected = [
+            "@brand=in win",
+            "@country=de",
+            "color=red",
+            "size=m",
+            "size@eu=m",
+        ];
+        assert_eq!(tokens(&specs, Some("In Win"), Some("DE")), expected);
+    }
+
+    #[test]
+    fn long_text_is_filterable_by_digest_and_endless_text_not() {
+        let long = "x".repeat(65);
+        let by_digest = text_token("a", None, &long).unwrap();
+        assert_eq!(by_digest.len(), "a=#".len() + 32);
+        assert_eq!(
+            text_token("a", None, &long.to_uppercase()),
+            Some(by_digest.clone())
+        );
+        let forged = by_digest.strip_prefix("a=").unwrap();
+        assert_ne!(text_token("a", None, forged), Some(by_digest));
+        assert_eq!(text_token("a", None, &"x".repeat(257)), None);
+    }
+
+    #[test]
+    fn slots_are_even() {
+        let mut counts = [0_u32; SLOTS as usize];
+        for n in 0_u32..20_000 {
+            let mut bytes = [0; 16];
+            bytes[12..].copy_from_slice(&n.to_be_bytes());
+            counts[usize::from(slot(ProductId::from_bytes(bytes)))] += 1;
+        }
+        assert!(counts.iter().all(|n| (130..=270).contains(n)), "{counts:?}");
+    }
+}

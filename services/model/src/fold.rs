@@ -1,0 +1,281 @@
+//! The fold: how reviews that changed change what their product has computed from them.
+//!
+//! Each review says what is counted of it ([`Review::applied`]) and what should be
+//! ([`Review::contribution`]). A fold takes the difference, so it may be repeated, cut off or run
+//! late without counting anything twice or losing anything.
+
+use std::collections::BTreeMap;
+
+use crate::clock::Timestamp;
+use crate::id::ReviewId;
+use crate::rating::{Histogram, RatingStats};
+use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopKey, TopReview};
+
+/// Above this number of reviews a product is flagged large.
+pub const LARGE_ABOVE: i64 = 1000;
+
+/// What a product has computed from its reviews.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Computed {
+    /// The rating numbers.
+    pub stats: RatingStats,
+    /// The most helpful published reviews, at most [`TOP_REVIEWS`], most helpful first.
+    pub top_reviews: Vec<TopReview>,
+}
+
+/// What a fold did beside changing [`Computed`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoldOutcome {
+    /// By how much each month's histogram changes.
+    pub months: BTreeMap<i32, Histogram>,
+    /// Whether a review of the top list moved down or left, so that only the database knows who
+    /// comes next: the list must be read again.
+    pub refill: bool,
+}
+
+impl Computed {
+    /// Folds changed reviews of one product in.
+    pub fn fold(&mut self, reviews: &[Review], now: Timestamp) -> FoldOutcome {
+        let mut outcome = FoldOutcome::default();
+        for review in reviews {
+            if let Some(counted) = &review.applied {
+                self.count(counted, -1, &mut outcome);
+            }
+            if let Some(counted) = &review.contribution() {
+                self.count(counted, 1, &mut outcome);
+            }
+            outcome.refill |= self.moves_down(review);
+            self.merge(review);
+        }
+        outcome
+            .months
+            .retain(|_, change| *change != Histogram::default());
+        self.stats
+            .dimensions
+            .retain(|_, dimension| dimension.count != 0);
+        self.stats.fold_seq += 1;
+        self.stats.as_of = Some(now);
+        outcome
+    }
+
+    /// The sort key of the tenth top review; `None` while there are fewer.
+    #[must_use]
+    pub fn top_floor(&self) -> Option<TopKey> {
+        self.top_reviews.get(TOP_REVIEWS - 1).map(TopReview::key)
+    }
+
+    /// Whether the product is large.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.stats.count() > LARGE_ABOVE
+    }
+
+    fn count(&mut self, counted: &Applied, by: i64, outcome: &mut FoldOutcome) {
+        let stars = counted.rating.index();
+        self.stats.histogram.0[stars] += by;
+        match counted.recommended {
+            Some(true) => self.stats.recommended.yes += by,
+            Some(false) => self.stats.recommended.no += by,
+            None => {}
+        }
+        for (dimension, rating) in &counted.dimensions {
+            let dimension = self.stats.dimensions.entry(dimension.clone()).or_default();
+            dimension.count += by;
+            dimension.sum += by * i64::from(rating.get());
+        }
+        if let Some(month) = counted.month {
+            outcome.months.entry(month).or_default().0[stars] += by;
+        }
+    }
+
+    fn moves_down(&self, review: &Review) -> bool {
+        let before = self
+            .position(review.id)
+            .map(|at| self.top_reviews[at].key());
+        let published = review.status == ReviewStatus::Published;
+        before.is_some_and(|before| !published || review.top().key() < before)
+    }
+
+    fn merge(&mut self, review: &Review) {
+        self.top_reviews.retain(|top| top.id != review.id);
+        if review.status != ReviewStatus::Published {
+            return;
+        }
+        let top = review.top();
+        let place = self
+            .top_reviews
+            .partition_point(|other| other.key() > top.key());
+        self.top_reviews.insert(place, top);
+        self.top_reviews.truncate(TOP_REVIEWS);
+    }
+
+    fn position(&self, id: ReviewId) -> Option<usize> {
+        self.top_reviews.iter().position(|top| top.id == id)
+    }
+}
+
+/// What a product should have computed, from all its reviews: the recount that audits compare with.
+#[must_use]
+pub fn recount(reviews: &[Review]) -> Computed {
+    let mut computed = Computed::default();
+    for review in reviews {
+        if let Some(counted) = &review.contribution() {
+            computed.count(counted, 1, &mut FoldOutcome::default());
+        }
+        computed.merge(review);
+    }
+    computed
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::id::ProductId;
+    use crate::rating::Stars;
+
+    fn review(id: u8) -> Review {
+        Review {
+            id: ReviewId::from_bytes([id; 16]),
+            product_id: ProductId::from_bytes([1; 16]),
+            author: None,
+            rating: Stars::new(3).unwrap(),
+            recommended: None,
+            dimensions: BTreeMap::new(),
+            title: String::new(),
+            body: "so so".to_owned(),
+            language: None,
+            media: Vec::new(),
+            verified: false,
+            incentivized: false,
+            origin: None,
+            status: ReviewStatus::Published,
+            helpful: 0,
+            unhelpful: 0,
+            imported_helpful: 0,
+            imported_unhelpful: 0,
+            created_at: None,
+            edited_at: None,
+            revision: 1,
+            applied: None,
+            dirty: true,
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    struct Change {
+        id: u8,
+        stars: i64,
+        status: ReviewStatus,
+        helpful: i64,
+        month: Option<i64>,
+        recommended: Option<bool>,
+        fit: Option<i64>,
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        let status = proptest::sample::select(ReviewStatus::ALL.to_vec());
+        let month = proptest::option::of(0_i64..5);
+        let recommended = proptest::option::of(any::<bool>());
+        let fit = proptest::option::of(1_i64..=5);
+        (
+            0_u8..25,
+            1_i64..=5,
+            status,
+            0_i64..4,
+            month,
+            recommended,
+            fit,
+        )
+            .prop_map(
+                |(id, stars, status, helpful, month, recommended, fit)| Change {
+                    id,
+                    stars,
+                    status,
+                    helpful,
+                    month,
+                    recommended,
+                    fit,
+                },
+            )
+    }
+
+    fn apply(review: &mut Review, change: &Change) {
+        review.rating = Stars::new(change.stars).unwrap();
+        review.status = change.status;
+        review.helpful = change.helpful;
+        review.created_at = change
+            .month
+            .map(|month| Timestamp::from_millis(month * 2_700_000_000));
+        review.recommended = change.recommended;
+        let fit = change
+            .fit
+            .map(|stars| ("fit".to_owned(), Stars::new(stars).unwrap()));
+        review.dimensions = fit.into_iter().collect();
+        review.dirty = true;
+    }
+
+    /// Folds what is dirty, at most `most` at a time, refilling as storage would.
+    fn fold_all(
+        computed: &mut Computed,
+        all: &mut [Review],
+        most: usize,
+    ) -> BTreeMap<i32, Histogram> {
+        let mut months: BTreeMap<i32, Histogram> = BTreeMap::new();
+        loop {
+            let dirty: Vec<Review> = all.iter().filter(|r| r.dirty).take(most).cloned().collect();
+            if dirty.is_empty() {
+                return months;
+            }
+            let outcome = computed.fold(&dirty, Timestamp::from_millis(0));
+            if outcome.refill {
+                computed.top_reviews = recount(all).top_reviews;
+            }
+            for (month, change) in outcome.months {
+                let total = months.entry(month).or_default();
+                for (total, change) in total.0.iter_mut().zip(change.0) {
+                    *total += change;
+                }
+            }
+            for review in all
+                .iter_mut()
+                .filter(|r| dirty.iter().any(|d| d.id == r.id))
+            {
+                review.applied = review.contribution();
+                review.dirty = false;
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn folds_equal_a_recount(
+            rounds in proptest::collection::vec(proptest::collection::vec(change(), 0..12), 1..8),
+            most in 1_usize..6,
+        ) {
+            let mut all: Vec<Review> = Vec::new();
+            let mut computed = Computed::default();
+            let mut months: BTreeMap<i32, Histogram> = BTreeMap::new();
+            for round in rounds {
+                for change in round {
+                    let known = all.iter_mut().position(|r| r.id == review(change.id).id);
+                    let at = known.unwrap_or_else(|| { all.push(review(change.id)); all.len() - 1 });
+                    apply(&mut all[at], &change);
+                }
+                for (month, change) in fold_all(&mut computed, &mut all, most) {
+                    let total = months.entry(month).or_default();
+                    for (total, change) in total.0.iter_mut().zip(change.0) { *total += change; }
+                }
+                let expected = recount(&all);
+                prop_assert_eq!(computed.stats.histogram, expected.stats.histogram);
+                prop_assert_eq!(computed.stats.recommended, expected.stats.recommended);
+                prop_assert_eq!(&computed.stats.dimensions, &expected.stats.dimensions);
+                prop_assert_eq!(&computed.top_reviews, &expected.top_reviews);
+            }
+            let dated = all.iter().filter_map(Review::contribution).filter(|c| c.month.is_some()).count();
+            let sum: i64 = months.values().map(Histogram::count).sum();
+            prop_assert_eq!(sum, i64::try_from(dated).unwrap());
+        }
+    }
+}

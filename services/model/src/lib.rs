@@ -1,0 +1,40 @@
+//! The types and rules of the catalogue.
+//!
+//! Nothing here does input or output, waits, or reads a clock: every rule is a plain function of
+//! its arguments, so that it can be tested by properties and reused by every layer above.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`id`] | typed identifiers and the opaque global ids of the API |
+//! | [`clock`] | instants with millisecond precision, the [`clock::Clock`] and a manual one for tests |
+//! | [`text`] | folding, slugs, excerpts |
+//! | [`money`] | amounts in minor units with their currency |
+//! | [`unit`] | units of measure, their dimensions and conversions |
+//! | [`spec`] | attribute values and the dictionary of their keys |
+//! | [`product`] | products and their kinds |
+//! | [`category`] | categories and the tree they form |
+//! | [`supplier`] | suppliers and the extract embedded in products |
+//! | [`review`] | reviews and the excerpts embedded in products |
+//! | [`rating`] | rating arithmetic: histogram, average, Bayesian score, Wilson bound |
+//! | [`fold`] | how changed reviews change a product's computed data |
+//! | [`derived`] | what a product document derives from its own fields: tokens, slot |
+//! | [`filter`] | the filter grammar for products and reviews, and sort orders |
+//! | [`cursor`] | signed, versioned keyset cursors |
+//! | [`import`] | drafts that feeds are turned into, and what became of them |
+
+pub mod category;
+pub mod clock;
+pub mod cursor;
+pub mod derived;
+pub mod filter;
+pub mod fold;
+pub mod id;
+pub mod import;
+pub mod money;
+pub mod product;
+pub mod rating;
+pub mod review;
+pub mod spec;
+pub mod supplier;
+pub mod text;
+pub mod unit;

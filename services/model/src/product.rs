@@ -1,0 +1,339 @@
+//! Products. One structure serves every kind; what only one kind has is in its [`Details`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::fold::Computed;
+use crate::id::{CategoryId, ProductId};
+use crate::money::Money;
+use crate::spec::Spec;
+use crate::supplier::SupplierExtract;
+
+/// The most pictures, films and documents a product may have.
+pub const MOST_MEDIA: usize = 50;
+/// The longest name, in characters.
+pub const MOST_NAME_CHARACTERS: usize = 300;
+/// The longest description, in characters.
+pub const MOST_DESCRIPTION_CHARACTERS: usize = 20_000;
+/// The longest stock-keeping unit, in bytes.
+pub const MOST_SKU_BYTES: usize = 128;
+/// The longest name of a kind, in bytes.
+pub const MOST_KIND_BYTES: usize = 32;
+
+/// Where a product is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProductStatus {
+    /// Not on sale yet; seen by admins only.
+    Draft,
+    /// On sale; seen by everyone.
+    Active,
+    /// No longer on sale; seen by admins only.
+    Archived,
+}
+
+impl ProductStatus {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Draft, Self::Active, Self::Archived];
+
+    /// The name the state is stored by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Active => "active",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// The state with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A picture, a film or a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// Where it is: an absolute `https` or `http` address.
+    pub url: String,
+    /// What it shows, for those who cannot see it.
+    pub alt: Option<String>,
+    /// What it is.
+    pub kind: MediaKind,
+}
+
+/// What a medium is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// A film.
+    Video,
+    /// Something to read, such as a manual.
+    Document,
+}
+
+/// One of the systems a product was imported from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The feed's system.
+    pub system: String,
+    /// The product's id there.
+    pub external_id: String,
+    /// When it last changed something here.
+    pub imported_at: Timestamp,
+    /// A digest of what the feed last said, so that saying it again changes nothing.
+    pub digest: String,
+}
+
+/// Which of the read and write paths for huge products apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outlier {
+    /// Has so many reviews that they are never counted on request.
+    pub large: bool,
+    /// Is written so often, until this instant, that reviews are folded in batches.
+    pub hot_until: Option<Timestamp>,
+}
+
+/// A product in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// Identifies the product.
+    pub id: ProductId,
+    /// What kind of thing it is: `book`, `apparel`, or a name nobody has written code for.
+    pub kind: String,
+    /// The stock-keeping unit; unique.
+    pub sku: String,
+    /// Its part of an address; unique.
+    pub slug: String,
+    /// Its name.
+    pub name: String,
+    /// What there is to say about it.
+    pub description: Option<String>,
+    /// The brand.
+    pub brand: Option<String>,
+    /// Where it is in its life.
+    pub status: ProductStatus,
+    /// The category it is in.
+    pub category: CategoryId,
+    /// What it costs; real feeds often do not say.
+    pub price: Option<Money>,
+    /// Pictures, films, documents.
+    pub media: Vec<Media>,
+    /// Its attributes, in the order they are shown.
+    pub specs: Vec<Spec>,
+    /// What only its kind has.
+    pub details: Details,
+    /// Who supplies it.
+    pub supplier: Option<SupplierExtract>,
+    /// What is computed from its reviews.
+    pub computed: Computed,
+    /// Which special paths apply.
+    pub outlier: Outlier,
+    /// Where it was imported from.
+    pub sources: Vec<Source>,
+    /// Rises with every edit by an admin or an import; reviews do not touch it.
+    pub revision: i64,
+    /// When it was first stored.
+    pub created_at: Timestamp,
+    /// When an admin or an import last changed it.
+    pub updated_at: Timestamp,
+}
+
+/// What only one kind of product has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Details {
+    /// Clothes and shoes.
+    Apparel(Apparel),
+    /// Books.
+    Book(Book),
+    /// Things with a plug or a battery.
+    Electronics(Electronics),
+    /// Food and drink.
+    Grocery(Grocery),
+    /// Films.
+    Movie(Movie),
+    /// Several products sold together.
+    Bundle(Bundle),
+    /// A kind that nobody has written code for: it has specs only.
+    #[default]
+    Generic,
+}
+
+impl Details {
+    /// The kinds that have structures of their own.
+    pub const KINDS: [&'static str; 6] = [
+        "apparel",
+        "book",
+        "electronics",
+        "grocery",
+        "movie",
+        "bundle",
+    ];
+
+    /// The kind these details belong to; `None` for a generic product.
+    #[must_use]
+    pub const fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Apparel(_) => Some("apparel"),
+            Self::Book(_) => Some("book"),
+            Self::Electronics(_) => Some("electronics"),
+            Self::Grocery(_) => Some("grocery"),
+            Self::Movie(_) => Some("movie"),
+            Self::Bundle(_) => Some("bundle"),
+            Self::Generic => None,
+        }
+    }
+
+    /// Empty details for a kind.
+    #[must_use]
+    pub fn empty(kind: &str) -> Self {
+        match kind {
+            "apparel" => Self::Apparel(Apparel::default()),
+            "book" => Self::Book(Book::default()),
+            "electronics" => Self::Electronics(Electronics::default()),
+            "grocery" => Self::Grocery(Grocery::default()),
+            "movie" => Self::Movie(Movie::default()),
+            "bundle" => Self::Bundle(Bundle::default()),
+            _ => Self::Generic,
+        }
+    }
+}
+
+/// What clothes and shoes have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Apparel {
+    /// How it is cut: `slim`, `regular`.
+    pub fit: Option<String>,
+    /// The measures of each size.
+    pub size_chart: Vec<SizeChartRow>,
+}
+
+/// The measures of one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeChartRow {
+    /// The size: `M`.
+    pub size: String,
+    /// What was measured.
+    pub measurements: Vec<Measurement>,
+}
+
+/// One measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// What was measured: `chest`.
+    pub name: String,
+    /// How many units.
+    pub value: f64,
+    /// Of which unit.
+    pub unit: String,
+}
+
+/// What books have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Book {
+    /// Who made it.
+    pub contributors: Vec<Contributor>,
+    /// The ISBN, digits only.
+    pub isbn: Option<String>,
+    /// `hardcover`, `paperback`, `e-book`.
+    pub format: Option<String>,
+    /// How many pages.
+    pub pages: Option<i32>,
+}
+
+/// Someone who had a part in a work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contributor {
+    /// The name.
+    pub name: String,
+    /// The part: `author`, `translator`; in a film the character played.
+    pub role: String,
+}
+
+/// What things with a plug or a battery have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Electronics {
+    /// The energy label: `A` to `G`.
+    pub energy_label: Option<String>,
+    /// The warranty in months.
+    pub warranty_months: Option<i32>,
+    /// What it works with.
+    pub compatibility: Vec<String>,
+}
+
+/// What food and drink have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Grocery {
+    /// The list of ingredients.
+    pub ingredients: Option<String>,
+    /// The allergens in it.
+    pub allergens: Vec<String>,
+    /// Nutrition facts per 100 g or 100 ml.
+    pub nutrition: Vec<Measurement>,
+}
+
+/// What films have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Movie {
+    /// Who plays whom.
+    pub cast: Vec<Contributor>,
+    /// How long it is, in minutes.
+    pub runtime_minutes: Option<i32>,
+}
+
+/// What bundles have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bundle {
+    /// The products in it.
+    pub items: Vec<BundleItem>,
+}
+
+/// A product in a bundle, with what is copied of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundleItem {
+    /// The product.
+    pub product_id: ProductId,
+    /// How many of it. At least 1.
+    pub quantity: i32,
+    /// The revision of the product that was copied.
+    pub version: i64,
+    /// The name copied.
+    pub name: String,
+    /// The price of one, copied.
+    pub price: Option<Money>,
+}
+
+impl Bundle {
+    /// What all items cost together: `None` when one has no price, when currencies differ, or when
+    /// there is no item.
+    #[must_use]
+    pub fn price(&self) -> Option<Money> {
+        let mut total: Option<Money> = None;
+        for item in &self.items {
+            let price = item.price?;
+            let minor = price.minor.checked_mul(i64::from(item.quantity))?;
+            let so_far = total.map_or(Some(0), |t| {
+                (t.currency == price.currency).then_some(t.minor)
+            })?;
+            total = Some(Money {
+                minor: so_far.checked_add(minor)?,
+                currency: price.currency,
+            });
+        }
+        total
+    }
+}

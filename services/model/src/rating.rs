@@ -1,0 +1,284 @@
+//! Rating arithmetic. The stored facts are whole numbers, the histogram above all; whatever else a
+//! page shows is computed from them here and nowhere else, so that a formula can change without
+//! touching data and no rounding error can pile up.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+
+/// The version of the formulas below; raised when one of them changes.
+pub const FORMULA_VERSION: i32 = 1;
+/// What the Bayesian score believes of a product nobody has reviewed.
+pub const PRIOR_MEAN: f64 = 3.5;
+/// How many reviews that belief weighs as much as.
+pub const PRIOR_WEIGHT: f64 = 5.0;
+/// The 97.5th percentile of the normal distribution: two-sided 95 % confidence.
+pub const WILSON_Z: f64 = 1.959_963_984_540_054;
+
+/// A rating of one to five stars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct Stars(u8);
+
+/// The number is not a whole one from 1 to 5.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a rating is a whole number of stars from 1 to 5, not {0}")]
+pub struct InvalidStars(pub i64);
+
+impl Stars {
+    /// All ratings, lowest first.
+    pub const ALL: [Self; 5] = [Self(1), Self(2), Self(3), Self(4), Self(5)];
+
+    /// So many stars.
+    ///
+    /// # Errors
+    /// [`InvalidStars`] outside 1 to 5.
+    pub fn new(stars: i64) -> Result<Self, InvalidStars> {
+        let small = u8::try_from(stars)
+            .ok()
+            .filter(|stars| (1..=5).contains(stars));
+        small.map(Self).ok_or(InvalidStars(stars))
+    }
+
+    /// How many stars.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The place of this rating in a histogram.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.0) - 1
+    }
+}
+
+impl TryFrom<i64> for Stars {
+    type Error = InvalidStars;
+    fn try_from(stars: i64) -> Result<Self, InvalidStars> {
+        Self::new(stars)
+    }
+}
+
+impl From<Stars> for i64 {
+    fn from(stars: Stars) -> Self {
+        Self::from(stars.0)
+    }
+}
+
+/// How many reviews gave each number of stars, one star first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Histogram(pub [i64; 5]);
+
+impl Histogram {
+    /// How many reviews there are.
+    #[must_use]
+    pub fn count(&self) -> i64 {
+        self.0.iter().sum()
+    }
+
+    /// All stars added up.
+    #[must_use]
+    pub fn sum(&self) -> i64 {
+        self.0.iter().zip(1..).map(|(n, stars)| n * stars).sum()
+    }
+
+    /// Counts one review more.
+    pub fn add(&mut self, stars: Stars) {
+        self.0[stars.index()] += 1;
+    }
+
+    /// Counts one review less.
+    pub fn remove(&mut self, stars: Stars) {
+        self.0[stars.index()] -= 1;
+    }
+
+    /// The mean, or `None` without reviews.
+    #[must_use]
+    pub fn average(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| ratio(self.sum(), count))
+    }
+}
+
+/// How many reviewers would and would not recommend the product; most say neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recommended {
+    /// Reviews that recommend it.
+    pub yes: i64,
+    /// Reviews that advise against it.
+    pub no: i64,
+}
+
+/// The ratings of one dimension, such as fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DimensionStats {
+    /// How many reviews rated it.
+    pub count: i64,
+    /// Their stars added up.
+    pub sum: i64,
+}
+
+impl DimensionStats {
+    /// The mean, or `None` without ratings.
+    #[must_use]
+    pub fn average(&self) -> Option<f64> {
+        (self.count > 0).then(|| ratio(self.sum, self.count))
+    }
+}
+
+/// What is stored of all published reviews of a product.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RatingStats {
+    /// Reviews by stars.
+    pub histogram: Histogram,
+    /// Recommendations.
+    pub recommended: Recommended,
+    /// Ratings by dimension.
+    pub dimensions: BTreeMap<String, DimensionStats>,
+    /// How many folds have changed these numbers.
+    pub fold_seq: i64,
+    /// When the last fold did; `None` before the first.
+    pub as_of: Option<Timestamp>,
+}
+
+impl RatingStats {
+    /// How many published reviews there are.
+    #[must_use]
+    pub fn count(&self) -> i64 {
+        self.histogram.count()
+    }
+
+    /// The mean, or `None` without reviews.
+    #[must_use]
+    pub fn average(&self) -> Option<f64> {
+        self.histogram.average()
+    }
+
+    /// The Bayesian average: the mean after [`PRIOR_WEIGHT`] imagined reviews of [`PRIOR_MEAN`]
+    /// stars, so that one enthusiast does not beat a thousand satisfied customers. (The shrinkage
+    /// estimator `(C·m + Σx) / (C + n)`; see "Bayesian average" in the statistical literature.)
+    #[must_use]
+    pub fn bayesian_score(&self) -> f64 {
+        let (count, sum) = (float(self.count()), float(self.histogram.sum()));
+        (PRIOR_WEIGHT * PRIOR_MEAN + sum) / (PRIOR_WEIGHT + count)
+    }
+
+    /// The lower bound of the Wilson score interval (E. B. Wilson, 1927) at 95 % confidence for
+    /// the share of reviews with four or five stars; `None` without reviews.
+    #[must_use]
+    pub fn wilson_lower_bound(&self) -> Option<f64> {
+        let n = self.count();
+        let good = self.histogram.0[3] + self.histogram.0[4];
+        (n > 0).then(|| wilson(ratio(good, n), float(n)))
+    }
+
+    /// Of those who said whether they recommend the product, the share who do; `None` when nobody
+    /// said.
+    #[must_use]
+    pub fn recommended_share(&self) -> Option<f64> {
+        let told = self.recommended.yes + self.recommended.no;
+        (told > 0).then(|| ratio(self.recommended.yes, told))
+    }
+
+    /// What products are sorted by: the Bayesian score in steps of 0.05.
+    #[must_use]
+    pub fn rank(&self) -> f64 {
+        (self.bayesian_score() * 20.0).round() / 20.0
+    }
+
+    /// What products are filtered by: the mean cut down to half stars, so that "4 and more" means
+    /// a mean of at least 4; `None` without reviews. Computed in whole numbers.
+    #[must_use]
+    pub fn half_stars(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| float(2 * self.histogram.sum() / count) / 2.0)
+    }
+
+    /// A coarse popularity: the number of bits that the number of reviews takes. (1, 2–3, 4–7,
+    /// 8–15 … reviews are 1, 2, 3, 4 …; none is 0.)
+    #[must_use]
+    pub fn popularity(&self) -> i32 {
+        let count = self.count().max(0);
+        i32::try_from(i64::BITS - count.leading_zeros()).expect("at most 64")
+    }
+}
+
+fn wilson(share: f64, n: f64) -> f64 {
+    let z2 = WILSON_Z * WILSON_Z;
+    let centre = share + z2 / (2.0 * n);
+    let margin = WILSON_Z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
+    ((centre - margin) / (1.0 + z2 / n)).max(0.0)
+}
+
+fn ratio(part: i64, whole: i64) -> f64 {
+    float(part) / float(whole)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "review counts stay far below 2^53"
+)]
+fn float(n: i64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stats(histogram: [i64; 5]) -> RatingStats {
+        RatingStats {
+            histogram: Histogram(histogram),
+            ..RatingStats::default()
+        }
+    }
+
+    #[test]
+    fn known_figures() {
+        let none = stats([0; 5]);
+        assert_eq!(
+            (none.average(), none.half_stars(), none.popularity()),
+            (None, None, 0)
+        );
+        assert!((none.bayesian_score() - PRIOR_MEAN).abs() < 1e-12);
+        let dress = stats([33, 59, 136, 234, 562]);
+        assert_eq!(dress.count(), 1024);
+        assert!((dress.average().unwrap() - 4.2041).abs() < 5e-5);
+        assert_eq!(dress.half_stars(), Some(4.0));
+        assert_eq!(dress.popularity(), 11);
+        // 8 of 10: the interval's well-known lower end is 0.4902.
+        let ten = stats([1, 1, 0, 4, 4]);
+        assert!((ten.wilson_lower_bound().unwrap() - 0.490_16).abs() < 1e-4);
+    }
+
+    proptest! {
+        #[test]
+        fn derived_figures_stay_in_range(counts in proptest::array::uniform5(0_i64..100_000)) {
+            let stats = stats(counts);
+            if let (Some(mean), Some(half)) = (stats.average(), stats.half_stars()) {
+                prop_assert!((1.0..=5.0).contains(&mean));
+                prop_assert!(half <= mean && mean < half + 0.5);
+                let wilson = stats.wilson_lower_bound().unwrap();
+                let good = ratio(counts[3] + counts[4], stats.count());
+                prop_assert!((0.0..=good).contains(&wilson));
+            }
+            let (low, high) = (PRIOR_MEAN.min(stats.average().unwrap_or(PRIOR_MEAN)),
+                               PRIOR_MEAN.max(stats.average().unwrap_or(PRIOR_MEAN)));
+            prop_assert!(stats.bayesian_score() >= low - 1e-9 && stats.bayesian_score() <= high + 1e-9);
+        }
+
+        #[test]
+        fn adding_and_removing_cancel(ratings in proptest::collection::vec(1_i64..=5, 0..50)) {
+            let mut histogram = Histogram::default();
+            for stars in &ratings { histogram.add(Stars::new(*stars).unwrap()); }
+            prop_assert_eq!(histogram.sum(), ratings.iter().sum::<i64>());
+            for stars in &ratings { histogram.remove(Stars::new(*stars).unwrap()); }
+            prop_assert_eq!(histogram, Histogram::default());
+        }
+    }
+}

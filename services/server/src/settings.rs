@@ -1,0 +1,271 @@
+//! Settings: flags with environment variables behind them, and defaults that run.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use vitrine_model::money::Currency;
+
+/// A product catalogue and review service over GraphQL, on MongoDB.
+///
+/// Without a command: everything on this machine. A MongoDB is found or fetched and started, a
+/// made-up catalogue is loaded, and the API is served.
+#[derive(Debug, Parser)]
+#[command(name = "vitrine", version, args_conflicts_with_subcommands = false)]
+pub struct Cli {
+    /// What to do; `dev` when absent.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Where the data is and how much to say.
+    #[command(flatten)]
+    pub common: Common,
+    /// What `dev` does.
+    #[command(flatten)]
+    pub dev: Dev,
+}
+
+/// Settings that every command knows.
+#[derive(Clone, Debug, Args)]
+pub struct Common {
+    /// A MongoDB to use: a replica set or a sharded cluster. Without it, one is run on this machine.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_MONGODB_URI",
+        hide_env_values = true
+    )]
+    pub mongodb_uri: Option<String>,
+    /// The name of the database.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_DATABASE",
+        default_value = "vitrine"
+    )]
+    pub database: String,
+    /// The mongod to run on this machine. Without it: one on PATH, or one fetched once.
+    #[arg(long, global = true, env = "VITRINE_MONGOD")]
+    pub mongod: Option<PathBuf>,
+    /// Where a MongoDB on this machine keeps its data. [default: vitrine in the user's data
+    /// directory]
+    #[arg(long, global = true, env = "VITRINE_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// The currency that prices are filtered and sorted in. Decided once per database.
+    #[arg(long, global = true, env = "VITRINE_CURRENCY", default_value = "EUR", value_parser = Currency::parse)]
+    pub currency: Currency,
+    /// What cursors are signed with: the same for all processes of a service, 16 characters or more.
+    /// A database on this machine makes its own.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_CURSOR_SECRET",
+        hide_env_values = true
+    )]
+    pub cursor_secret: Option<String>,
+    /// What tokens are signed with (HS256), 32 characters or more. A database on this machine makes
+    /// its own.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_TOKEN_SECRET",
+        hide_env_values = true
+    )]
+    pub token_secret: Option<String>,
+    /// What to log: a level, or levels by module.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_LOG",
+        default_value = "warn,vitrine=info"
+    )]
+    pub log: String,
+    /// How log lines look.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_LOG_FORMAT",
+        default_value = "text"
+    )]
+    pub log_format: LogFormat,
+    #[arg(skip)]
+    pub(crate) surroundings: Surroundings,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What `dev` does.
+#[derive(Clone, Debug, Args)]
+pub struct Dev {
+    /// The address to serve on.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_LISTEN",
+        default_value = "127.0.0.1:8080"
+    )]
+    pub listen: SocketAddr,
+    /// Remove all data of the local database first.
+    #[arg(long)]
+    pub reset: bool,
+    /// What to load into an empty database.
+    #[arg(long, env = "VITRINE_CATALOGUE", default_value = "demo")]
+    pub catalogue: StartCatalogue,
+    /// Which of the made-up catalogues: the same number gives the same catalogue.
+    #[arg(long, env = "VITRINE_SEED", default_value_t = 7)]
+    pub seed: u64,
+}
+
+/// What to load into an empty database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StartCatalogue {
+    /// A made-up catalogue.
+    Demo,
+    /// Nothing.
+    Empty,
+}
+
+/// The roles of the binary.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Everything on this machine (the default).
+    Dev,
+    /// Serve the API from a migrated database.
+    Serve,
+    /// Run the background workers.
+    Work,
+    /// Bring the database up to this release, or say where it is.
+    #[command(subcommand)]
+    Migrate(Migrate),
+    /// Read products and reviews from files of other systems.
+    Import(Import),
+    /// Compare everything computed or copied with where it comes from.
+    Audit,
+    /// Print the GraphQL schema.
+    Schema,
+    /// Make a development token.
+    Token(Token),
+}
+
+/// What to do about migrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum Migrate {
+    /// Apply what is not applied yet.
+    Up,
+    /// Say what is applied and what is not.
+    Status,
+}
+
+/// What to import.
+#[derive(Clone, Debug, Args)]
+pub struct Import {
+    /// JSON Lines or CSV, plain or gzipped.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// A mapping file, or the name of one that is built in.
+    #[arg(long)]
+    pub mapping: String,
+    /// Write nothing; say what would happen.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where to write what was refused. [default: the first file's name with .rejects.jsonl, in the
+    /// current directory]
+    #[arg(long)]
+    pub rejects: Option<PathBuf>,
+}
+
+/// Which token to make.
+#[derive(Clone, Debug, Args)]
+pub struct Token {
+    /// Who the token speaks for.
+    #[arg(long, default_value = "developer")]
+    pub subject: String,
+    /// What the token allows: shopper, moderator, admin, service. May be repeated.
+    #[arg(long = "role", default_value = "admin")]
+    pub roles: Vec<String>,
+    /// How long it holds, in hours.
+    #[arg(long, default_value_t = 12)]
+    pub hours: u32,
+}
+
+/// What the operating system tells about this machine and user.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) path: Option<OsString>,
+    home: Option<PathBuf>,
+    data_home: Option<PathBuf>,
+    cache_home: Option<PathBuf>,
+}
+
+impl Default for Surroundings {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "settings are read here and nowhere else"
+    )]
+    fn default() -> Self {
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        Self {
+            path: std::env::var_os("PATH"),
+            home: path("HOME"),
+            data_home: path("XDG_DATA_HOME"),
+            cache_home: path("XDG_CACHE_HOME"),
+        }
+    }
+}
+
+impl Common {
+    /// Where a MongoDB on this machine keeps its data.
+    pub(crate) fn data_dir(&self) -> anyhow::Result<PathBuf> {
+        let usual = || {
+            let here = &self.surroundings;
+            let share = || here.home.as_ref().map(|home| home.join(".local/share"));
+            here.data_home
+                .clone()
+                .or_else(share)
+                .map(|share| share.join("vitrine"))
+        };
+        let found = self.data_dir.clone().or_else(usual);
+        found.ok_or_else(|| {
+            anyhow::anyhow!("there is no home directory to keep data in: set VITRINE_DATA_DIR")
+        })
+    }
+
+    /// Where a fetched mongod is kept.
+    pub(crate) fn cache_dir(&self) -> anyhow::Result<PathBuf> {
+        let here = &self.surroundings;
+        let usual =
+            vitrine_mongod::default_cache_dir(here.cache_home.as_deref(), here.home.as_deref());
+        usual.map_or_else(|| Ok(self.data_dir()?.join("cache")), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
+        assert!(Cli::try_parse_from(["vitrine", "--listn", "x"]).is_err());
+        assert!(Cli::try_parse_from(["vitrine", "--currency", "XXQ"]).is_err());
+        assert!(Cli::try_parse_from(["vitrine", "serve", "--listen", "127.0.0.1:1"]).is_ok());
+        assert!(Cli::try_parse_from(["vitrine", "--reset", "--seed", "3"]).is_ok());
+    }
+}

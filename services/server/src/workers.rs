@@ -1,0 +1,113 @@
+//! Workers: each calls one reconciler of the domain, on a timer. They take no input and may run in
+//! any number of processes: what they do is safe to do twice.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use vitrine_domain::{Catalog, DomainError};
+
+/// How often reviews are folded and reference data is looked at.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The workers of a process.
+pub(crate) struct Workers {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    ready: Arc<AtomicBool>,
+}
+
+impl Workers {
+    /// Keeps this process's view of the database fresh: reference data, and whether it answers.
+    pub(crate) fn attend(catalog: &Catalog) -> Self {
+        let workers = Self {
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            ready: Arc::new(AtomicBool::new(true)),
+        };
+        let (looked, ready) = (catalog.clone(), Arc::clone(&workers.ready));
+        workers.every("reference", move || {
+            let (catalog, ready) = (looked.clone(), Arc::clone(&ready));
+            async move {
+                let outcome = catalog.refresh_reference().await;
+                ready.store(outcome.is_ok(), Ordering::Relaxed);
+                outcome.map(drop)
+            }
+        });
+        workers
+    }
+
+    /// Folds reviews as well.
+    pub(crate) fn fold(self, catalog: &Catalog) -> Self {
+        let catalog = catalog.clone();
+        self.every("fold", move || {
+            let catalog = catalog.clone();
+            async move {
+                let folded = catalog.fold_pending().await?;
+                if folded.reviews > 0 {
+                    tracing::info!(
+                        reviews = folded.reviews,
+                        products = folded.products,
+                        "folded reviews"
+                    );
+                }
+                Ok(())
+            }
+        });
+        self
+    }
+
+    /// Whether the database answered when it was last asked.
+    pub(crate) fn ready(&self) -> impl Fn() -> Result<(), String> + Send + Sync + 'static {
+        let ready = Arc::clone(&self.ready);
+        move || {
+            if ready.load(Ordering::Relaxed) {
+                Ok(())
+            } else {
+                Err("the database does not answer".to_owned())
+            }
+        }
+    }
+
+    /// Stops all workers between two runs.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn every<F, W>(&self, name: &'static str, work: F)
+    where
+        F: Fn() -> W + Send + 'static,
+        W: Future<Output = Result<(), DomainError>> + Send + 'static,
+    {
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            let mut failing = false;
+            while stop
+                .run_until_cancelled(tokio::time::sleep(PERIOD))
+                .await
+                .is_some()
+            {
+                let outcome = work().await;
+                report(name, &outcome, &mut failing);
+            }
+        });
+    }
+}
+
+/// Says once that a worker fails, and once that it works again.
+fn report(name: &str, outcome: &Result<(), DomainError>, failing: &mut bool) {
+    match outcome {
+        Ok(()) if *failing => tracing::info!(worker = name, "works again"),
+        Err(error) if !*failing => {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(worker = name, %error, cause, "a worker fails; it keeps trying");
+        }
+        _ => {}
+    }
+    *failing = outcome.is_err();
+}

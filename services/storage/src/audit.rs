@@ -1,0 +1,387 @@
+//! The audit: everything is read back and compared with what it should be.
+//!
+//! Products and reviews are read side by side in the order of product ids, so that memory is
+//! bounded by the reviews of one product.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use futures_util::TryStreamExt as _;
+use mongodb::Cursor;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::fold::{Computed, recount};
+use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::product::{Details, Product};
+use vitrine_model::rating::Histogram;
+use vitrine_model::review::{Review, ReviewStatus};
+use vitrine_model::spec::Dictionary;
+use vitrine_model::supplier::Supplier;
+
+use crate::documents::product::{self as document, Encoding};
+use crate::documents::{reference, stats};
+use crate::raw::{Fields, uuid};
+use crate::{StorageError, Store, products, reviews, schema};
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where: collection and id.
+    pub place: String,
+    /// Which field or rule.
+    pub what: String,
+    /// What is stored.
+    pub stored: String,
+    /// What should be.
+    pub expected: String,
+}
+
+/// What everything is compared with.
+struct Reference {
+    categories: HashSet<CategoryId>,
+    suppliers: HashMap<SupplierId, Supplier>,
+    dictionary: Dictionary,
+    months: HashMap<ProductId, BTreeMap<i32, Histogram>>,
+}
+
+impl Store {
+    /// Compares everything computed or copied with where it comes from, and every document with
+    /// its validator. Gives what differs; nothing is changed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails or a document cannot be read at all.
+    pub async fn audit(&self, encoding: Encoding<'_>) -> Result<Vec<Difference>, StorageError> {
+        let mut found = self.audit_validators().await?;
+        let mut reference = self.audit_reference().await?;
+        let mut products = self
+            .in_order(products::COLLECTION, doc! { "_id": 1 }, "_id_")
+            .await?;
+        let mut reviews = ReviewGroups::new(
+            self.in_order(reviews::COLLECTION, doc! { "product_id": 1 }, "recount")
+                .await?,
+        );
+        while let Some(doc) = products.try_next().await? {
+            let product = ProductAudit::new(doc, encoding)?;
+            let own = reviews.of(product.product.id, &mut found).await?;
+            product.audit(&own, &mut reference, &mut found);
+        }
+        reviews.rest(&mut found).await?;
+        for (product, months) in reference.months {
+            if months.values().any(|histogram| histogram.count() != 0) {
+                found.push(difference(
+                    &place("rating_months", product),
+                    "product",
+                    "none",
+                    "some",
+                ));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn in_order(
+        &self,
+        collection: &str,
+        sort: Document,
+        index: &str,
+    ) -> Result<Cursor<RawDocumentBuf>, StorageError> {
+        let collection = self.raw(collection);
+        let find = collection.find(Document::new()).sort(sort);
+        Ok(find.hint(Hint::Name(index.to_owned())).await?)
+    }
+
+    async fn audit_validators(&self) -> Result<Vec<Difference>, StorageError> {
+        let mut found = Vec::new();
+        for schema in schema::desired() {
+            let invalid = doc! { "$nor": [schema.validator] };
+            let collection = self.raw(&schema.collection);
+            let find = collection.find(invalid).limit(10);
+            let docs: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+            for doc in docs {
+                let id = doc
+                    .get("_id")
+                    .ok()
+                    .flatten()
+                    .map_or_else(String::new, |id| format!("{id:?}"));
+                let place = format!("{} {id}", schema.collection);
+                found.push(difference(&place, "validator", "invalid", "valid"));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn audit_reference(&self) -> Result<Reference, StorageError> {
+        let categories = self.all_categories().await?;
+        let suppliers = self.read_all("suppliers", reference::read_supplier).await?;
+        Ok(Reference {
+            categories: categories.into_iter().map(|category| category.id).collect(),
+            suppliers: suppliers
+                .into_iter()
+                .map(|supplier| (supplier.id, supplier))
+                .collect(),
+            dictionary: Dictionary::new(self.all_spec_keys().await?),
+            months: self.audit_months().await?,
+        })
+    }
+
+    async fn audit_months(
+        &self,
+    ) -> Result<HashMap<ProductId, BTreeMap<i32, Histogram>>, StorageError> {
+        let mut all: HashMap<ProductId, BTreeMap<i32, Histogram>> = HashMap::new();
+        let mut cursor = self.raw("rating_months").find(Document::new()).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let fields = Fields::of("rating_months", &doc);
+            let id = fields.doc("_id")?;
+            let month = i32::try_from(id.i64("m")?).map_err(|_| fields.corrupt("_id.m"))?;
+            let histogram = stats::read_histogram(&fields, "histogram")?;
+            let product = ProductId::from_bytes(id.id("p")?);
+            all.entry(product).or_default().insert(month, histogram);
+        }
+        Ok(all)
+    }
+}
+
+/// The reviews of one product after the other.
+struct ReviewGroups {
+    cursor: Cursor<RawDocumentBuf>,
+    ahead: Option<Review>,
+}
+
+impl ReviewGroups {
+    const fn new(cursor: Cursor<RawDocumentBuf>) -> Self {
+        Self {
+            cursor,
+            ahead: None,
+        }
+    }
+
+    /// All reviews of this product; reviews of products before it have none to belong to.
+    async fn of(
+        &mut self,
+        product: ProductId,
+        found: &mut Vec<Difference>,
+    ) -> Result<Vec<Review>, StorageError> {
+        let mut own = Vec::new();
+        while let Some(review) = self.next().await? {
+            if review.product_id > product {
+                self.ahead = Some(review);
+                break;
+            }
+            if review.product_id == product {
+                own.push(review);
+            } else {
+                found.push(orphan(&review));
+            }
+        }
+        Ok(own)
+    }
+
+    async fn rest(&mut self, found: &mut Vec<Difference>) -> Result<(), StorageError> {
+        while let Some(review) = self.next().await? {
+            found.push(orphan(&review));
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Result<Option<Review>, StorageError> {
+        if let Some(review) = self.ahead.take() {
+            return Ok(Some(review));
+        }
+        let doc = self.cursor.try_next().await?;
+        doc.map(|doc| reviews::read(&doc)).transpose()
+    }
+}
+
+/// One product as stored and as it would be written now.
+struct ProductAudit {
+    place: String,
+    product: Product,
+    stored: Document,
+    written: Document,
+}
+
+impl ProductAudit {
+    fn new(doc: RawDocumentBuf, encoding: Encoding<'_>) -> Result<Self, StorageError> {
+        let stored = Document::try_from(&doc).map_err(|_| StorageError::Corrupt {
+            collection: products::COLLECTION,
+            id: String::new(),
+            field: "document".to_owned(),
+        })?;
+        let product = crate::views::ProductView::new(doc)?.product()?;
+        let written = document::document(&product, encoding);
+        Ok(Self {
+            place: place(products::COLLECTION, product.id),
+            product,
+            stored,
+            written,
+        })
+    }
+
+    fn audit(&self, reviews: &[Review], reference: &mut Reference, found: &mut Vec<Difference>) {
+        self.audit_fields(found);
+        self.audit_computed(&recount(reviews), found);
+        Self::audit_counted(reviews, found);
+        let months = reference
+            .months
+            .remove(&self.product.id)
+            .unwrap_or_default();
+        self.audit_months(reviews, &months, found);
+        self.audit_references(reference, found);
+    }
+
+    /// Writing what was read must give what is stored: derived fields, canonical numbers, ranks.
+    fn audit_fields(&self, found: &mut Vec<Difference>) {
+        let fields: HashSet<&String> = self.stored.keys().chain(self.written.keys()).collect();
+        for field in fields {
+            let (stored, written) = (self.stored.get(field), self.written.get(field));
+            if stored != written {
+                self.differs(found, field, &stored, &written);
+            }
+        }
+        if let Details::Bundle(bundle) = &self.product.details
+            && bundle.price() != self.product.price
+        {
+            self.differs(
+                found,
+                "price of a bundle",
+                &self.product.price,
+                &bundle.price(),
+            );
+        }
+    }
+
+    fn audit_computed(&self, expected: &Computed, found: &mut Vec<Difference>) {
+        let stored = &self.product.computed;
+        let (a, b) = (&stored.stats, &expected.stats);
+        if a.histogram != b.histogram
+            || a.recommended != b.recommended
+            || a.dimensions != b.dimensions
+        {
+            self.differs(found, "stats", a, b);
+        }
+        if stored.top_reviews != expected.top_reviews {
+            self.differs(
+                found,
+                "top_reviews",
+                &stored.top_reviews,
+                &expected.top_reviews,
+            );
+        }
+        if self.product.outlier.large != expected.is_large() {
+            self.differs(
+                found,
+                "outlier.large",
+                &self.product.outlier.large,
+                &expected.is_large(),
+            );
+        }
+    }
+
+    fn audit_counted(reviews: &[Review], found: &mut Vec<Difference>) {
+        for review in reviews {
+            let place = format!("reviews {}", review.id);
+            if review.dirty {
+                found.push(difference(&place, "dirty", "true", "absent"));
+            } else if review.applied != review.contribution() {
+                let (stored, expected) = (&review.applied, review.contribution());
+                found.push(difference(
+                    &place,
+                    "applied",
+                    &format!("{stored:?}"),
+                    &format!("{expected:?}"),
+                ));
+            }
+        }
+    }
+
+    fn audit_months(
+        &self,
+        reviews: &[Review],
+        stored: &BTreeMap<i32, Histogram>,
+        found: &mut Vec<Difference>,
+    ) {
+        let mut expected: BTreeMap<i32, Histogram> = BTreeMap::new();
+        let published = reviews
+            .iter()
+            .filter(|review| review.status == ReviewStatus::Published);
+        for (review, at) in published.filter_map(|review| Some((review, review.created_at?))) {
+            expected.entry(at.month()).or_default().add(review.rating);
+        }
+        let counted: BTreeMap<i32, Histogram> = stored
+            .iter()
+            .filter(|(_, h)| **h != Histogram::default())
+            .map(|(m, h)| (*m, *h))
+            .collect();
+        if counted != expected {
+            self.differs(found, "rating_months", &counted, &expected);
+        }
+    }
+
+    fn audit_references(&self, reference: &Reference, found: &mut Vec<Difference>) {
+        if !reference.categories.contains(&self.product.category) {
+            self.differs(
+                found,
+                "category",
+                &self.product.category,
+                &"one that exists",
+            );
+        }
+        for spec in &self.product.specs {
+            let key = reference.dictionary.get(&spec.key);
+            let fits = key.is_some_and(|key| key.value_type == spec.value.value_type());
+            if !fits {
+                self.differs(found, "spec key", &spec.key, &key);
+            }
+        }
+        let Some(extract) = &self.product.supplier else {
+            return;
+        };
+        let supplier = reference.suppliers.get(&extract.id);
+        let current = supplier.is_some_and(|supplier| {
+            extract.version < supplier.version
+                || (extract.version == supplier.version
+                    && extract.name == supplier.name
+                    && extract.country == supplier.country)
+        });
+        if !current {
+            self.differs(found, "supplier", extract, &supplier);
+        }
+    }
+
+    fn differs(
+        &self,
+        found: &mut Vec<Difference>,
+        what: &str,
+        stored: &dyn std::fmt::Debug,
+        expected: &dyn std::fmt::Debug,
+    ) {
+        found.push(difference(
+            &self.place,
+            what,
+            &format!("{stored:?}"),
+            &format!("{expected:?}"),
+        ));
+    }
+}
+
+fn orphan(review: &Review) -> Difference {
+    difference(
+        &format!("reviews {}", review.id),
+        "product_id",
+        &review.product_id.to_string(),
+        "a product",
+    )
+}
+
+fn place(collection: &str, id: ProductId) -> String {
+    format!("{collection} {id} ({})", uuid(id.to_bytes()))
+}
+
+fn difference(place: &str, what: &str, stored: &str, expected: &str) -> Difference {
+    Difference {
+        place: place.to_owned(),
+        what: what.to_owned(),
+        stored: stored.to_owned(),
+        expected: expected.to_owned(),
+    }
+}

@@ -1,0 +1,293 @@
+//! Products as they are stored.
+
+use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::derived;
+use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::money::{Currency, Money};
+use vitrine_model::product::{
+    Bundle, BundleItem, Details, Media, MediaKind, Product, ProductStatus, Source,
+};
+use vitrine_model::spec::{Spec, SpecValue, ValueType};
+use vitrine_model::supplier::SupplierExtract;
+use vitrine_model::unit::UnitTable;
+
+use super::{PRODUCT_VERSION, put, stats};
+use crate::raw::{Fields, Read, date, number, uuid};
+
+/// What is needed to write a product beside the product.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoding<'a> {
+    /// The units that quantities are in.
+    pub units: &'a UnitTable,
+    /// The currency that prices are filtered and sorted by.
+    pub currency: Currency,
+}
+
+impl Encoding<'_> {
+    /// How many bytes the admin-written part of a product takes in the database, with what is
+    /// derived from it.
+    #[must_use]
+    pub fn content_bytes(self, product: &Product) -> usize {
+        let content = content(product, self);
+        mongodb::bson::serialize_to_vec(&content).map_or(usize::MAX, |bytes| bytes.len())
+    }
+}
+
+/// The whole document of a product.
+pub(crate) fn document(product: &Product, encoding: Encoding<'_>) -> Document {
+    let mut doc = doc! { "_id": uuid(product.id.to_bytes()), "schema_version": PRODUCT_VERSION };
+    doc.extend(content(product, encoding));
+    doc.insert("slot", i32::from(derived::slot(product.id)));
+    doc.extend(computed(product));
+    doc.insert("created_at", date(product.created_at));
+    doc
+}
+
+/// The fields that admins and imports write, and what is derived from them.
+pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
+    let country = product
+        .supplier
+        .as_ref()
+        .and_then(|supplier| supplier.country.as_deref());
+    let tokens = derived::tokens(&product.specs, product.brand.as_deref(), country);
+    let mut doc = doc! {
+        "kind": &product.kind,
+        "sku": &product.sku,
+        "slug": &product.slug,
+        "name": &product.name,
+        "name_key": derived::name_key(&product.name),
+        "status": product.status.name(),
+        "category": uuid(product.category.to_bytes()),
+        "specs": product.specs.iter().map(|spec| spec_document(spec, encoding.units)).collect::<Vec<_>>(),
+        "tokens": tokens,
+        "media": product.media.iter().map(media).collect::<Vec<_>>(),
+        "sources": product.sources.iter().map(source).collect::<Vec<_>>(),
+        "revision": product.revision,
+        "updated_at": date(product.updated_at),
+    };
+    put(&mut doc, "description", product.description.as_deref());
+    put(&mut doc, "brand", product.brand.as_deref());
+    put(&mut doc, "price", product.price.map(money));
+    put(
+        &mut doc,
+        "list_price",
+        derived::list_price(product.price, encoding.currency),
+    );
+    put(
+        &mut doc,
+        "supplier",
+        product.supplier.as_ref().map(supplier),
+    );
+    put(&mut doc, "details", details(&product.details));
+    doc
+}
+
+/// The names of the content fields that a product may lack.
+pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
+    "description",
+    "brand",
+    "price",
+    "list_price",
+    "supplier",
+    "details",
+];
+
+fn computed(product: &Product) -> Document {
+    let mut doc = doc! {
+        "rank": stats::rank(&product.computed.stats),
+        "stats": stats::stats(&product.computed.stats),
+        "top_reviews": stats::top_reviews(&product.computed),
+        "outlier": stats::outlier(&product.outlier),
+    };
+    put(
+        &mut doc,
+        "top_floor",
+        product.computed.top_floor().map(stats::top_floor),
+    );
+    doc
+}
+
+fn spec_document(spec: &Spec, units: &UnitTable) -> Document {
+    let mut doc =
+        doc! { "k": &spec.key, "t": spec.value.value_type().name(), "v": spec_value(&spec.value) };
+    if let SpecValue::Quantity { unit, .. } = &spec.value {
+        doc.insert("u", unit);
+    }
+    put(&mut doc, "q", spec.qualifier.as_deref());
+    put(&mut doc, "n", spec.value.canonical(units));
+    doc
+}
+
+fn spec_value(value: &SpecValue) -> Bson {
+    match value {
+        SpecValue::Text(text) => Bson::String(text.clone()),
+        SpecValue::Number(value) | SpecValue::Quantity { value, .. } => Bson::Double(*value),
+        SpecValue::Boolean(value) => Bson::Boolean(*value),
+        SpecValue::Date(at) => date(*at),
+    }
+}
+
+pub(crate) fn read_spec(fields: Fields<'_>) -> Read<Spec> {
+    let value_type = ValueType::named(fields.str("t")?).ok_or_else(|| fields.corrupt("specs.t"))?;
+    let number = || {
+        let value = fields.get("v")?.and_then(number);
+        value.ok_or_else(|| fields.corrupt("specs.v"))
+    };
+    let value = match value_type {
+        ValueType::Text => SpecValue::Text(fields.string("v")?),
+        ValueType::Number => SpecValue::Number(number()?),
+        ValueType::Quantity => SpecValue::Quantity {
+            value: number()?,
+            unit: fields.string("u")?,
+        },
+        ValueType::Boolean => SpecValue::Boolean(fields.bool("v")?),
+        ValueType::Date => SpecValue::Date(fields.date("v")?),
+    };
+    Ok(Spec {
+        key: fields.string("k")?,
+        value,
+        qualifier: fields.opt_string("q")?,
+    })
+}
+
+fn money(money: Money) -> Document {
+    doc! { "amount": money.minor, "currency": money.currency.code() }
+}
+
+pub(crate) fn read_money(fields: Fields<'_>) -> Read<Money> {
+    let currency = Currency::parse(fields.str("currency")?);
+    let currency = currency.map_err(|_| fields.corrupt("currency"))?;
+    Ok(Money {
+        minor: fields.i64("amount")?,
+        currency,
+    })
+}
+
+fn media(media: &Media) -> Document {
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::Video => "video",
+        MediaKind::Document => "document",
+    };
+    let mut doc = doc! { "url": &media.url, "kind": kind };
+    put(&mut doc, "alt", media.alt.as_deref());
+    doc
+}
+
+pub(crate) fn read_media(fields: Fields<'_>) -> Read<Media> {
+    let kind = match fields.str("kind")? {
+        "image" => MediaKind::Image,
+        "video" => MediaKind::Video,
+        "document" => MediaKind::Document,
+        _ => return Err(fields.corrupt("media.kind")),
+    };
+    Ok(Media {
+        url: fields.string("url")?,
+        alt: fields.opt_string("alt")?,
+        kind,
+    })
+}
+
+fn source(source: &Source) -> Document {
+    doc! {
+        "system": &source.system,
+        "external_id": &source.external_id,
+        "imported_at": date(source.imported_at),
+        "digest": &source.digest,
+    }
+}
+
+pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
+    Ok(Source {
+        system: fields.string("system")?,
+        external_id: fields.string("external_id")?,
+        imported_at: fields.date("imported_at")?,
+        digest: fields.string("digest")?,
+    })
+}
+
+fn supplier(extract: &SupplierExtract) -> Document {
+    let mut doc =
+        doc! { "_id": uuid(extract.id.to_bytes()), "v": extract.version, "name": &extract.name };
+    put(&mut doc, "country", extract.country.as_deref());
+    doc.insert("as_of", date(extract.as_of));
+    doc
+}
+
+pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
+    Ok(SupplierExtract {
+        id: SupplierId::from_bytes(fields.id("_id")?),
+        version: fields.i64("v")?,
+        name: fields.string("name")?,
+        country: fields.opt_string("country")?,
+        as_of: fields
+            .opt_date("as_of")?
+            .unwrap_or(Timestamp::from_millis(0)),
+    })
+}
+
+/// Details are plain structures, written field by field; only a bundle's items name products.
+fn details(details: &Details) -> Option<Document> {
+    let written = match details {
+        Details::Apparel(apparel) => mongodb::bson::serialize_to_document(apparel),
+        Details::Book(book) => mongodb::bson::serialize_to_document(book),
+        Details::Electronics(electronics) => mongodb::bson::serialize_to_document(electronics),
+        Details::Grocery(grocery) => mongodb::bson::serialize_to_document(grocery),
+        Details::Movie(movie) => mongodb::bson::serialize_to_document(movie),
+        Details::Bundle(bundle) => {
+            Ok(doc! { "items": bundle.items.iter().map(item).collect::<Vec<_>>() })
+        }
+        Details::Generic => return None,
+    };
+    Some(written.expect("details are structures of texts, numbers and lists"))
+}
+
+fn item(item: &BundleItem) -> Document {
+    let mut doc = doc! {
+        "product_id": uuid(item.product_id.to_bytes()),
+        "quantity": item.quantity,
+        "version": item.version,
+        "name": &item.name,
+    };
+    put(&mut doc, "price", item.price.map(money));
+    doc
+}
+
+fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
+    let quantity = i32::try_from(fields.i64("quantity")?);
+    Ok(BundleItem {
+        product_id: ProductId::from_bytes(fields.id("product_id")?),
+        quantity: quantity.map_err(|_| fields.corrupt("quantity"))?,
+        version: fields.i64("version")?,
+        name: fields.string("name")?,
+        price: fields.opt_doc("price")?.map(read_money).transpose()?,
+    })
+}
+
+/// The details of a product of this kind; a kind nobody wrote code for has none.
+pub(crate) fn read_details(kind: &str, fields: &Fields<'_>) -> Read<Details> {
+    let details = fields.opt_doc("details")?;
+    let Some(details) = details else {
+        return Ok(Details::empty(kind));
+    };
+    Ok(match kind {
+        "apparel" => Details::Apparel(details.deserialize("details")?),
+        "book" => Details::Book(details.deserialize("details")?),
+        "electronics" => Details::Electronics(details.deserialize("details")?),
+        "grocery" => Details::Grocery(details.deserialize("details")?),
+        "movie" => Details::Movie(details.deserialize("details")?),
+        "bundle" => Details::Bundle(Bundle {
+            items: details.docs("items", read_item)?,
+        }),
+        _ => Details::Generic,
+    })
+}
+
+pub(crate) fn read_status(fields: &Fields<'_>) -> Read<ProductStatus> {
+    ProductStatus::named(fields.str("status")?).ok_or_else(|| fields.corrupt("status"))
+}
+
+pub(crate) fn read_category(fields: &Fields<'_>) -> Read<CategoryId> {
+    fields.id("category").map(CategoryId::from_bytes)
+}

@@ -1,0 +1,153 @@
+//! Reviews as they are stored.
+
+use std::collections::BTreeMap;
+
+use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::rating::Stars;
+use vitrine_model::review::{Applied, Origin, Review, ReviewStatus};
+
+use super::product::read_media;
+use super::stats::{author, read_author, read_stars};
+use super::{REVIEW_VERSION, put};
+use crate::raw::{Fields, Read, date, integer, uuid};
+
+/// The whole document of a review. `digest` says what its feed said, for imported ones.
+pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
+    let mut doc = doc! {
+        "_id": uuid(review.id.to_bytes()),
+        "schema_version": REVIEW_VERSION,
+        "product_id": uuid(review.product_id.to_bytes()),
+    };
+    doc.extend(content(review));
+    put(
+        &mut doc,
+        "origin",
+        review
+            .origin
+            .as_ref()
+            .map(|origin| origin_document(origin, digest)),
+    );
+    doc.extend(doc! {
+        "verified": review.verified,
+        "status": review.status.name(),
+        "revision": review.revision,
+        "applied": review.applied.as_ref().map_or(Bson::Null, |counted| Bson::Document(applied(counted))),
+    });
+    put(&mut doc, "dirty", review.dirty.then_some(true));
+    doc
+}
+
+/// What a feed or an author says in a review.
+pub(crate) fn content(review: &Review) -> Document {
+    let mut doc = doc! {
+        "rating": i32::from(review.rating.get()),
+        "title": &review.title,
+        "body": &review.body,
+        "incentivized": review.incentivized,
+        "helpful": review.helpful,
+        "unhelpful": review.unhelpful,
+        "imported_helpful": review.imported_helpful,
+        "imported_unhelpful": review.imported_unhelpful,
+    };
+    put(&mut doc, "author", review.author.as_ref().map(author));
+    put(&mut doc, "recommended", review.recommended);
+    put(&mut doc, "dimensions", dimensions(&review.dimensions));
+    put(&mut doc, "language", review.language.as_deref());
+    put(&mut doc, "created_at", review.created_at.map(date));
+    put(&mut doc, "edited_at", review.edited_at.map(date));
+    doc
+}
+
+/// The names of the content fields that a review may lack.
+pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
+    "author",
+    "recommended",
+    "dimensions",
+    "language",
+    "created_at",
+    "edited_at",
+];
+
+pub(crate) fn origin_document(origin: &Origin, digest: Option<&str>) -> Document {
+    doc! {
+        "system": &origin.system,
+        "external_id": &origin.external_id,
+        "digest": digest.unwrap_or_default(),
+    }
+}
+
+fn dimensions(dimensions: &BTreeMap<String, Stars>) -> Option<Document> {
+    let entry =
+        |(name, stars): (&String, &Stars)| (name.clone(), Bson::Int32(i32::from(stars.get())));
+    (!dimensions.is_empty()).then(|| dimensions.iter().map(entry).collect())
+}
+
+fn applied(applied: &Applied) -> Document {
+    let mut doc = doc! { "rating": i32::from(applied.rating.get()) };
+    put(&mut doc, "month", applied.month);
+    put(&mut doc, "recommended", applied.recommended);
+    put(&mut doc, "dimensions", dimensions(&applied.dimensions));
+    doc
+}
+
+pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
+    let status = ReviewStatus::named(fields.str("status")?);
+    Ok(Review {
+        id: ReviewId::from_bytes(fields.id("_id")?),
+        product_id: ProductId::from_bytes(fields.id("product_id")?),
+        author: read_author(fields)?,
+        rating: read_stars(fields, "rating")?,
+        recommended: fields.opt_bool("recommended")?,
+        dimensions: read_dimensions(fields)?,
+        title: fields.string("title")?,
+        body: fields.string("body")?,
+        language: fields.opt_string("language")?,
+        media: fields.docs("media", read_media)?,
+        verified: fields.bool("verified")?,
+        incentivized: fields.bool("incentivized")?,
+        origin: fields.opt_doc("origin")?.map(read_origin).transpose()?,
+        status: status.ok_or_else(|| fields.corrupt("status"))?,
+        helpful: fields.i64("helpful")?,
+        unhelpful: fields.i64("unhelpful")?,
+        imported_helpful: fields.i64("imported_helpful")?,
+        imported_unhelpful: fields.i64("imported_unhelpful")?,
+        created_at: fields.opt_date("created_at")?,
+        edited_at: fields.opt_date("edited_at")?,
+        revision: fields.i64("revision")?,
+        applied: fields.opt_doc("applied")?.map(read_applied).transpose()?,
+        dirty: fields.opt_bool("dirty")?.unwrap_or(false),
+    })
+}
+
+fn read_origin(fields: Fields<'_>) -> Read<Origin> {
+    Ok(Origin {
+        system: fields.string("system")?,
+        external_id: fields.string("external_id")?,
+    })
+}
+
+fn read_applied(fields: Fields<'_>) -> Read<Applied> {
+    let month = fields.opt_i64("month")?.map(i32::try_from).transpose();
+    Ok(Applied {
+        rating: read_stars(&fields, "rating")?,
+        month: month.map_err(|_| fields.corrupt("applied.month"))?,
+        recommended: fields.opt_bool("recommended")?,
+        dimensions: read_dimensions(&fields)?,
+    })
+}
+
+fn read_dimensions(fields: &Fields<'_>) -> Read<BTreeMap<String, Stars>> {
+    let Some(dimensions) = fields.opt_doc("dimensions")? else {
+        return Ok(BTreeMap::new());
+    };
+    let read = |entry: Read<(&str, _)>| {
+        let (name, value) = entry?;
+        let stars = integer(value).and_then(|stars| Stars::new(stars).ok());
+        Ok((
+            name.to_owned(),
+            stars.ok_or_else(|| fields.corrupt("dimensions"))?,
+        ))
+    };
+    dimensions.entries().map(read).collect()
+}

@@ -1,0 +1,158 @@
+//! What products compute from their reviews, as it is stored.
+
+use std::collections::BTreeMap;
+
+use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::fold::Computed;
+use vitrine_model::id::{AuthorId, ReviewId};
+use vitrine_model::product::Outlier;
+use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended, Stars};
+use vitrine_model::review::{Author, TopKey, TopReview};
+
+use super::put;
+use crate::raw::{Fields, Read, date, integer, uuid};
+
+pub(crate) fn histogram(histogram: &Histogram) -> Bson {
+    Bson::Array(histogram.0.iter().map(|n| Bson::Int64(*n)).collect())
+}
+
+pub(crate) fn read_histogram(fields: &Fields<'_>, field: &str) -> Read<Histogram> {
+    let counts = fields.items(field, integer)?;
+    let counts: [i64; 5] = counts.try_into().map_err(|_| fields.corrupt(field))?;
+    Ok(Histogram(counts))
+}
+
+pub(crate) fn stats(stats: &RatingStats) -> Document {
+    let mut doc = doc! {
+        "count": stats.count(),
+        "sum": stats.histogram.sum(),
+        "histogram": histogram(&stats.histogram),
+        "recommended": { "yes": stats.recommended.yes, "no": stats.recommended.no },
+        "dimensions": dimensions(&stats.dimensions),
+        "fold_seq": stats.fold_seq,
+    };
+    put(&mut doc, "as_of", stats.as_of.map(date));
+    doc
+}
+
+fn dimensions(dimensions: &BTreeMap<String, DimensionStats>) -> Document {
+    let entry = |(name, d): (&String, &DimensionStats)| {
+        (
+            name.clone(),
+            Bson::Document(doc! { "count": d.count, "sum": d.sum }),
+        )
+    };
+    dimensions.iter().map(entry).collect()
+}
+
+pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
+    let recommended = fields.doc("recommended")?;
+    let mut dimensions = BTreeMap::new();
+    for entry in fields.doc("dimensions")?.entries() {
+        let (name, value) = entry?;
+        let doc = value
+            .as_document()
+            .ok_or_else(|| fields.corrupt("dimensions"))?;
+        let doc = fields.within(doc);
+        dimensions.insert(
+            name.to_owned(),
+            DimensionStats {
+                count: doc.i64("count")?,
+                sum: doc.i64("sum")?,
+            },
+        );
+    }
+    Ok(RatingStats {
+        histogram: read_histogram(fields, "histogram")?,
+        recommended: Recommended {
+            yes: recommended.i64("yes")?,
+            no: recommended.i64("no")?,
+        },
+        dimensions,
+        fold_seq: fields.i64("fold_seq")?,
+        as_of: fields.opt_date("as_of")?,
+    })
+}
+
+pub(crate) fn rank(stats: &RatingStats) -> Document {
+    let mut doc = doc! { "rating": stats.rank(), "popularity": stats.popularity() };
+    put(&mut doc, "stars", stats.half_stars());
+    doc
+}
+
+pub(crate) fn top_reviews(computed: &Computed) -> Bson {
+    Bson::Array(
+        computed
+            .top_reviews
+            .iter()
+            .map(|top| Bson::Document(top_review(top)))
+            .collect(),
+    )
+}
+
+pub(crate) fn top_floor(key: TopKey) -> Document {
+    let mut doc = doc! { "helpful": key.helpful };
+    put(&mut doc, "created_at", key.created_at.map(date));
+    doc.insert("_id", uuid(key.id.to_bytes()));
+    doc
+}
+
+fn top_review(top: &TopReview) -> Document {
+    let mut doc = doc! {
+        "_id": uuid(top.id.to_bytes()),
+        "rating": i32::from(top.rating.get()),
+        "title": &top.title,
+        "excerpt": &top.excerpt,
+        "truncated": top.truncated,
+        "helpful": top.helpful,
+        "verified": top.verified,
+    };
+    put(&mut doc, "author", top.author.as_ref().map(author));
+    put(&mut doc, "created_at", top.created_at.map(date));
+    doc
+}
+
+pub(crate) fn read_top_review(fields: Fields<'_>) -> Read<TopReview> {
+    Ok(TopReview {
+        id: ReviewId::from_bytes(fields.id("_id")?),
+        rating: read_stars(&fields, "rating")?,
+        title: fields.string("title")?,
+        excerpt: fields.string("excerpt")?,
+        truncated: fields.bool("truncated")?,
+        author: read_author(&fields)?,
+        helpful: fields.i64("helpful")?,
+        verified: fields.bool("verified")?,
+        created_at: fields.opt_date("created_at")?,
+    })
+}
+
+pub(crate) fn author(author: &Author) -> Document {
+    doc! { "_id": &author.id.0, "name": &author.name }
+}
+
+pub(crate) fn read_author(fields: &Fields<'_>) -> Read<Option<Author>> {
+    let Some(author) = fields.opt_doc("author")? else {
+        return Ok(None);
+    };
+    let id = AuthorId(author.string("_id")?);
+    Ok(Some(Author {
+        id,
+        name: author.string("name")?,
+    }))
+}
+
+pub(crate) fn read_stars(fields: &Fields<'_>, field: &str) -> Read<Stars> {
+    Stars::new(fields.i64(field)?).map_err(|_| fields.corrupt(field))
+}
+
+pub(crate) fn outlier(outlier: &Outlier) -> Document {
+    let hot_until = outlier.hot_until.map_or(Bson::Null, date);
+    doc! { "large": outlier.large, "hot_until": hot_until }
+}
+
+pub(crate) fn read_outlier(fields: &Fields<'_>) -> Read<Outlier> {
+    Ok(Outlier {
+        large: fields.bool("large")?,
+        hot_until: fields.opt_date("hot_until")?,
+    })
+}

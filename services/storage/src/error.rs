@@ -1,0 +1,88 @@
+//! What can go wrong in storage, sorted by what a caller can do about it. That something is not
+//! there is no error; it is `None`.
+
+use mongodb::error::{Error, ErrorKind, WriteFailure};
+
+/// A unique index already has the key (server error `DuplicateKey`).
+pub(crate) const DUPLICATE_KEY: i32 = 11_000;
+/// The operation took longer than it may (`MaxTimeMSExpired`).
+const MAX_TIME_EXPIRED: i32 = 50;
+/// The collection is there already (`NamespaceExists`).
+pub(crate) const NAMESPACE_EXISTS: i32 = 48;
+/// An index of the same name or key is there with other options (`IndexOptionsConflict`,
+/// `IndexKeySpecsConflict`).
+pub(crate) const INDEX_CONFLICTS: [i32; 2] = [85, 86];
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// A unique index already has the key; nothing was written.
+    #[error("a unique index already has this key: {key}")]
+    Conflict {
+        /// The fields of the index.
+        key: String,
+    },
+    /// A stored document cannot be read.
+    #[error("{collection} {id}: field {field} cannot be read")]
+    Corrupt {
+        /// Where it is stored.
+        collection: &'static str,
+        /// Which document.
+        id: String,
+        /// Which field.
+        field: String,
+    },
+    /// The database cannot be reached, or is between two primaries. Trying again may help.
+    #[error("the database cannot be reached")]
+    Unavailable(#[source] Error),
+    /// The operation took longer than it may and was ended by the server.
+    #[error("the operation took longer than it may")]
+    Timeout(#[source] Error),
+    /// Anything else that the driver or the server refuse.
+    #[error("the database refused an operation")]
+    Driver(#[source] Error),
+}
+
+impl StorageError {
+    /// Whether the very same call may succeed later.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Timeout(_))
+    }
+}
+
+impl From<Error> for StorageError {
+    fn from(error: Error) -> Self {
+        if is_unavailable(&error) {
+            return Self::Unavailable(error);
+        }
+        match code(&error) {
+            Some(MAX_TIME_EXPIRED) => Self::Timeout(error),
+            Some(DUPLICATE_KEY) => Self::Conflict {
+                key: "unique".to_owned(),
+            },
+            _ => Self::Driver(error),
+        }
+    }
+}
+
+/// The server's code, when the server sent one.
+pub(crate) fn code(error: &Error) -> Option<i32> {
+    match error.kind.as_ref() {
+        ErrorKind::Command(command) => Some(command.code),
+        ErrorKind::Write(WriteFailure::WriteError(write)) => Some(write.code),
+        _ => None,
+    }
+}
+
+fn is_unavailable(error: &Error) -> bool {
+    let kind = matches!(
+        error.kind.as_ref(),
+        ErrorKind::Io(_)
+            | ErrorKind::ConnectionPoolCleared { .. }
+            | ErrorKind::ServerSelection { .. }
+            | ErrorKind::DnsResolve { .. }
+            | ErrorKind::Shutdown
+    );
+    kind || error.contains_label(mongodb::error::RETRYABLE_WRITE_ERROR)
+}

@@ -1,0 +1,364 @@
+//! The fold: one transaction that brings the computed data of products up to date with their
+//! reviews.
+//!
+//! In one snapshot it reads reviews that are marked dirty and the products they belong to, computes
+//! what changes ([`vitrine_model::fold`]), writes products and months, and marks the reviews as
+//! counted. It either happens whole or not at all, and happening twice changes nothing, because
+//! each review says what is counted of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mongodb::ClientSession;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::error::{TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::fold::{Computed, FoldOutcome};
+use vitrine_model::id::ProductId;
+use vitrine_model::product::Outlier;
+use vitrine_model::rating::Histogram;
+use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
+
+use crate::documents::{REFERENCE_VERSION, stats};
+use crate::raw::{Fields, uuid};
+use crate::store::{durable, snapshot};
+use crate::{StorageError, Store, reviews};
+
+/// The most reviews one transaction folds.
+pub const MOST_REVIEWS: i64 = 1000;
+/// How often a transaction that met another writer is tried.
+const MOST_TRIES: usize = 5;
+
+/// What a fold did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// How many reviews it counted anew.
+    pub reviews: usize,
+    /// How many products it changed.
+    pub products: usize,
+}
+
+impl Store {
+    /// Some products that have reviews to fold, at most so many; none when all is up to date. Reads
+    /// only the index of dirty reviews.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn products_to_fold(&self, most: usize) -> Result<Vec<ProductId>, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let collection = self.raw(reviews::COLLECTION);
+        let find = collection.find(doc! { "dirty": true });
+        let find = find
+            .projection(doc! { "_id": 0, "product_id": 1 })
+            .hint(dirty_index());
+        let found = find
+            .sort(doc! { "product_id": 1 })
+            .limit(MOST_REVIEWS)
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| Fields::of(reviews::COLLECTION, doc).id("product_id");
+        let mut ids = found.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+        ids.dedup();
+        ids.truncate(most);
+        Ok(ids.into_iter().map(ProductId::from_bytes).collect())
+    }
+
+    /// Folds what is dirty of these products, at most [`MOST_REVIEWS`] reviews: call again until
+    /// nothing was folded. Reviews of products that do not exist are counted nowhere and stay
+    /// dirty.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails, or when other writers were met too often; nothing
+    /// was changed then.
+    pub async fn fold(
+        &self,
+        products: &[ProductId],
+        now: Timestamp,
+    ) -> Result<Folded, StorageError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_fold(products, now).await {
+                Err(error) if tries < MOST_TRIES && is_transient(&error) => {}
+                result => return result.map_err(FoldError::into_storage),
+            }
+        }
+    }
+
+    async fn try_fold(&self, products: &[ProductId], now: Timestamp) -> Result<Folded, FoldError> {
+        let mut session = self.client.start_session().await?;
+        session
+            .start_transaction()
+            .read_concern(snapshot())
+            .write_concern(durable())
+            .await?;
+        let done = self.fold_in(&mut session, products, now).await;
+        match done {
+            Ok(folded) if folded.reviews > 0 => {
+                commit(&mut session).await?;
+                Ok(folded)
+            }
+            Ok(folded) => {
+                session.abort_transaction().await?;
+                Ok(folded)
+            }
+            Err(error) => {
+                // The error that led here matters more than one of aborting: the server aborts by
+                // itself what is left alone.
+                let _ = session.abort_transaction().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fold_in(
+        &self,
+        session: &mut ClientSession,
+        products: &[ProductId],
+        now: Timestamp,
+    ) -> Result<Folded, FoldError> {
+        let dirty = self.dirty_reviews(session, products).await?;
+        if dirty.is_empty() {
+            return Ok(Folded::default());
+        }
+        let ids: Vec<Bson> = dirty.keys().map(|id| uuid(id.to_bytes())).collect();
+        let mut states = self.fold_states(session, ids).await?;
+        let mut folded = Folded::default();
+        let mut counted = Vec::new();
+        let mut months = Vec::new();
+        for (id, state) in &mut states {
+            let reviews = &dirty[id];
+            let outcome = state.computed.fold(reviews, now);
+            if outcome.refill {
+                state.computed.top_reviews = self.top_reviews(session, *id).await?;
+            }
+            state.outlier.large = state.computed.is_large();
+            months.extend(month_updates(*id, &outcome));
+            counted.extend(reviews.iter().map(|review| uuid(review.id.to_bytes())));
+            folded.products += 1;
+        }
+        folded.reviews = counted.len();
+        if folded.reviews > 0 {
+            let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
+            self.update_each(session, "products", updates).await?;
+            self.update_each(session, "rating_months", months).await?;
+            self.mark_counted(session, counted).await?;
+        }
+        Ok(folded)
+    }
+
+    async fn dirty_reviews(
+        &self,
+        session: &mut ClientSession,
+        products: &[ProductId],
+    ) -> Result<BTreeMap<ProductId, Vec<Review>>, FoldError> {
+        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let filter = doc! { "dirty": true, "product_id": { "$in": ids } };
+        let collection = self.raw(reviews::COLLECTION);
+        let find = collection
+            .find(filter)
+            .hint(dirty_index())
+            .limit(MOST_REVIEWS);
+        let mut cursor = find.session(&mut *session).await?;
+        let mut dirty: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
+        while let Some(doc) = cursor.next(session).await {
+            let review = reviews::read(&doc?)?;
+            dirty.entry(review.product_id).or_default().push(review);
+        }
+        Ok(dirty)
+    }
+
+    async fn fold_states(
+        &self,
+        session: &mut ClientSession,
+        ids: Vec<Bson>,
+    ) -> Result<HashMap<ProductId, FoldState>, FoldError> {
+        let projection = doc! { "stats": 1, "top_reviews": 1, "outlier": 1 };
+        let collection = self.raw("products");
+        let find = collection
+            .find(doc! { "_id": { "$in": ids } })
+            .projection(projection);
+        let mut cursor = find.session(&mut *session).await?;
+        let mut states = HashMap::new();
+        while let Some(doc) = cursor.next(session).await {
+            let doc = doc?;
+            let fields = Fields::of("products", &doc);
+            let computed = Computed {
+                stats: stats::read_stats(&fields.doc("stats")?)?,
+                top_reviews: fields.docs("top_reviews", stats::read_top_review)?,
+            };
+            let outlier = stats::read_outlier(&fields.doc("outlier")?)?;
+            states.insert(
+                ProductId::from_bytes(fields.id("_id")?),
+                FoldState { computed, outlier },
+            );
+        }
+        Ok(states)
+    }
+
+    /// The true top list, from the index `helpful`.
+    async fn top_reviews(
+        &self,
+        session: &mut ClientSession,
+        product: ProductId,
+    ) -> Result<Vec<vitrine_model::review::TopReview>, FoldError> {
+        let published = ReviewStatus::Published.name();
+        let filter = doc! { "product_id": uuid(product.to_bytes()), "status": published };
+        let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
+        let collection = self.raw(reviews::COLLECTION);
+        let find = collection.find(filter).sort(sort);
+        let limit = i64::try_from(TOP_REVIEWS).expect("ten");
+        let find = find.hint(Hint::Name("helpful".to_owned())).limit(limit);
+        let mut cursor = find.session(&mut *session).await?;
+        let mut top = Vec::with_capacity(TOP_REVIEWS);
+        while let Some(doc) = cursor.next(session).await {
+            top.push(reviews::read(&doc?)?.top());
+        }
+        Ok(top)
+    }
+
+    async fn update_each(
+        &self,
+        session: &mut ClientSession,
+        collection: &str,
+        updates: Vec<Document>,
+    ) -> Result<(), FoldError> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let command = doc! { "update": collection, "updates": updates };
+        let reply = self.db.run_command(command).session(&mut *session).await?;
+        if reply.contains_key("writeErrors") {
+            return Err(mongodb::error::Error::custom(reply).into());
+        }
+        Ok(())
+    }
+
+    /// Says of each review that it is counted as it is. Within the transaction nobody else can have
+    /// changed it since it was read, so the server may copy the fields itself.
+    async fn mark_counted(
+        &self,
+        session: &mut ClientSession,
+        ids: Vec<Bson>,
+    ) -> Result<(), FoldError> {
+        let published = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
+        let counted = doc! {
+            "rating": "$rating",
+            "month": month_expression(),
+            "recommended": "$recommended",
+            "dimensions": "$dimensions",
+        };
+        let applied = doc! { "$cond": [published, counted, Bson::Null] };
+        let pipeline = vec![
+            doc! { "$set": { "applied": applied } },
+            doc! { "$unset": "dirty" },
+        ];
+        let collection = self.documents(reviews::COLLECTION);
+        let update = collection.update_many(doc! { "_id": { "$in": ids } }, pipeline);
+        update.session(session).await?;
+        Ok(())
+    }
+}
+
+/// What the fold reads and writes of a product.
+struct FoldState {
+    computed: Computed,
+    outlier: Outlier,
+}
+
+impl FoldState {
+    fn update(&self, id: ProductId) -> Document {
+        let mut set = doc! {
+            "stats": stats::stats(&self.computed.stats),
+            "rank": stats::rank(&self.computed.stats),
+            "top_reviews": stats::top_reviews(&self.computed),
+            "outlier.large": self.outlier.large,
+        };
+        let mut update = Document::new();
+        match self.computed.top_floor() {
+            Some(floor) => drop(set.insert("top_floor", stats::top_floor(floor))),
+            None => drop(update.insert("$unset", doc! { "top_floor": 1 })),
+        }
+        update.insert("$set", set);
+        doc! { "q": { "_id": uuid(id.to_bytes()) }, "u": update }
+    }
+}
+
+/// Month numbers as [`Timestamp::month`] gives them; absent without a date.
+fn month_expression() -> Document {
+    let months = doc! { "$add": [
+        { "$multiply": [{ "$year": "$created_at" }, 12] },
+        { "$month": "$created_at" },
+        -1,
+    ] };
+    let dated = doc! { "$eq": [{ "$type": "$created_at" }, "date"] };
+    doc! { "$cond": [dated, months, "$$REMOVE"] }
+}
+
+fn month_updates(product: ProductId, outcome: &FoldOutcome) -> Vec<Document> {
+    outcome
+        .months
+        .iter()
+        .map(|(month, change)| month_update(product, *month, change))
+        .collect()
+}
+
+fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document {
+    let added = |n: usize| doc! { "$add": [{ "$arrayElemAt": ["$$old", Bson::Int32(i32::try_from(n).expect("below 5"))] }, change.0[n]] };
+    let sums: Vec<Bson> = (0..5).map(|n| Bson::Document(added(n))).collect();
+    let zeros = vec![Bson::Int64(0); 5];
+    let histogram =
+        doc! { "$let": { "vars": { "old": { "$ifNull": ["$histogram", zeros] } }, "in": sums } };
+    let set = doc! { "$set": { "schema_version": REFERENCE_VERSION, "histogram": histogram } };
+    let id = doc! { "p": uuid(product.to_bytes()), "m": month };
+    doc! { "q": { "_id": id }, "u": [set], "upsert": true }
+}
+
+fn dirty_index() -> Hint {
+    Hint::Name("dirty".to_owned())
+}
+
+async fn commit(session: &mut ClientSession) -> Result<(), FoldError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match session.commit_transaction().await {
+            Err(error)
+                if tries < MOST_TRIES
+                    && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
+            result => return result.map_err(FoldError::from),
+        }
+    }
+}
+
+/// Keeps the driver's error with its labels until it is decided whether to try again.
+enum FoldError {
+    Driver(mongodb::error::Error),
+    Storage(StorageError),
+}
+
+impl FoldError {
+    fn into_storage(self) -> StorageError {
+        match self {
+            Self::Driver(error) => error.into(),
+            Self::Storage(error) => error,
+        }
+    }
+}
+
+impl From<mongodb::error::Error> for FoldError {
+    fn from(error: mongodb::error::Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<StorageError> for FoldError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+fn is_transient(error: &FoldError) -> bool {
+    matches!(error, FoldError::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR))
+}

@@ -1,0 +1,382 @@
+//! Pages of lists, by keyset: a page begins right behind a row whose sort key is known, so page
+//! five thousand costs what page one costs, and rows that come and go elsewhere move nothing.
+//!
+//! Rows without a value for the first sort key come last in both directions. MongoDB sorts absent
+//! values first when ascending, so such an ascending list is read in two segments: the rows that
+//! have the value, then those that lack it; the second is read only where the first ends.
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::cursor::{KeyValue, Position};
+
+use crate::raw::{Fields, bytes, date, uuid};
+use crate::{StorageError, Store};
+
+/// Which part of a list is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageRequest {
+    /// How many rows at most.
+    pub size: usize,
+    /// From where, in which direction.
+    pub from: From,
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum From {
+    /// The first rows, or the rows right after a position.
+    After(Option<Position>),
+    /// The last rows, or the rows right before a position; still given in the order of the list.
+    Before(Option<Position>),
+}
+
+/// A part of a list.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// The rows, in the order of the list.
+    pub rows: Vec<Row<T>>,
+    /// Whether the list goes on: after the last row, or before the first when reading backwards.
+    pub more: bool,
+}
+
+/// A row and its place in the list.
+#[derive(Clone, Debug)]
+pub struct Row<T> {
+    /// What it holds.
+    pub value: T,
+    /// Its place.
+    pub position: Position,
+}
+
+/// One field that a list is sorted by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) field: &'static str,
+    pub(crate) kind: ColumnKind,
+    /// Whether rows may lack it.
+    pub(crate) nullable: bool,
+}
+
+/// What values a column has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    Integer,
+    Number,
+    Instant,
+    Text,
+}
+
+/// A query for a list, before it is known which page.
+#[derive(Clone, Debug)]
+pub(crate) struct ListQuery {
+    pub(crate) collection: &'static str,
+    pub(crate) filter: Document,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) descending: bool,
+    pub(crate) index: &'static str,
+    pub(crate) projection: Option<Document>,
+}
+
+/// One command's worth of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Scan {
+    pub(crate) filter: Document,
+    pub(crate) sort: Document,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Segment {
+    Whole,
+    Present,
+    Absent,
+}
+
+impl ListQuery {
+    /// The scans that a page may need, in order; the next one only when the last one gave too
+    /// little.
+    pub(crate) fn scans(&self, from: &From) -> Vec<Scan> {
+        let (position, backward) = match from {
+            From::After(position) => (position.as_ref(), false),
+            From::Before(position) => (position.as_ref(), true),
+        };
+        let mut segments = self.segments(backward);
+        if let Some(position) = position {
+            let within = segment_of(position, &segments);
+            segments.drain(..within);
+        }
+        let first = |at: usize| if at == 0 { position } else { None };
+        let scans = segments.iter().enumerate();
+        scans
+            .map(|(at, segment)| self.scan(*segment, first(at), backward))
+            .collect()
+    }
+
+    fn segments(&self, backward: bool) -> Vec<Segment> {
+        let split = !self.descending && self.columns.first().is_some_and(|column| column.nullable);
+        match (split, backward) {
+            (false, _) => vec![Segment::Whole],
+            (true, false) => vec![Segment::Present, Segment::Absent],
+            (true, true) => vec![Segment::Absent, Segment::Present],
+        }
+    }
+
+    fn scan(&self, segment: Segment, position: Option<&Position>, backward: bool) -> Scan {
+        let descending = self.descending != backward;
+        let columns = self.columns_in(segment);
+        let mut parts = vec![self.filter.clone()];
+        parts.extend(self.segment_filter(segment));
+        if let Some(position) = position {
+            parts.extend(beyond(&columns, position, descending));
+        }
+        Scan {
+            filter: all_of(parts),
+            sort: self.sort(descending),
+        }
+    }
+
+    /// The columns as they are within a segment: in the present one, the first is never absent.
+    fn columns_in(&self, segment: Segment) -> Vec<Column> {
+        let mut columns = self.columns.clone();
+        if let (Segment::Present, Some(first)) = (segment, columns.first_mut()) {
+            first.nullable = false;
+        }
+        columns
+    }
+
+    fn segment_filter(&self, segment: Segment) -> Option<Document> {
+        let first = self.columns.first()?;
+        match segment {
+            Segment::Whole => None,
+            Segment::Present => Some(doc! { first.field: { "$gte": least(first.kind) } }),
+            Segment::Absent => Some(doc! { first.field: Bson::Null }),
+        }
+    }
+
+    fn sort(&self, descending: bool) -> Document {
+        let direction = if descending { -1 } else { 1 };
+        let fields = self
+            .columns
+            .iter()
+            .map(|column| column.field)
+            .chain(["_id"]);
+        fields
+            .map(|field| (field.to_owned(), Bson::Int32(direction)))
+            .collect()
+    }
+
+    fn position(&self, row: &RawDocument) -> Result<Position, StorageError> {
+        let id = row.get("_id").ok().flatten().and_then(bytes);
+        let corrupt = |field: &str| Fields::of(self.collection, row).corrupt(field);
+        let mut keys = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let value = at_path(row, column.field).map_err(|()| corrupt(column.field))?;
+            keys.push(key_value(value).ok_or_else(|| corrupt(column.field))?);
+        }
+        Ok(Position {
+            keys,
+            id: id.ok_or_else(|| corrupt("_id"))?,
+        })
+    }
+}
+
+impl Store {
+    /// Reads one page of a list: one command, and another where a segment ends.
+    pub(crate) async fn read_page(
+        &self,
+        query: &ListQuery,
+        request: &PageRequest,
+    ) -> Result<Page<RawDocumentBuf>, StorageError> {
+        let mut found: Vec<RawDocumentBuf> = Vec::with_capacity(request.size + 1);
+        for scan in query.scans(&request.from) {
+            let wanted = request.size + 1 - found.len();
+            found.extend(self.run_scan(query, &scan, wanted).await?);
+            if found.len() > request.size {
+                break;
+            }
+        }
+        let more = found.len() > request.size;
+        found.truncate(request.size);
+        if matches!(request.from, From::Before(_)) {
+            found.reverse();
+        }
+        let row = |value: RawDocumentBuf| {
+            Ok(Row {
+                position: query.position(&value)?,
+                value,
+            })
+        };
+        Ok(Page {
+            rows: found
+                .into_iter()
+                .map(row)
+                .collect::<Result<_, StorageError>>()?,
+            more,
+        })
+    }
+
+    /// Whether the list has a row before this position (or after it).
+    pub(crate) async fn has_row(
+        &self,
+        query: &ListQuery,
+        from: &From,
+    ) -> Result<bool, StorageError> {
+        let id_only = ListQuery {
+            projection: Some(doc! { "_id": 1 }),
+            ..query.clone()
+        };
+        for scan in id_only.scans(from) {
+            if !self.run_scan(&id_only, &scan, 1).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn run_scan(
+        &self,
+        query: &ListQuery,
+        scan: &Scan,
+        limit: usize,
+    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+        let limit = u32::try_from(limit).expect("pages are small");
+        let collection = self.raw(query.collection);
+        let mut find = collection
+            .find(scan.filter.clone())
+            .sort(scan.sort.clone())
+            .hint(Hint::Name(query.index.to_owned()))
+            .limit(i64::from(limit))
+            .batch_size(limit + 1)
+            .max_time(self.max_time);
+        if let Some(projection) = &query.projection {
+            find = find.projection(projection.clone());
+        }
+        Ok(find.await?.try_collect().await?)
+    }
+}
+
+fn segment_of(position: &Position, segments: &[Segment]) -> usize {
+    let absent = position.keys.first() == Some(&KeyValue::Absent);
+    let wanted = if absent {
+        Segment::Absent
+    } else {
+        Segment::Present
+    };
+    segments
+        .iter()
+        .position(|segment| *segment == wanted)
+        .unwrap_or(0)
+}
+
+/// What holds for the rows behind a position, when reading in index order upwards or downwards.
+/// A leading bound with both ends in one range, and an OR that breaks ties: the form that ANDs two
+/// bounds loses rows.
+fn beyond(columns: &[Column], position: &Position, descending: bool) -> Vec<Document> {
+    let mut branches = Vec::new();
+    let mut equal = Document::new();
+    for (column, key) in columns.iter().zip(&position.keys) {
+        if let Some(further) = further(*column, key, descending) {
+            branches.push(all_of(vec![equal.clone(), further]));
+        }
+        equal.insert(column.field, bson(key));
+    }
+    let operator = if descending { "$lt" } else { "$gt" };
+    equal.insert("_id", doc! { operator: uuid(position.id) });
+    branches.push(equal);
+    let lead = columns.first().zip(position.keys.first());
+    let mut parts: Vec<Document> = lead
+        .and_then(|(column, key)| leading(*column, key, descending))
+        .into_iter()
+        .collect();
+    parts.push(any_of(branches));
+    parts
+}
+
+/// The values of a column that come after this one.
+fn further(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
+    let absent = *key == KeyValue::Absent;
+    match (descending, absent) {
+        (true, true) => None,
+        (true, false) => {
+            let less = doc! { column.field: { "$lt": bson(key) } };
+            let none = column.nullable.then(|| doc! { column.field: Bson::Null });
+            Some(any_of([Some(less), none].into_iter().flatten().collect()))
+        }
+        (false, true) => Some(doc! { column.field: { "$gte": least(column.kind) } }),
+        (false, false) => Some(doc! { column.field: { "$gt": bson(key) } }),
+    }
+}
+
+/// A bound on the first column that all rows behind the position keep.
+fn leading(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
+    let absent = *key == KeyValue::Absent;
+    match (descending, absent) {
+        (true, true) => Some(doc! { column.field: Bson::Null }),
+        (true, false) => (!column.nullable).then(|| doc! { column.field: { "$lte": bson(key) } }),
+        (false, true) => None,
+        (false, false) => Some(doc! { column.field: { "$gte": bson(key) } }),
+    }
+}
+
+/// All of these, without needless nesting.
+pub(crate) fn all_of(parts: Vec<Document>) -> Document {
+    let mut parts: Vec<Document> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.len() {
+        0 => Document::new(),
+        1 => parts.remove(0),
+        _ => doc! { "$and": parts },
+    }
+}
+
+/// Any of these; of none, nothing.
+pub(crate) fn any_of(mut parts: Vec<Document>) -> Document {
+    match parts.len() {
+        0 => doc! { "_id": { "$in": [] } },
+        1 => parts.remove(0),
+        _ => doc! { "$or": parts },
+    }
+}
+
+fn least(kind: ColumnKind) -> Bson {
+    match kind {
+        ColumnKind::Integer => Bson::Int64(i64::MIN),
+        ColumnKind::Number => Bson::Double(f64::NEG_INFINITY),
+        ColumnKind::Instant => Bson::DateTime(DateTime::MIN),
+        ColumnKind::Text => Bson::String(String::new()),
+    }
+}
+
+fn bson(key: &KeyValue) -> Bson {
+    match key {
+        KeyValue::Absent => Bson::Null,
+        KeyValue::Int(n) => Bson::Int64(*n),
+        KeyValue::Float(n) => Bson::Double(*n),
+        KeyValue::Instant(at) => date(Timestamp::from_millis(*at)),
+        KeyValue::Text(text) => Bson::String(text.clone()),
+    }
+}
+
+fn key_value(value: Option<RawBsonRef<'_>>) -> Option<KeyValue> {
+    match value {
+        None | Some(RawBsonRef::Null) => Some(KeyValue::Absent),
+        Some(RawBsonRef::Int32(n)) => Some(KeyValue::Int(i64::from(n))),
+        Some(RawBsonRef::Int64(n)) => Some(KeyValue::Int(n)),
+        Some(RawBsonRef::Double(n)) => Some(KeyValue::Float(n)),
+        Some(RawBsonRef::DateTime(at)) => Some(KeyValue::Instant(at.timestamp_millis())),
+        Some(RawBsonRef::String(text)) => Some(KeyValue::Text(text.to_owned())),
+        Some(_) => None,
+    }
+}
+
+fn at_path<'a>(row: &'a RawDocument, path: &str) -> Result<Option<RawBsonRef<'a>>, ()> {
+    match path.split_once('.') {
+        None => row.get(path).map_err(|_| ()),
+        Some((head, tail)) => match row.get(head).map_err(|_| ())? {
+            Some(RawBsonRef::Document(inner)) => at_path(inner, tail),
+            Some(_) => Err(()),
+            None => Ok(None),
+        },
+    }
+}

@@ -1,0 +1,386 @@
+//! Products: reading one, many, a page; counting; and what imports write.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::category::CategoryTree;
+use vitrine_model::filter::{Condition, ProductSort};
+use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::product::{Product, ProductStatus};
+
+use crate::documents::product::{self as document, OPTIONAL_CONTENT};
+use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
+use crate::products_query;
+use crate::raw::{Fields, uuid};
+use crate::store::{durable, durable_document};
+use crate::views::ProductView;
+use crate::{StorageError, Store};
+
+pub use crate::documents::product::Encoding;
+
+pub(crate) const COLLECTION: &str = "products";
+
+/// How a single product is looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProductKey {
+    /// By id.
+    Id(ProductId),
+    /// By its part of an address.
+    Slug(String),
+    /// By stock-keeping unit.
+    Sku(String),
+}
+
+/// Which fields of products are read. What is not read is empty in the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProductFields {
+    /// Everything that a page shows.
+    Page,
+    /// Everything but the top reviews, which are most of the bytes.
+    WithoutTopReviews,
+}
+
+/// A list of products.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProductList {
+    /// Which products.
+    pub condition: Condition,
+    /// In which order.
+    pub sort: ProductSort,
+    /// What of them.
+    pub fields: ProductFields,
+}
+
+/// A product that an import met again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownProduct {
+    /// The product.
+    pub id: ProductId,
+    /// Its stock-keeping unit.
+    pub sku: String,
+    /// The digest of what the source said last, by `(system, external id)`.
+    pub digests: HashMap<(String, String), String>,
+}
+
+impl Store {
+    /// The product with this key, if it is in one of these states. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn get_product(
+        &self,
+        key: &ProductKey,
+        states: &[ProductStatus],
+    ) -> Result<Option<ProductView>, StorageError> {
+        let mut filter = match key {
+            ProductKey::Id(id) => doc! { "_id": uuid(id.to_bytes()) },
+            ProductKey::Slug(slug) => doc! { "slug": slug },
+            ProductKey::Sku(sku) => doc! { "sku": sku },
+        };
+        filter.extend(products_query::predicate(&Condition::Status(
+            states.to_vec(),
+        )));
+        let hint = match key {
+            ProductKey::Id(_) => "_id_",
+            ProductKey::Slug(_) => "slug",
+            ProductKey::Sku(_) => "sku",
+        };
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find_one(filter)
+            .hint(Hint::Name(hint.to_owned()));
+        let found = find
+            .projection(projection(ProductFields::Page))
+            .max_time(self.max_time)
+            .await?;
+        found.map(ProductView::new).transpose()
+    }
+
+    /// The products with these ids that are in one of these states, in no particular order. One
+    /// command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn get_many_products(
+        &self,
+        ids: &[ProductId],
+        states: &[ProductStatus],
+    ) -> Result<Vec<ProductView>, StorageError> {
+        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let mut filter = doc! { "_id": { "$in": ids } };
+        filter.extend(products_query::predicate(&Condition::Status(
+            states.to_vec(),
+        )));
+        let collection = self.raw(COLLECTION);
+        let find = collection.find(filter).hint(Hint::Name("_id_".to_owned()));
+        let found = find
+            .projection(projection(ProductFields::Page))
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        found.into_iter().map(ProductView::new).collect()
+    }
+
+    /// A page of a list of products. One command, two where priced products end and unpriced ones
+    /// begin.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_products(
+        &self,
+        list: &ProductList,
+        request: &PageRequest,
+    ) -> Result<Page<ProductView>, StorageError> {
+        let page = self.read_page(&query(list), request).await?;
+        let view = |row: Row<RawDocumentBuf>| {
+            Ok(Row {
+                value: ProductView::new(row.value)?,
+                position: row.position,
+            })
+        };
+        let rows = page
+            .rows
+            .into_iter()
+            .map(view)
+            .collect::<Result<_, StorageError>>()?;
+        Ok(Page {
+            rows,
+            more: page.more,
+        })
+    }
+
+    /// Whether a list has a product before this position (or after it).
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn has_product(&self, list: &ProductList, from: From) -> Result<bool, StorageError> {
+        self.has_row(&query(list), &from).await
+    }
+
+    /// How many products fulfil a condition, counted up to `most`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_products(
+        &self,
+        condition: &Condition,
+        most: u64,
+    ) -> Result<u64, StorageError> {
+        let filter = products_query::predicate(condition);
+        let hint = Hint::Name(products_query::count_index(condition).to_owned());
+        let collection = self.documents(COLLECTION);
+        let count = collection.count_documents(filter).hint(hint).limit(most);
+        Ok(count.max_time(self.max_time).await?)
+    }
+
+    /// How many products in these states each category has; categories without any are absent.
+    /// Covered by the index `category_name`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_by_category(
+        &self,
+        states: &[ProductStatus],
+        tree: &CategoryTree,
+    ) -> Result<HashMap<CategoryId, u64>, StorageError> {
+        let ids = tree.all().iter().map(|category| category.id).collect();
+        let condition = Condition::All(vec![
+            Condition::Status(states.to_vec()),
+            Condition::Category(ids),
+        ]);
+        let pipeline = [
+            doc! { "$match": products_query::predicate(&condition) },
+            doc! { "$group": { "_id": "$category", "n": { "$sum": 1 } } },
+        ];
+        let collection = self.documents(COLLECTION);
+        let aggregate = collection.aggregate(pipeline).max_time(self.max_time);
+        let hint = Hint::Name("category_popularity".to_owned());
+        let groups: Vec<RawDocumentBuf> = aggregate
+            .hint(hint)
+            .await?
+            .with_type::<RawDocumentBuf>()
+            .try_collect()
+            .await?;
+        groups.iter().map(read_count).collect()
+    }
+
+    /// The products that come from these ids of a system.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn known_products(
+        &self,
+        system: &str,
+        external_ids: &[String],
+    ) -> Result<Vec<KnownProduct>, StorageError> {
+        let source = doc! { "system": system, "external_id": { "$in": external_ids } };
+        self.find_known(doc! { "sources": { "$elemMatch": source } }, "source")
+            .await
+    }
+
+    /// The products with these stock-keeping units.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn known_skus(&self, skus: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
+        self.find_known(doc! { "sku": { "$in": skus } }, "sku")
+            .await
+    }
+
+    /// Which of these slugs are taken.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn taken_slugs(&self, slugs: &[String]) -> Result<HashSet<String>, StorageError> {
+        let collection = self.raw(COLLECTION);
+        let find = collection.find(doc! { "slug": { "$in": slugs } });
+        let find = find
+            .projection(doc! { "_id": 0, "slug": 1 })
+            .hint(Hint::Name("slug".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found
+            .iter()
+            .map(|doc| Fields::of(COLLECTION, doc).string("slug"))
+            .collect()
+    }
+
+    /// Stores new products. The answer says for each whether it was stored; `Some(fields)` names the
+    /// unique index that had its key already.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; some products may have been stored then.
+    pub async fn insert_products(
+        &self,
+        products: &[Product],
+        encoding: Encoding<'_>,
+    ) -> Result<Vec<Option<String>>, StorageError> {
+        let docs = products
+            .iter()
+            .map(|product| document::document(product, encoding))
+            .collect();
+        self.insert_each(COLLECTION, docs).await
+    }
+
+    /// Replaces what admins and imports write of a product, if its revision is still `expected`.
+    /// What is computed from reviews is not touched. Gives whether it was replaced.
+    ///
+    /// # Errors
+    /// [`StorageError::Conflict`] when another product has the slug or sku.
+    pub async fn apply_product_content(
+        &self,
+        product: &Product,
+        expected: i64,
+        encoding: Encoding<'_>,
+    ) -> Result<bool, StorageError> {
+        let content = document::content(product, encoding);
+        let lacking = OPTIONAL_CONTENT
+            .iter()
+            .filter(|field| !content.contains_key(**field));
+        let unset: Document = lacking
+            .map(|field| ((*field).to_owned(), Bson::Int32(1)))
+            .collect();
+        let mut update = doc! { "$set": content };
+        if !unset.is_empty() {
+            update.insert("$unset", unset);
+        }
+        let filter = doc! { "_id": uuid(product.id.to_bytes()), "revision": expected };
+        let collection = self.documents(COLLECTION);
+        let updated = collection
+            .update_one(filter, update)
+            .write_concern(durable());
+        Ok(updated.await?.matched_count == 1)
+    }
+
+    async fn find_known(
+        &self,
+        filter: Document,
+        index: &str,
+    ) -> Result<Vec<KnownProduct>, StorageError> {
+        let projection = doc! { "sku": 1, "sources": 1 };
+        let collection = self.raw(COLLECTION);
+        let find = collection.find(filter).projection(projection);
+        let found: Vec<RawDocumentBuf> = find
+            .hint(Hint::Name(index.to_owned()))
+            .await?
+            .try_collect()
+            .await?;
+        found.iter().map(read_known).collect()
+    }
+
+    /// Inserts each document; `Some` names the fields of the unique index that refused it.
+    pub(crate) async fn insert_each(
+        &self,
+        collection: &str,
+        docs: Vec<Document>,
+    ) -> Result<Vec<Option<String>>, StorageError> {
+        let mut refused = vec![None; docs.len()];
+        if docs.is_empty() {
+            return Ok(refused);
+        }
+        // Spelled out because the driver's own method drops the key pattern of a refusal.
+        let command = doc! {
+            "insert": collection,
+            "documents": docs,
+            "ordered": false,
+            "writeConcern": durable_document(),
+        };
+        let reply = self.db.run_command(command).await?;
+        for error in reply
+            .get_array("writeErrors")
+            .map_or(&[][..], Vec::as_slice)
+        {
+            let (index, key) = write_error(error)?;
+            refused[index] = Some(key);
+        }
+        Ok(refused)
+    }
+}
+
+/// Which document was refused and the fields of the unique index that did; any other refusal is an
+/// error.
+fn write_error(error: &Bson) -> Result<(usize, String), StorageError> {
+    let error = error.as_document().cloned().unwrap_or_default();
+    let index = error
+        .get_i32("index")
+        .ok()
+        .and_then(|index| usize::try_from(index).ok());
+    let pattern = error.get_document("keyPattern").ok();
+    let fields = pattern.map(|pattern| pattern.keys().cloned().collect::<Vec<_>>().join(","));
+    match (error.get_i32("code"), index, fields) {
+        (Ok(crate::error::DUPLICATE_KEY), Some(index), Some(fields)) => Ok((index, fields)),
+        _ => Err(StorageError::Driver(mongodb::error::Error::custom(error))),
+    }
+}
+
+fn query(list: &ProductList) -> ListQuery {
+    products_query::list(&list.condition, list.sort, projection(list.fields))
+}
+
+fn projection(fields: ProductFields) -> Document {
+    let mut hidden = doc! { "tokens": 0, "slot": 0, "top_floor": 0 };
+    if fields == ProductFields::WithoutTopReviews {
+        hidden.insert("top_reviews", 0);
+    }
+    hidden
+}
+
+fn read_count(group: &RawDocumentBuf) -> Result<(CategoryId, u64), StorageError> {
+    let fields = Fields::of(COLLECTION, group);
+    let n = u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))?;
+    Ok((CategoryId::from_bytes(fields.id("_id")?), n))
+}
+
+fn read_known(doc: &RawDocumentBuf) -> Result<KnownProduct, StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    let sources = fields.docs("sources", document::read_source)?;
+    Ok(KnownProduct {
+        id: ProductId::from_bytes(fields.id("_id")?),
+        sku: fields.string("sku")?,
+        digests: sources
+            .into_iter()
+            .map(|s| ((s.system, s.external_id), s.digest))
+            .collect(),
+    })
+}

@@ -1,0 +1,253 @@
+//! From conditions to queries: the one place that builds predicates on specs and chooses indexes.
+//!
+//! Every predicate on a spec is one `$elemMatch` on `{k, n}` or one comparison with a token. The
+//! dotted form (`specs.k` and `specs.n` apart) may match two different specs and returns wrong
+//! products.
+
+use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::filter::{Bounds, Condition, Direction, ProductSort, ProductSortKey, Range};
+
+use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
+use crate::raw::uuid;
+
+/// Up to this many ranges of an index the server merges in sort order; above, it would sort in
+/// memory (the server's own bound for exploding scans for a sort).
+const MOST_MERGED_RANGES: usize = 200;
+
+/// The query for a list of products.
+pub(crate) fn list(condition: &Condition, sort: ProductSort, projection: Document) -> ListQuery {
+    ListQuery {
+        collection: "products",
+        filter: predicate(condition),
+        columns: vec![column(sort.key)],
+        descending: sort.direction == Direction::Descending,
+        index: index(condition, sort.key),
+        projection: Some(projection),
+    }
+}
+
+/// The index for counting what fulfils a condition.
+pub(crate) fn count_index(condition: &Condition) -> &'static str {
+    index(condition, ProductSortKey::Popularity)
+}
+
+fn column(key: ProductSortKey) -> Column {
+    let (field, kind, nullable) = match key {
+        ProductSortKey::Price => ("list_price", ColumnKind::Integer, true),
+        ProductSortKey::Rating => ("rank.rating", ColumnKind::Number, false),
+        ProductSortKey::Popularity => ("rank.popularity", ColumnKind::Integer, false),
+        ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
+        ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
+    };
+    Column {
+        field,
+        kind,
+        nullable,
+    }
+}
+
+/// What a condition offers an index: only what must hold of every product counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    statuses: usize,
+    categories: Option<usize>,
+    tokens: Option<usize>,
+    range: bool,
+}
+
+impl Shape {
+    fn of(condition: &Condition) -> Self {
+        let mut shape = Self::default();
+        shape.take(condition);
+        shape
+    }
+
+    fn take(&mut self, condition: &Condition) {
+        match condition {
+            Condition::All(parts) => parts.iter().for_each(|part| self.take(part)),
+            Condition::Category(ids) => self.categories = Some(fewer(self.categories, ids.len())),
+            Condition::Token(tokens) => self.tokens = Some(fewer(self.tokens, tokens.len())),
+            Condition::Status(states) => self.statuses = self.statuses.max(states.len()),
+            Condition::SpecRange { .. } => self.range = true,
+            _ => {}
+        }
+    }
+
+    /// Whether the server can walk these ranges and still keep the order.
+    fn merges(self, tokens: usize) -> bool {
+        let ranges = self.statuses.max(1) * self.categories.unwrap_or(1) * tokens;
+        ranges <= MOST_MERGED_RANGES
+    }
+}
+
+fn fewer(known: Option<usize>, found: usize) -> usize {
+    known.map_or(found, |known| known.min(found))
+}
+
+/// The index for a condition and an order.
+///
+/// 1. A token bounds the scan to the products that carry it; by price and popularity it comes in
+///    order as well.
+/// 2. Else a range of numbers bounds it, and the products found are sorted.
+/// 3. Else the index of the order is walked and filtered; `or`, `not`, `exists`, price and rating
+///    ride on it.
+fn index(condition: &Condition, key: ProductSortKey) -> &'static str {
+    let shape = Shape::of(condition);
+    let by_category = shape.categories.is_some() && shape.merges(shape.tokens.unwrap_or(1));
+    match (shape.tokens.is_some(), shape.range, by_category) {
+        (true, _, true) if key == ProductSortKey::Price => "category_tokens_price",
+        (true, _, true) => "category_tokens_popularity",
+        (true, _, false) => "tokens_popularity",
+        (false, true, true) => "category_spec_number",
+        (false, true, false) => "spec_number",
+        (false, false, true) => category_index(key),
+        (false, false, false) => plain_index(key),
+    }
+}
+
+const fn category_index(key: ProductSortKey) -> &'static str {
+    match key {
+        ProductSortKey::Price => "category_price",
+        ProductSortKey::Rating => "category_rating",
+        ProductSortKey::Popularity => "category_popularity",
+        ProductSortKey::Newest => "category_newest",
+        ProductSortKey::Name => "category_name",
+    }
+}
+
+const fn plain_index(key: ProductSortKey) -> &'static str {
+    match key {
+        ProductSortKey::Price => "price",
+        ProductSortKey::Rating => "rating",
+        ProductSortKey::Popularity => "popularity",
+        ProductSortKey::Newest => "newest",
+        ProductSortKey::Name => "name",
+    }
+}
+
+/// The predicate for a condition.
+pub(crate) fn predicate(condition: &Condition) -> Document {
+    match condition {
+        Condition::All(parts) => all_of(parts.iter().map(predicate).collect()),
+        Condition::Any(parts) => any_of(parts.iter().map(predicate).collect()),
+        Condition::Not(part) => doc! { "$nor": [predicate(part)] },
+        Condition::Category(ids) => one_of("category", ids.iter().map(|id| uuid(id.to_bytes()))),
+        Condition::Status(states) => one_of(
+            "status",
+            states.iter().map(|status| Bson::from(status.name())),
+        ),
+        Condition::Token(tokens) => one_of("tokens", tokens.iter().map(Bson::from)),
+        Condition::Price(bounds) => price(*bounds),
+        Condition::HalfStars(least) => doc! { "rank.stars": { "$gte": least } },
+        Condition::SpecRange {
+            key,
+            qualifier,
+            range,
+        } => {
+            let mut spec = spec(key, qualifier.as_deref());
+            spec.insert("n", comparison(*range));
+            doc! { "specs": { "$elemMatch": spec } }
+        }
+        Condition::SpecExists { key, qualifier } => {
+            doc! { "specs": { "$elemMatch": spec(key, qualifier.as_deref()) } }
+        }
+    }
+}
+
+fn one_of(field: &str, values: impl Iterator<Item = Bson>) -> Document {
+    let mut values: Vec<Bson> = values.collect();
+    if values.len() == 1 {
+        return doc! { field: values.remove(0) };
+    }
+    doc! { field: { "$in": values } }
+}
+
+fn price(bounds: Bounds<i64>) -> Document {
+    let least = bounds.gte.unwrap_or(0);
+    let mut range = doc! { "$gte": least };
+    if let Some(most) = bounds.lte {
+        range.insert("$lte", most);
+    }
+    doc! { "list_price": range }
+}
+
+fn spec(key: &str, qualifier: Option<&str>) -> Document {
+    let mut spec = doc! { "k": key };
+    if let Some(qualifier) = qualifier {
+        spec.insert("q", qualifier);
+    }
+    spec
+}
+
+/// Always a range within numbers: an open end would also take in values of other types.
+fn comparison(range: Range) -> Document {
+    let mut comparison = Document::new();
+    let low = range.min.map_or(("$gte", f64::NEG_INFINITY), |end| {
+        (if end.included { "$gte" } else { "$gt" }, end.at)
+    });
+    comparison.insert(low.0, low.1);
+    let high = range.max.map_or(("$lte", f64::INFINITY), |end| {
+        (if end.included { "$lte" } else { "$lt" }, end.at)
+    });
+    comparison.insert(high.0, high.1);
+    comparison
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::filter::End;
+    use vitrine_model::id::CategoryId;
+
+    use super::*;
+
+    fn token(text: &str) -> Condition {
+        Condition::Token(vec![text.to_owned()])
+    }
+
+    fn leaf() -> Condition {
+        Condition::Category(vec![CategoryId::from_bytes([1; 16])])
+    }
+
+    fn range() -> Condition {
+        let min = Some(End {
+            at: 1.0,
+            included: false,
+        });
+        Condition::SpecRange {
+            key: "a".into(),
+            qualifier: None,
+            range: Range { min, max: None },
+        }
+    }
+
+    #[test]
+    fn the_index_follows_what_bounds_most() {
+        let all = |parts: &[Condition]| Condition::All(parts.to_vec());
+        let price = |condition: &Condition| index(condition, ProductSortKey::Price);
+        assert_eq!(
+            price(&all(&[leaf(), token("a=b"), range()])),
+            "category_tokens_price"
+        );
+        assert_eq!(
+            index(&all(&[leaf(), token("a=b")]), ProductSortKey::Name),
+            "category_tokens_popularity"
+        );
+        assert_eq!(price(&token("a=b")), "tokens_popularity");
+        assert_eq!(price(&all(&[leaf(), range()])), "category_spec_number");
+        assert_eq!(
+            price(&all(&[leaf(), Condition::Not(Box::new(token("a=b")))])),
+            "category_price"
+        );
+        assert_eq!(price(&Condition::Any(vec![token("a=b"), range()])), "price");
+        let many =
+            Condition::Category((0..=200).map(|n| CategoryId::from_bytes([n; 16])).collect());
+        assert_eq!(price(&many), "price");
+        assert_eq!(price(&all(&[many, token("a=b")])), "tokens_popularity");
+    }
+
+    #[test]
+    fn numbers_are_compared_within_one_spec_and_one_type() {
+        let expected = doc! { "specs": { "$elemMatch": { "k": "a", "n": { "$gt": 1.0, "$lte": f64::INFINITY } } } };
+        assert_eq!(predicate(&range()), expected);
+    }
+}

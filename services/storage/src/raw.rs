@@ -1,0 +1,204 @@
+//! Reading fields of raw documents. Each failure says which field of which document is at fault.
+
+use mongodb::bson::raw::{RawArray, RawBsonRef, RawDocument};
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Bson, Uuid};
+use vitrine_model::clock::Timestamp;
+
+use crate::StorageError;
+
+/// A raw document, or a part of one, and where it comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    collection: &'static str,
+    id: [u8; 16],
+    doc: &'a RawDocument,
+}
+
+pub(crate) type Read<T> = Result<T, StorageError>;
+
+impl<'a> Fields<'a> {
+    /// The fields of a document whose id is a UUID (zeros in messages where it is not).
+    pub(crate) fn of(collection: &'static str, doc: &'a RawDocument) -> Self {
+        let id = doc
+            .get("_id")
+            .ok()
+            .flatten()
+            .and_then(bytes)
+            .unwrap_or_default();
+        Self {
+            collection,
+            id,
+            doc,
+        }
+    }
+
+    pub(crate) fn corrupt(&self, field: &str) -> StorageError {
+        StorageError::Corrupt {
+            collection: self.collection,
+            id: Uuid::from_bytes(self.id).to_string(),
+            field: field.to_owned(),
+        }
+    }
+
+    pub(crate) fn get(&self, field: &str) -> Read<Option<RawBsonRef<'a>>> {
+        let value = self.doc.get(field).map_err(|_| self.corrupt(field))?;
+        Ok(value.filter(|value| !matches!(value, RawBsonRef::Null)))
+    }
+
+    fn typed<T>(
+        &self,
+        field: &str,
+        read: impl FnOnce(RawBsonRef<'a>) -> Option<T>,
+    ) -> Read<Option<T>> {
+        let value = self.get(field)?;
+        value
+            .map(|value| read(value).ok_or_else(|| self.corrupt(field)))
+            .transpose()
+    }
+
+    fn required<T>(&self, field: &str, value: Option<T>) -> Read<T> {
+        value.ok_or_else(|| self.corrupt(field))
+    }
+
+    pub(crate) fn opt_str(&self, field: &str) -> Read<Option<&'a str>> {
+        self.typed(field, mongodb::bson::RawBsonRef::as_str)
+    }
+
+    pub(crate) fn str(&self, field: &str) -> Read<&'a str> {
+        self.required(field, self.opt_str(field)?)
+    }
+
+    pub(crate) fn string(&self, field: &str) -> Read<String> {
+        self.str(field).map(str::to_owned)
+    }
+
+    pub(crate) fn opt_string(&self, field: &str) -> Read<Option<String>> {
+        Ok(self.opt_str(field)?.map(str::to_owned))
+    }
+
+    pub(crate) fn opt_i64(&self, field: &str) -> Read<Option<i64>> {
+        self.typed(field, integer)
+    }
+
+    pub(crate) fn i64(&self, field: &str) -> Read<i64> {
+        self.required(field, self.opt_i64(field)?)
+    }
+
+    pub(crate) fn opt_bool(&self, field: &str) -> Read<Option<bool>> {
+        self.typed(field, mongodb::bson::RawBsonRef::as_bool)
+    }
+
+    pub(crate) fn bool(&self, field: &str) -> Read<bool> {
+        self.required(field, self.opt_bool(field)?)
+    }
+
+    pub(crate) fn opt_date(&self, field: &str) -> Read<Option<Timestamp>> {
+        self.typed(field, |value| {
+            value
+                .as_datetime()
+                .map(|date| Timestamp::from_millis(date.timestamp_millis()))
+        })
+    }
+
+    pub(crate) fn date(&self, field: &str) -> Read<Timestamp> {
+        self.required(field, self.opt_date(field)?)
+    }
+
+    pub(crate) fn opt_id(&self, field: &str) -> Read<Option<[u8; 16]>> {
+        self.typed(field, bytes)
+    }
+
+    pub(crate) fn id(&self, field: &str) -> Read<[u8; 16]> {
+        self.required(field, self.opt_id(field)?)
+    }
+
+    pub(crate) fn opt_doc(&self, field: &str) -> Read<Option<Fields<'a>>> {
+        let doc = self.typed(field, mongodb::bson::RawBsonRef::as_document)?;
+        Ok(doc.map(|doc| Fields { doc, ..*self }))
+    }
+
+    pub(crate) fn doc(&self, field: &str) -> Read<Fields<'a>> {
+        self.required(field, self.opt_doc(field)?)
+    }
+
+    fn array(&self, field: &str) -> Read<Option<&'a RawArray>> {
+        self.typed(field, mongodb::bson::RawBsonRef::as_array)
+    }
+
+    /// The items of an array, each read by `read`; empty when there is no array.
+    pub(crate) fn items<T>(
+        &self,
+        field: &str,
+        read: impl Fn(RawBsonRef<'a>) -> Option<T>,
+    ) -> Read<Vec<T>> {
+        let items = self.array(field)?.into_iter().flatten();
+        items
+            .map(|item| item.ok().and_then(&read).ok_or_else(|| self.corrupt(field)))
+            .collect()
+    }
+
+    /// The documents of an array, each read by `read`; empty when there is no array.
+    pub(crate) fn docs<T>(
+        &self,
+        field: &str,
+        read: impl Fn(Fields<'a>) -> Read<T>,
+    ) -> Read<Vec<T>> {
+        let docs = self.items(field, mongodb::bson::RawBsonRef::as_document)?;
+        docs.into_iter()
+            .map(|doc| read(Fields { doc, ..*self }))
+            .collect()
+    }
+
+    /// The integers of a document by the names of its fields.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Read<(&'a str, RawBsonRef<'a>)>> {
+        let at = *self;
+        self.doc.iter().map(move |entry| {
+            entry
+                .map(|(key, value)| (key.as_str(), value))
+                .map_err(|_| at.corrupt("entries"))
+        })
+    }
+
+    /// The whole document as a structure.
+    pub(crate) fn deserialize<T: serde::de::DeserializeOwned>(&self, field: &str) -> Read<T> {
+        mongodb::bson::deserialize_from_slice(self.doc.as_bytes()).map_err(|_| self.corrupt(field))
+    }
+
+    pub(crate) fn within(&self, doc: &'a RawDocument) -> Fields<'a> {
+        Fields { doc, ..*self }
+    }
+}
+
+pub(crate) fn integer(value: RawBsonRef<'_>) -> Option<i64> {
+    match value {
+        RawBsonRef::Int32(n) => Some(i64::from(n)),
+        RawBsonRef::Int64(n) => Some(n),
+        _ => None,
+    }
+}
+
+pub(crate) fn number(value: RawBsonRef<'_>) -> Option<f64> {
+    match value {
+        RawBsonRef::Double(n) => Some(n),
+        RawBsonRef::Int32(n) => Some(f64::from(n)),
+        _ => None,
+    }
+}
+
+pub(crate) fn bytes(value: RawBsonRef<'_>) -> Option<[u8; 16]> {
+    let binary = value
+        .as_binary()
+        .filter(|binary| binary.subtype == BinarySubtype::Uuid)?;
+    binary.bytes.try_into().ok()
+}
+
+/// An id as it is stored: UUID binary.
+pub(crate) fn uuid(bytes: [u8; 16]) -> Bson {
+    Bson::from(Uuid::from_bytes(bytes))
+}
+
+/// An instant as it is stored.
+pub(crate) fn date(at: Timestamp) -> Bson {
+    Bson::DateTime(mongodb::bson::DateTime::from_millis(at.as_millis()))
+}

@@ -1,0 +1,294 @@
+//! Reviews: reading pages, one, many; and what imports write.
+
+use std::collections::HashMap;
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::filter::{ReviewFilter, ReviewSort};
+use vitrine_model::id::{AuthorId, ProductId, ReviewId};
+use vitrine_model::review::{Review, ReviewStatus};
+
+use crate::documents::review::{self as document, OPTIONAL_CONTENT};
+use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::raw::{Fields, uuid};
+use crate::store::durable;
+use crate::{StorageError, Store};
+
+pub(crate) const COLLECTION: &str = "reviews";
+
+/// A list of the published reviews of a product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewList {
+    /// The product.
+    pub product: ProductId,
+    /// Which of its reviews.
+    pub filter: ReviewFilter,
+    /// In which order.
+    pub sort: ReviewSort,
+}
+
+/// A review that an import met again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownReview {
+    /// The review.
+    pub id: ReviewId,
+    /// The digest of what its source said last.
+    pub digest: String,
+}
+
+impl Store {
+    /// The published review with these ids. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn get_many_reviews(
+        &self,
+        ids: &[(ProductId, ReviewId)],
+    ) -> Result<Vec<Review>, StorageError> {
+        let keys: Vec<Bson> = ids.iter().map(|(_, id)| uuid(id.to_bytes())).collect();
+        let filter = doc! { "_id": { "$in": keys }, "status": ReviewStatus::Published.name() };
+        let collection = self.raw(COLLECTION);
+        let find = collection.find(filter).hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let mut reviews = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        reviews.retain(|review| ids.contains(&(review.product_id, review.id)));
+        Ok(reviews)
+    }
+
+    /// A page of the published reviews of a product. One command; two where dated reviews end and
+    /// undated ones begin in the order [`ReviewSort::Oldest`].
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_reviews(
+        &self,
+        list: &ReviewList,
+        request: &PageRequest,
+    ) -> Result<Page<Review>, StorageError> {
+        let page = self.read_page(&query(list), request).await?;
+        let review = |row: Row<RawDocumentBuf>| {
+            Ok(Row {
+                value: read(&row.value)?,
+                position: row.position,
+            })
+        };
+        let rows = page
+            .rows
+            .into_iter()
+            .map(review)
+            .collect::<Result<_, StorageError>>()?;
+        Ok(Page {
+            rows,
+            more: page.more,
+        })
+    }
+
+    /// Whether a list has a review before this position (or after it).
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn has_review(&self, list: &ReviewList, from: From) -> Result<bool, StorageError> {
+        self.has_row(&query(list), &from).await
+    }
+
+    /// The reviews that come from these ids of a system, by id there.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn known_reviews(
+        &self,
+        system: &str,
+        external_ids: &[String],
+    ) -> Result<HashMap<String, KnownReview>, StorageError> {
+        let filter =
+            doc! { "origin.system": system, "origin.external_id": { "$in": external_ids } };
+        let collection = self.raw(COLLECTION);
+        let find = collection.find(filter).projection(doc! { "origin": 1 });
+        let found: Vec<RawDocumentBuf> = find
+            .hint(Hint::Name("origin".to_owned()))
+            .await?
+            .try_collect()
+            .await?;
+        found.iter().map(read_known).collect()
+    }
+
+    /// Which authors among these have a review of which of these products.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn known_authors(
+        &self,
+        pairs: &[(ProductId, AuthorId)],
+    ) -> Result<HashMap<(ProductId, AuthorId), Option<String>>, StorageError> {
+        let mut by_product: HashMap<ProductId, Vec<&str>> = HashMap::new();
+        for (product, author) in pairs {
+            by_product.entry(*product).or_default().push(&author.0);
+        }
+        let branch = |(product, authors): (ProductId, Vec<&str>)| {
+            doc! { "product_id": uuid(product.to_bytes()), "author._id": { "$in": authors } }
+        };
+        let branches: Vec<Document> = by_product.into_iter().map(branch).collect();
+        if branches.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let projection = doc! { "product_id": 1, "author": 1, "origin": 1 };
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(doc! { "$or": branches })
+            .projection(projection);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found.iter().map(read_author_pair).collect()
+    }
+
+    /// Stores new reviews, each with the digest of what its feed said. The answer says for each
+    /// whether it was stored; `Some(fields)` names the unique index that had its key already.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; some reviews may have been stored then.
+    pub async fn insert_reviews(
+        &self,
+        reviews: &[(Review, Option<String>)],
+    ) -> Result<Vec<Option<String>>, StorageError> {
+        let docs = reviews
+            .iter()
+            .map(|(review, digest)| document::document(review, digest.as_deref()));
+        self.insert_each(COLLECTION, docs.collect()).await
+    }
+
+    /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review
+    /// is still there.
+    ///
+    /// Votes given here stay: the counters are the imported ones and those votes together.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn apply_imported_review(
+        &self,
+        review: &Review,
+        digest: &str,
+    ) -> Result<bool, StorageError> {
+        let mut content = document::content(review);
+        let lacking = OPTIONAL_CONTENT
+            .iter()
+            .filter(|field| !content.contains_key(**field));
+        let unset: Vec<Bson> = lacking.map(|field| Bson::from(*field)).collect();
+        for (counter, imported, new) in [
+            ("helpful", "$imported_helpful", review.imported_helpful),
+            (
+                "unhelpful",
+                "$imported_unhelpful",
+                review.imported_unhelpful,
+            ),
+        ] {
+            let votes = doc! { "$subtract": [format!("${counter}"), imported] };
+            content.insert(counter, doc! { "$add": [votes, new] });
+        }
+        let literal = |(field, value): (String, Bson)| {
+            let computed = field == "helpful" || field == "unhelpful";
+            let value = if computed {
+                value
+            } else {
+                Bson::Document(doc! { "$literal": value })
+            };
+            (field, value)
+        };
+        let mut set: Document = content.into_iter().map(literal).collect();
+        set.insert("origin.digest", doc! { "$literal": digest });
+        set.insert("dirty", true);
+        set.insert("revision", doc! { "$add": ["$revision", 1] });
+        let mut pipeline = vec![doc! { "$set": set }];
+        if !unset.is_empty() {
+            pipeline.push(doc! { "$unset": unset });
+        }
+        let filter = doc! { "_id": uuid(review.id.to_bytes()) };
+        let collection = self.documents(COLLECTION);
+        let updated = collection
+            .update_one(filter, pipeline)
+            .write_concern(durable());
+        Ok(updated.await?.matched_count == 1)
+    }
+}
+
+/// The query for a list of reviews. All of its indexes are partial on published reviews, which the
+/// filter therefore names literally.
+fn query(list: &ReviewList) -> ListQuery {
+    let mut filter = doc! {
+        "product_id": uuid(list.product.to_bytes()),
+        "status": ReviewStatus::Published.name(),
+    };
+    let stars = list.filter.ratings.as_deref();
+    if let Some(ratings) = stars {
+        let ratings: Vec<i32> = ratings.iter().map(|stars| i32::from(stars.get())).collect();
+        let one = (ratings.len() == 1).then(|| Bson::Int32(ratings[0]));
+        filter.insert(
+            "rating",
+            one.unwrap_or_else(|| Bson::Document(doc! { "$in": ratings })),
+        );
+    }
+    let one_rating = stars.is_some_and(|ratings| ratings.len() == 1);
+    ListQuery {
+        collection: COLLECTION,
+        filter,
+        columns: columns(list.sort),
+        descending: !matches!(list.sort, ReviewSort::Oldest | ReviewSort::Lowest),
+        index: index(list.sort, one_rating),
+        projection: None,
+    }
+}
+
+fn columns(sort: ReviewSort) -> Vec<Column> {
+    let created = Column {
+        field: "created_at",
+        kind: ColumnKind::Instant,
+        nullable: true,
+    };
+    let whole = |field| Column {
+        field,
+        kind: ColumnKind::Integer,
+        nullable: false,
+    };
+    match sort {
+        ReviewSort::Newest | ReviewSort::Oldest => vec![created],
+        ReviewSort::MostHelpful => vec![whole("helpful"), created],
+        ReviewSort::Highest | ReviewSort::Lowest => vec![whole("rating"), created],
+    }
+}
+
+/// By date the rating index serves a single rating; several are filtered from the date index.
+const fn index(sort: ReviewSort, one_rating: bool) -> &'static str {
+    match sort {
+        ReviewSort::Newest | ReviewSort::Oldest if one_rating => "rating",
+        ReviewSort::Newest | ReviewSort::Oldest => "newest",
+        ReviewSort::MostHelpful => "helpful",
+        ReviewSort::Highest | ReviewSort::Lowest => "rating",
+    }
+}
+
+pub(crate) fn read(doc: &RawDocumentBuf) -> Result<Review, StorageError> {
+    document::read(&Fields::of(COLLECTION, doc))
+}
+
+fn read_known(doc: &RawDocumentBuf) -> Result<(String, KnownReview), StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    let origin = fields.doc("origin")?;
+    let known = KnownReview {
+        id: ReviewId::from_bytes(fields.id("_id")?),
+        digest: origin.opt_string("digest")?.unwrap_or_default(),
+    };
+    Ok((origin.string("external_id")?, known))
+}
+
+type AuthorPair = ((ProductId, AuthorId), Option<String>);
+
+fn read_author_pair(doc: &RawDocumentBuf) -> Result<AuthorPair, StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    let product = ProductId::from_bytes(fields.id("product_id")?);
+    let author = AuthorId(fields.doc("author")?.string("_id")?);
+    let origin = fields.opt_doc("origin")?;
+    let external = origin
+        .map(|origin| origin.string("external_id"))
+        .transpose()?;
+    Ok(((product, author), external))
+}

@@ -1,0 +1,56 @@
+//! What a database remembers about the shop it belongs to.
+
+use mongodb::bson::{Document, doc};
+use mongodb::options::ReturnDocument;
+use vitrine_model::money::Currency;
+
+use crate::documents::REFERENCE_VERSION;
+use crate::store::durable;
+use crate::{StorageError, Store};
+
+const COLLECTION: &str = "settings";
+const SHOP: &str = "shop";
+const REFERENCE: &str = "reference";
+
+impl Store {
+    /// The shop's currency. The first process to ask decides it, because prices are stored in terms
+    /// of it; later ones are told.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn shop_currency(&self, wanted: Currency) -> Result<Currency, StorageError> {
+        let first = doc! { "schema_version": REFERENCE_VERSION, "currency": wanted.code() };
+        let shop = self.settings(SHOP, doc! { "$setOnInsert": first }).await?;
+        let code = shop.get_str("currency").unwrap_or_default();
+        Currency::parse(code).map_err(|_| StorageError::Corrupt {
+            collection: COLLECTION,
+            id: SHOP.to_owned(),
+            field: "currency".to_owned(),
+        })
+    }
+
+    /// A number that rises whenever categories or spec keys change, so that processes know when to
+    /// read them again.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn reference_version(&self) -> Result<i64, StorageError> {
+        let collection = self.documents(COLLECTION);
+        let find = collection.find_one(doc! { "_id": REFERENCE });
+        let found = find.max_time(self.max_time).await?;
+        Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
+    }
+
+    pub(crate) async fn raise_reference_version(&self) -> Result<(), StorageError> {
+        let first = doc! { "schema_version": REFERENCE_VERSION };
+        let raise = doc! { "$inc": { "v": 1_i64 }, "$setOnInsert": first };
+        self.settings(REFERENCE, raise).await.map(drop)
+    }
+
+    async fn settings(&self, id: &str, update: Document) -> Result<Document, StorageError> {
+        let collection = self.documents(COLLECTION);
+        let update = collection.find_one_and_update(doc! { "_id": id }, update);
+        let update = update.upsert(true).return_document(ReturnDocument::After);
+        Ok(update.write_concern(durable()).await?.unwrap_or_default())
+    }
+}
