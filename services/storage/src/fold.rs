@@ -21,6 +21,7 @@ use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 
 use crate::documents::{REFERENCE_VERSION, stats};
+use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, uuid};
 use crate::store::{durable, snapshot};
 use crate::{StorageError, Store, reviews};
@@ -84,6 +85,100 @@ impl Store {
                 result => return result.map_err(FoldError::into_storage),
             }
         }
+    }
+
+    /// Stores reviews that nobody has stored before and counts them in their products at once, in
+    /// one transaction. Gives whether that was done: if a unique index refuses one of them, a
+    /// product is missing, or another writer was met, nothing is stored, and they have to be
+    /// stored one by one and folded.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn insert_counted_reviews(
+        &self,
+        reviews: &[(Review, Option<String>)],
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        match self.try_insert_counted(reviews, now).await {
+            Err(FoldError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => Ok(false),
+            Err(error) if is_transient(&error) => Ok(false),
+            result => result.map_err(FoldError::into_storage),
+        }
+    }
+
+    async fn try_insert_counted(
+        &self,
+        reviews: &[(Review, Option<String>)],
+        now: Timestamp,
+    ) -> Result<bool, FoldError> {
+        let mut session = self.client.start_session().await?;
+        session
+            .start_transaction()
+            .read_concern(snapshot())
+            .write_concern(durable())
+            .await?;
+        let done = self.insert_counted_in(&mut session, reviews, now).await;
+        match done {
+            Ok(true) => commit(&mut session).await.map(|()| true),
+            other => {
+                // As in `try_fold`.
+                let _ = session.abort_transaction().await;
+                other
+            }
+        }
+    }
+
+    async fn insert_counted_in(
+        &self,
+        session: &mut ClientSession,
+        reviews: &[(Review, Option<String>)],
+        now: Timestamp,
+    ) -> Result<bool, FoldError> {
+        let mut by_product: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
+        for (review, _) in reviews {
+            by_product
+                .entry(review.product_id)
+                .or_default()
+                .push(review.clone());
+        }
+        let ids = by_product.keys().map(|id| uuid(id.to_bytes())).collect();
+        let mut states = self.fold_states(session, ids).await?;
+        if states.len() < by_product.len() {
+            return Ok(false);
+        }
+        let mut months = Vec::new();
+        for (id, state) in &mut states {
+            let outcome = state.computed.fold(&by_product[id], now);
+            state.outlier.large = state.computed.is_large();
+            months.extend(month_updates(*id, &outcome));
+        }
+        if !self.insert_counted_documents(session, reviews).await? {
+            return Ok(false);
+        }
+        let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
+        self.update_each(session, "products", updates).await?;
+        self.update_each(session, "rating_months", months).await?;
+        Ok(true)
+    }
+
+    /// Inserts reviews as counted. Gives whether all were taken.
+    async fn insert_counted_documents(
+        &self,
+        session: &mut ClientSession,
+        reviews: &[(Review, Option<String>)],
+    ) -> Result<bool, FoldError> {
+        let counted = |(review, digest): &(Review, Option<String>)| {
+            let counted = Review {
+                applied: review.contribution(),
+                dirty: false,
+                ..review.clone()
+            };
+            crate::documents::review::document(&counted, digest.as_deref())
+        };
+        let docs: Vec<Document> = reviews.iter().map(counted).collect();
+        let command = doc! { "insert": reviews::COLLECTION, "documents": docs, "ordered": true };
+        let reply = self.db.run_command(command).session(&mut *session).await?;
+        Ok(!reply.contains_key("writeErrors"))
     }
 
     async fn try_fold(&self, products: &[ProductId], now: Timestamp) -> Result<Folded, FoldError> {

@@ -10,6 +10,9 @@ use vitrine_storage::reviews::KnownReview;
 use super::{ImportSession, check};
 use crate::DomainError;
 
+/// From so many reviews per product in a batch it pays to count them while they are stored.
+const REVIEWS_PER_PRODUCT: usize = 4;
+
 /// What the database knows of a batch of drafts.
 struct Known {
     products: HashMap<ExternalRef, (ProductId, String)>,
@@ -94,14 +97,16 @@ impl ImportSession {
         new: Vec<(usize, Review, String)>,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<(), DomainError> {
+        if new.is_empty() {
+            return Ok(());
+        }
         let places: Vec<usize> = new.iter().map(|(at, _, _)| *at).collect();
         let reviews: Vec<(Review, Option<String>)> = new
             .into_iter()
             .map(|(_, review, digest)| (review, Some(digest)))
             .collect();
         let refused = if self.writes() {
-            self.store(|store| async move { store.insert_reviews(&reviews).await })
-                .await?
+            self.store_reviews(reviews).await?
         } else {
             self.imagine(&reviews)
         };
@@ -117,6 +122,29 @@ impl ImportSession {
             outcomes.insert(at, outcome);
         }
         Ok(())
+    }
+
+    /// Stores new reviews. Where most of a batch is about few products it is counted at once, in
+    /// one transaction; else, and if that is refused, reviews wait for the fold.
+    async fn store_reviews(
+        &self,
+        reviews: Vec<(Review, Option<String>)>,
+    ) -> Result<Vec<Option<String>>, DomainError> {
+        let products: HashSet<ProductId> = reviews
+            .iter()
+            .map(|(review, _)| review.product_id)
+            .collect();
+        let (few, now) = (
+            products.len() * REVIEWS_PER_PRODUCT <= reviews.len(),
+            self.catalog.now(),
+        );
+        self.store(|store| async move {
+            if few && store.insert_counted_reviews(&reviews, now).await? {
+                return Ok(vec![None; reviews.len()]);
+            }
+            store.insert_reviews(&reviews).await
+        })
+        .await
     }
 
     fn imagine(&mut self, reviews: &[(Review, Option<String>)]) -> Vec<Option<String>> {

@@ -92,6 +92,13 @@ fn shipped_mappings_are_sound() {
 }
 
 #[test]
+fn the_example_in_the_documentation_is_sound() {
+    let text = include_str!("../../mappings/README.md");
+    let example = text.split("```toml").nth(1).unwrap();
+    parse(example.split("```").next().unwrap()).unwrap();
+}
+
+#[test]
 fn mistakes_in_a_mapping_are_refused_with_path_and_names() {
     let stray = refusal(&with("[defaults]\nunknwon = \"\""));
     assert!(stray.starts_with("defaults.unknwon: there is no such setting; here are known: "));

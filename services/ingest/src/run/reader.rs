@@ -13,8 +13,8 @@ use crate::mapping::Mapping;
 pub(super) struct ReadBatch {
     pub(super) file: Arc<str>,
     pub(super) batch: Batch,
-    bytes_read: u64,
-    bytes_total: u64,
+    pub(super) bytes_read: u64,
+    pub(super) bytes_total: u64,
 }
 
 /// Reads all files into batches, until nobody wants them any more.

@@ -1,0 +1,238 @@
+//! The catalogue and the API on a database of their own, and what happens around a test.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use vitrine_api::execution::Engine;
+use vitrine_domain::import::{ImportMode, ImportSummary};
+use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_model::clock::{ManualClock, Timestamp};
+use vitrine_model::id::ProductId;
+use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
+use vitrine_model::money::Currency;
+use vitrine_storage::store::CommandSeen;
+use vitrine_storage::{Store, StoreOptions};
+
+use crate::ask::Ask;
+use crate::mongod::Server;
+
+/// The instant at which the clock of every test stands.
+pub const NOW: &str = "2026-05-31T12:00:00Z";
+
+/// The schema is built once: it is the same for all tests.
+static ENGINE: LazyLock<Engine> =
+    LazyLock::new(|| vitrine_api::graphql::engine().expect("the schema is valid"));
+
+/// The commands that a store has sent.
+type Commands = Arc<Mutex<Vec<String>>>;
+
+/// The catalogue and the API on a database of their own.
+pub struct App {
+    /// The database as the service sees it.
+    pub store: Store,
+    /// What the service can do.
+    pub catalog: Catalog,
+    /// What answers queries.
+    pub engine: Engine,
+    /// The clock; it stands at [`NOW`] until it is moved.
+    pub clock: Arc<ManualClock>,
+    uri: String,
+    commands: Commands,
+    direct: mongodb::Database,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("database", &self.store.database_name()).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// An app on an empty database of this server.
+    async fn on(server: &Server) -> anyhow::Result<Self> {
+        let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
+        let commands = Commands::default();
+        let seen = Arc::clone(&commands);
+        let options = StoreOptions {
+            observer: Some(Arc::new(move |command| note(&seen, command))),
+            ..StoreOptions::new(server.uri(), &database)
+        };
+        let store = Store::connect(&options).await?;
+        store.create_schema().await?;
+        let direct = mongodb::Client::with_uri_str(server.uri()).await?.database(&database);
+        let now = Timestamp::parse(NOW).expect("an instant");
+        let clock = Arc::new(ManualClock::at(now));
+        let catalog = Catalog::open(store.clone(), options_with(Arc::clone(&clock))).await?;
+        let (engine, uri) = (ENGINE.clone(), server.uri().to_owned());
+        Ok(Self { store, catalog, engine, clock, uri, commands, direct })
+    }
+
+    /// A query, sent when it is awaited.
+    #[must_use]
+    pub fn query(&self, query: &str) -> Ask<'_> {
+        Ask::new(self, query)
+    }
+
+    /// The commands that were sent since the last query began or [`App::forget_commands`].
+    ///
+    /// # Panics
+    /// When a thread panicked while it held the list.
+    #[must_use]
+    pub fn sent(&self) -> Vec<String> {
+        self.commands.lock().expect("nobody panics with the lock").clone()
+    }
+
+    /// Forgets the commands that were sent so far.
+    ///
+    /// # Panics
+    /// When a thread panicked while it held the list.
+    pub fn forget_commands(&self) {
+        self.commands.lock().expect("nobody panics with the lock").clear();
+    }
+
+    /// The database without the service: to look at documents and to damage them.
+    #[must_use]
+    pub fn direct(&self) -> &mongodb::Database {
+        &self.direct
+    }
+
+    /// The connection string of the server.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Another catalogue on the same database, as another process would have it.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn other_process(&self) -> Catalog {
+        let options = options_with(Arc::clone(&self.clock));
+        Catalog::open(self.store.clone(), options).await.expect("the database answers")
+    }
+
+    /// Imports products; all of them must be new.
+    ///
+    /// # Panics
+    /// When one is not.
+    #[track_caller]
+    pub fn has<P: Into<ProductDraft>>(
+        &self,
+        products: impl IntoIterator<Item = P>,
+    ) -> impl Future<Output = ()> {
+        let products: Vec<ProductDraft> = products.into_iter().map(Into::into).collect();
+        self.all_created(products, Vec::new())
+    }
+
+    /// Imports reviews; all of them must be new. The computed data of their products follows.
+    ///
+    /// # Panics
+    /// When one is not.
+    #[track_caller]
+    pub fn has_reviews<R: Into<ReviewDraft>>(
+        &self,
+        reviews: impl IntoIterator<Item = R>,
+    ) -> impl Future<Output = ()> {
+        let reviews: Vec<ReviewDraft> = reviews.into_iter().map(Into::into).collect();
+        self.all_created(Vec::new(), reviews)
+    }
+
+    async fn all_created(&self, products: Vec<ProductDraft>, reviews: Vec<ReviewDraft>) {
+        let (outcomes, _) = self.import(ImportMode::Write, products, reviews).await;
+        for (at, outcome) in outcomes.iter().enumerate() {
+            assert_eq!(*outcome, LineOutcome::Created, "draft {at}");
+        }
+    }
+
+    /// Imports in one session, batch by batch, and says what became of each draft.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn import(
+        &self,
+        mode: ImportMode,
+        products: Vec<ProductDraft>,
+        reviews: Vec<ReviewDraft>,
+    ) -> (Vec<LineOutcome>, ImportSummary) {
+        let mut session = self.catalog.import(mode);
+        let mut outcomes = Vec::new();
+        for batch in products.chunks(BATCH) {
+            outcomes.extend(session.products(batch.to_vec()).await.expect("the database answers"));
+        }
+        for batch in reviews.chunks(BATCH) {
+            outcomes.extend(session.reviews(batch.to_vec()).await.expect("the database answers"));
+        }
+        (outcomes, session.finish().await.expect("the database answers"))
+    }
+
+    /// Fails the test if anything computed or copied is not what it should be.
+    ///
+    /// # Panics
+    /// When something is not, with a list of what.
+    pub async fn audit(&self) {
+        let found = self.catalog.audit().await.expect("the database answers");
+        let line = |d: &vitrine_storage::audit::Difference| {
+            format!("{}: {} is {}, should be {}", d.place, d.what, d.stored, d.expected)
+        };
+        let lines: Vec<String> = found.iter().map(line).collect();
+        assert!(lines.is_empty(), "the audit found\n  {}", lines.join("\n  "));
+    }
+}
+
+/// How many drafts are imported at a time.
+const BATCH: usize = 1000;
+
+/// Runs a test on an empty database of the server that all tests share. Afterwards the whole
+/// database is audited and dropped; when the test fails it is kept, and the way to open it
+/// printed.
+///
+/// # Panics
+/// When the test does, or the audit finds something.
+pub fn test<F: AsyncFnOnce(&App)>(body: F) {
+    run(Server::shared(), body);
+}
+
+/// The same with a server that nobody else uses, for tests that make it fail.
+///
+/// # Panics
+/// When the test does, or the audit finds something.
+pub fn alone<F: AsyncFnOnce(&App)>(body: F) {
+    let runtime = runtime();
+    let server = runtime.block_on(Server::start("alone")).expect("mongod starts");
+    run(&server, body);
+    runtime.block_on(server.stop()).expect("mongod ends");
+}
+
+fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
+    let runtime = runtime();
+    let app = runtime.block_on(App::on(server)).expect("a database can be made");
+    let tested = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            body(&app).await;
+            app.audit().await;
+        });
+    }));
+    if let Err(failure) = tested {
+        eprintln!("{}", server.keep(app.store.database_name()));
+        resume_unwind(failure);
+    }
+    runtime.block_on(app.store.drop_database()).expect("a database can be dropped");
+}
+
+/// A runtime for one test: the driver's tasks end with it.
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().expect("a runtime can be made")
+}
+
+fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
+    let currency = Currency::parse("EUR").expect("a currency");
+    CatalogOptions { clock, ..CatalogOptions::new(currency, b"cursors of the tests".to_vec()) }
+}
+
+fn note(commands: &Mutex<Vec<String>>, command: CommandSeen) {
+    let CommandSeen { name, collection } = command;
+    let text = collection.map_or_else(|| name.clone(), |collection| format!("{name} {collection}"));
+    commands.lock().expect("nobody panics with the lock").push(text);
+}

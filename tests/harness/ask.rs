@@ -1,0 +1,162 @@
+//! Queries, and what can be said of their answers.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+
+use serde_json::Value;
+use vitrine_api::execution::GraphqlRequest;
+use vitrine_api::graphql::{Role, Session, Viewer};
+
+use crate::app::App;
+use crate::shown::shown;
+
+/// A query that is about to be sent; awaiting it sends it.
+#[derive(Debug)]
+pub struct Ask<'a> {
+    app: &'a App,
+    request: GraphqlRequest,
+    viewer: Viewer,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn new(app: &'a App, query: &str) -> Self {
+        Self { app, request: GraphqlRequest::new(query), viewer: Viewer::default() }
+    }
+
+    /// Gives a variable its value.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.request = self.request.variable(name, value);
+        self
+    }
+
+    /// Asks as somebody with the role admin.
+    #[must_use]
+    pub fn as_admin(mut self) -> Self {
+        self.viewer = Viewer { subject: Some("admin".to_owned()), roles: vec![Role::Admin] };
+        self
+    }
+
+    async fn send(self) -> Answer {
+        let session = Session::new(self.app.catalog.clone(), &self.viewer);
+        self.app.forget_commands();
+        let request = self.request.request_id("test");
+        let response = self.app.engine.execute(request, |request| session.attach(request)).await;
+        let body = serde_json::to_value(&response).expect("answers are JSON");
+        Answer { body, sent: self.app.sent() }
+    }
+}
+
+impl<'a> IntoFuture for Ask<'a> {
+    type Output = Answer;
+    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+/// An answer, and the commands that were sent to the database for it.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    body: Value,
+    sent: Vec<String>,
+}
+
+impl Answer {
+    /// The whole answer.
+    #[must_use]
+    pub fn body(&self) -> &Value {
+        &self.body
+    }
+
+    /// The data.
+    ///
+    /// # Panics
+    /// When there are errors.
+    #[must_use]
+    #[track_caller]
+    pub fn data(&self) -> &Value {
+        assert!(self.body.get("errors").is_none(), "{}", shown(&self.body));
+        &self.body["data"]
+    }
+
+    /// What stands at a JSON pointer below the data: `/product/name`.
+    ///
+    /// # Panics
+    /// When there are errors, or nothing stands there.
+    #[must_use]
+    #[track_caller]
+    pub fn at(&self, pointer: &str) -> &Value {
+        let found = self.data().pointer(pointer);
+        found.unwrap_or_else(|| panic!("nothing at {pointer} of {}", shown(&self.body)))
+    }
+
+    /// The text at a JSON pointer below the data.
+    ///
+    /// # Panics
+    /// When there are errors, or no text stands there.
+    #[must_use]
+    #[track_caller]
+    pub fn text(&self, pointer: &str) -> String {
+        let found = self.at(pointer);
+        found.as_str().unwrap_or_else(|| panic!("no text: {found}")).to_owned()
+    }
+
+    /// The names of the nodes of a connection: the usual way to say which products were found.
+    ///
+    /// # Panics
+    /// When there are errors, or no connection stands there.
+    #[must_use]
+    #[track_caller]
+    pub fn names(&self, pointer: &str) -> Vec<String> {
+        let nodes = self.at(&format!("{pointer}/nodes")).as_array().expect("nodes is a list");
+        nodes.iter().map(|node| node["name"].as_str().expect("select name").to_owned()).collect()
+    }
+
+    /// The errors, each as `CODE at path: message`.
+    ///
+    /// # Panics
+    /// When an error has no code.
+    #[must_use]
+    pub fn errors(&self) -> Vec<String> {
+        let errors = self.body["errors"].as_array().map_or(&[][..], Vec::as_slice);
+        errors.iter().map(error).collect()
+    }
+
+    /// The commands that were sent, `find products`, in the order of their names when several went
+    /// out at once.
+    #[must_use]
+    pub fn sent(&self) -> &[String] {
+        &self.sent
+    }
+
+    /// Asserts which commands were sent, in their order.
+    ///
+    /// # Panics
+    /// When others were.
+    #[track_caller]
+    pub fn commands(&self, expected: &[&str]) -> &Self {
+        assert_eq!(self.sent, expected, "the commands that were sent for {}", shown(&self.body));
+        self
+    }
+
+    /// The whole answer as text for a snapshot.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        shown(&self.body)
+    }
+}
+
+fn error(error: &Value) -> String {
+    let code = error["extensions"]["code"].as_str().expect("every error has a code");
+    let message = error["message"].as_str().expect("every error has a message");
+    let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
+    let path = error["path"].as_array().map_or(&[][..], Vec::as_slice);
+    let path: Vec<String> = path.iter().map(segment).collect();
+    if path.is_empty() {
+        format!("{code}: {message}")
+    } else {
+        format!("{code} at {}: {message}", path.join("."))
+    }
+}

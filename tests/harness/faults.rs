@@ -1,0 +1,44 @@
+//! Commands that fail on purpose, by the server's `failCommand` fail point ("Fail points" in the
+//! server's own documentation). For tests with a server of their own, see [`crate::alone`].
+
+use mongodb::bson::{Document, doc};
+
+use crate::App;
+
+impl App {
+    /// Lets the next `times` of these commands fail in the way that `how` says: an `errorCode`, or
+    /// `closeConnection`.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn fail_next(&self, times: i32, commands: &[&str], how: Document) {
+        let mut data = doc! { "failCommands": commands.to_vec() };
+        data.extend(how);
+        self.fail_point(doc! { "mode": { "times": times }, "data": data }).await;
+    }
+
+    /// Lets the first `times` of these commands pass and the next one fail.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn fail_after(&self, times: i32, commands: &[&str], how: Document) {
+        let mut data = doc! { "failCommands": commands.to_vec() };
+        data.extend(how);
+        self.fail_point(doc! { "mode": { "skip": times }, "data": data }).await;
+    }
+
+    /// Ends all failing.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn fail_no_more(&self) {
+        self.fail_point(doc! { "mode": "off" }).await;
+    }
+
+    async fn fail_point(&self, what: Document) {
+        let mut command = doc! { "configureFailPoint": "failCommand" };
+        command.extend(what);
+        let admin = self.direct().client().database("admin");
+        admin.run_command(command).await.expect("the server has test commands");
+    }
+}

@@ -1,0 +1,95 @@
+//! As little HTTP/1.1 as it takes to ask the real binary.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The status code.
+    pub status: u16,
+    /// The body.
+    pub body: String,
+}
+
+impl Reply {
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// When it is something else.
+    #[must_use]
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+}
+
+/// Asks for a page.
+///
+/// # Errors
+/// When nobody listens, or no answer comes in time.
+pub async fn get(address: &str, path: &str) -> anyhow::Result<Reply> {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    exchange(address, &head).await
+}
+
+/// Asks a GraphQL query, with a token or without.
+///
+/// # Errors
+/// When nobody listens, or no answer comes in time.
+pub async fn graphql(address: &str, query: &str, token: Option<&str>) -> anyhow::Result<Reply> {
+    exchange(address, &question(address, query, token)).await
+}
+
+/// Sends a GraphQL query and gives the connection before the answer has come.
+///
+/// # Errors
+/// When nobody listens.
+pub async fn ask_only(address: &str, query: &str) -> anyhow::Result<TcpStream> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(question(address, query, None).as_bytes()).await?;
+    Ok(stream)
+}
+
+fn question(address: &str, query: &str, token: Option<&str>) -> String {
+    let body = json!({ "query": query }).to_string();
+    let token = token.map_or_else(String::new, |token| format!("authorization: Bearer {token}\r\n"));
+    format!(
+        "POST /graphql HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{token}\
+         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+async fn exchange(address: &str, request: &str) -> anyhow::Result<Reply> {
+    let exchanged = async {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        anyhow::Ok(answer)
+    };
+    let answer = timeout(PATIENCE, exchanged).await.context("no answer in time")??;
+    read(&answer)
+}
+
+/// Reads an answer that ends with its connection and is not chunked.
+fn read(answer: &str) -> anyhow::Result<Reply> {
+    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+        bail!("no HTTP answer: {answer:?}");
+    };
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.with_context(|| format!("no status in {head:?}"))?;
+    if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        bail!("a chunked answer: {head:?}");
+    }
+    Ok(Reply { status, body: body.to_owned() })
+}

@@ -1,0 +1,55 @@
+//! What is read from the environment, all of it here.
+//!
+//! | variable | what it does |
+//! |---|---|
+//! | `VITRINE_MONGOD` | the mongod to test with, instead of one that is looked for |
+//! | `PATH` | where a mongod is looked for |
+//! | `XDG_CACHE_HOME`, `HOME` | where a fetched mongod is kept |
+//! | `UPDATE_EXPECT` | `1` rewrites generated files that are compared otherwise |
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use vitrine_mongod::{Search, default_cache_dir};
+
+/// Where to look for a mongod.
+#[must_use]
+pub fn search() -> Search {
+    let path = |name| read(name).map(PathBuf::from);
+    let cache = default_cache_dir(path("XDG_CACHE_HOME").as_deref(), path("HOME").as_deref());
+    Search {
+        binary: path("VITRINE_MONGOD"),
+        path_var: read("PATH"),
+        cache_dir: cache.unwrap_or_else(|| target_dir().join("tmp/cache")),
+        provision: true,
+    }
+}
+
+/// Whether generated files are to be rewritten.
+#[must_use]
+pub fn update_expected() -> bool {
+    read("UPDATE_EXPECT").is_some_and(|value| value == "1")
+}
+
+/// Where cargo puts what it builds: the directory three levels above the test that runs.
+///
+/// # Panics
+/// When the test is run from elsewhere than cargo put it.
+#[must_use]
+pub fn target_dir() -> PathBuf {
+    let program = std::env::current_exe().expect("a running program has a path");
+    let target = program.ancestors().nth(3).expect("target/debug/deps/test");
+    target.to_owned()
+}
+
+/// The root of the workspace.
+#[must_use]
+pub fn workspace_dir() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("tests is a directory of the workspace").to_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn read(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}

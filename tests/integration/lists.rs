@@ -1,0 +1,356 @@
+//! Lists of products: filters, sorts, pages, and what is refused.
+
+use vitrine_harness::{Answer, App, product, review, test};
+use vitrine_model::product::ProductStatus;
+
+/// The names of the products that a filter gives, by name.
+async fn found(app: &App, filter: &str) -> Vec<String> {
+    let query = format!("{{ products(first: 100, sort: [{{ key: NAME }}], filter: {filter}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}");
+    let answer = app.query(&query).await;
+    let names = answer.names("/products");
+    assert_eq!(*answer.at("/products/totalCount/value"), names.len(), "{filter}");
+    assert_eq!(*answer.at("/products/totalCount/relation"), "EXACT", "{filter}");
+    names
+}
+
+/// The refusals of a list with these arguments.
+async fn refused(app: &App, arguments: &str) -> String {
+    let answer = app.query(&format!("{{ products({arguments}) {{ nodes {{ name }} }} }}")).await;
+    answer.errors().join("\n")
+}
+
+/// Five products that differ in everything that can be filtered by.
+async fn shelf(app: &App) {
+    app.has([
+        product("Ant").brand("Acme").category(["Home", "Kitchen"]).price("5.00").text("color", "Red")
+            .quantity("volume", 0.5, "l").number("ports", 2.0).boolean("lid", true).date("release", "2024-01-15"),
+        product("Bee").brand("ÁCME").category(["Home", "Kitchen", "Cups"]).price("10.00").text("color", "dark red")
+            .quantity("volume", 16.9, "fl oz").number("ports", 3.0).boolean("lid", false).date("release", "2024-06-01").only_for("FR"),
+        product("Cat").brand("Zeta").category(["Home", "Bath"]).price("10.01").text("color", "RED ")
+            .quantity("volume", 1.0, "gal").number("ports", 3.5).date("release", "2025-01-01"),
+        product("Dog").category(["Garden"]).price_in("7.00", "USD").text("color", "Blue").text("size", "M").only_for("EU"),
+        product("Eel").category(["Garden"]).text("size", "M").only_for("US").text("size", "38").only_for("EU"),
+    ])
+    .await;
+    let stars = [("Ant", 5), ("Ant", 4), ("Bee", 4), ("Bee", 3), ("Bee", 5), ("Cat", 2)];
+    app.has_reviews(stars.into_iter().enumerate().map(|(n, (name, stars))| review(name, n, stars))).await;
+}
+
+#[test]
+fn every_filter() {
+    test(async |app| {
+        shelf(app).await;
+        let cases: [(&str, &[&str]); 44] = [
+            ("{}", &["Ant", "Bee", "Cat", "Dog", "Eel"]),
+            (r#"{ category: ["kitchen"] }"#, &["Ant", "Bee"]),
+            (r#"{ category: ["home"] }"#, &["Ant", "Bee", "Cat"]),
+            (r#"{ category: ["cups", "garden"] }"#, &["Bee", "Dog", "Eel"]),
+            (r#"{ category: ["home", "cups"] }"#, &["Ant", "Bee", "Cat"]),
+            (r#"{ category: ["no-such"] }"#, &[]),
+            (r#"{ brand: ["acme"] }"#, &["Ant", "Bee"]),
+            (r#"{ brand: ["zeta", "nobody"] }"#, &["Cat"]),
+            (r#"{ price: { gte: "5" } }"#, &["Ant", "Bee", "Cat"]),
+            (r#"{ price: { lte: "10.00" } }"#, &["Ant", "Bee"]),
+            (r#"{ price: { gte: "5.001", lte: "10.009" } }"#, &["Bee"]),
+            (r#"{ price: { gte: "10", lte: "10" } }"#, &["Bee"]),
+            (r#"{ price: { gte: "99999999999999999999" } }"#, &[]),
+            ("{ rating: { gte: 4.5 } }", &["Ant"]),
+            ("{ rating: { gte: 4 } }", &["Ant", "Bee"]),
+            ("{ rating: { gte: 1 } }", &["Ant", "Bee", "Cat"]),
+            ("{ status: [ACTIVE] }", &["Ant", "Bee", "Cat", "Dog", "Eel"]),
+            (r#"{ specs: [{ key: "color", text: { eq: "red" } }] }"#, &["Ant", "Cat"]),
+            (r#"{ specs: [{ key: "color", text: { in: ["DARK  RED", "blue"] } }] }"#, &["Bee", "Dog"]),
+            (r#"{ specs: [{ key: "volume", number: { eq: 500, unit: "ml" } }] }"#, &["Ant", "Bee"]),
+            (r#"{ specs: [{ key: "volume", number: { eq: 16.9, unit: "fl oz" } }] }"#, &["Bee"]),
+            (r#"{ specs: [{ key: "volume", number: { gte: 0.5, unit: "l" } }] }"#, &["Ant", "Cat"]),
+            (r#"{ specs: [{ key: "volume", number: { gt: 50, lte: 3785.411784, unit: "cl" } }] }"#, &["Cat"]),
+            (r#"{ specs: [{ key: "volume", number: { lt: 0.132086, unit: "gallons" } }] }"#, &["Ant", "Bee"]),
+            (r#"{ specs: [{ key: "ports", number: { eq: 3 } }] }"#, &["Bee"]),
+            (r#"{ specs: [{ key: "ports", number: { gt: 2, lt: 3.5 } }] }"#, &["Bee"]),
+            (r#"{ specs: [{ key: "ports", number: { gte: 2, lte: 3 } }] }"#, &["Ant", "Bee"]),
+            (r#"{ specs: [{ key: "lid", boolean: true }] }"#, &["Ant"]),
+            (r#"{ specs: [{ key: "lid", boolean: false }] }"#, &["Bee"]),
+            (r#"{ specs: [{ key: "release", date: { gte: "2024-06-01" } }] }"#, &["Bee", "Cat"]),
+            (r#"{ specs: [{ key: "release", date: { gt: "2024-06-01" } }] }"#, &["Cat"]),
+            (r#"{ specs: [{ key: "release", date: { lt: "2024-06-01T00:00:00.001Z" } }] }"#, &["Ant", "Bee"]),
+            (r#"{ specs: [{ key: "release", date: { lte: "2025-01-01T01:00:00+01:00" }, qualifier: "FR" }] }"#, &["Bee"]),
+            (r#"{ specs: [{ key: "size", text: { eq: "m" } }] }"#, &["Dog", "Eel"]),
+            (r#"{ specs: [{ key: "size", text: { eq: "m" }, qualifier: "EU" }] }"#, &["Dog"]),
+            (r#"{ specs: [{ key: "size", exists: true }] }"#, &["Dog", "Eel"]),
+            (r#"{ specs: [{ key: "size", exists: true, qualifier: "US" }] }"#, &["Eel"]),
+            (r#"{ specs: [{ key: "ports", exists: false }] }"#, &["Dog", "Eel"]),
+            (r#"{ specs: [{ key: "never_seen", exists: false }] }"#, &["Ant", "Bee", "Cat", "Dog", "Eel"]),
+            (r#"{ specs: [{ key: "never_seen", exists: true }] }"#, &[]),
+            (r#"{ specs: [{ key: "lid", boolean: true }, { key: "color", text: { eq: "red" } }] }"#, &["Ant"]),
+            (r#"{ not: { specs: [{ key: "color", text: { eq: "red" } }] } }"#, &["Bee", "Dog", "Eel"]),
+            (r#"{ or: [{ brand: ["zeta"] }, { specs: [{ key: "lid", boolean: true }] }, { category: ["garden"], not: { specs: [{ key: "color", exists: true }] } }] }"#, &["Ant", "Cat", "Eel"]),
+            (r#"{ category: ["home"], and: [{ price: { lte: "10" } }, { not: { or: [{ rating: { gte: 4.5 } }, { brand: ["zeta"] }] } }] }"#, &["Bee"]),
+        ];
+        for (filter, expected) in cases {
+            assert_eq!(found(app, filter).await, expected, "{filter}");
+        }
+    });
+}
+
+#[test]
+fn what_holds_for_none_and_what_holds_for_all() {
+    test(async |app| {
+        shelf(app).await;
+        let all = found(app, "{}").await;
+        for nothing in ["{ or: [] }", "{ brand: [] }", "{ category: [] }", "{ not: {} }", r#"{ specs: [{ key: "color", text: { in: [] } }] }"#] {
+            assert_eq!(found(app, nothing).await, [""; 0], "{nothing}");
+        }
+        for everything in ["{ and: [] }", "{ specs: [] }", "{ or: [{}] }", "{ not: { or: [] } }", "{ and: [{}, {}] }", "{ brand: null, not: null }"] {
+            assert_eq!(found(app, everything).await, all, "{everything}");
+        }
+    });
+}
+
+#[test]
+fn every_sort_in_both_directions() {
+    test(async |app| {
+        app.has([
+            product("beta").price("3").created_at("2024-01-01"),
+            product("Álpha").price("1").created_at("2022-01-01"),
+            product("gamma").created_at("2023-01-01"),
+            product("Delta").price("2").created_at("2025-01-01"),
+            product("epsilon").price_in("9", "USD").created_at("2021-01-01"),
+        ])
+        .await;
+        let reviews = [("beta", 5, 3), ("gamma", 4, 9), ("Delta", 1, 1)];
+        app.has_reviews(reviews.into_iter().flat_map(|(name, stars, n)| {
+            (0..n).map(move |at| review(name, format!("{name} {at}"), stars))
+        }))
+        .await;
+        let mut lines = String::new();
+        for key in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
+            for direction in ["", ", direction: ASCENDING", ", direction: DESCENDING"] {
+                let list = format!("{{ products(sort: [{{ key: {key}{direction} }}]) {{ nodes {{ name }} }} }}");
+                let names = app.query(&list).await.names("/products");
+                lines += &format!("{key}{direction}: {}\n", names.join(" "));
+            }
+        }
+        insta::assert_snapshot!(lines, @"");
+    });
+}
+
+/// Twelve products, five of them without a price, three with the same one.
+async fn dozen(app: &App) {
+    let price = |n: i32| match n {
+        0..=2 => Some("5.00".to_owned()),
+        3..=6 => Some(format!("{n}.00")),
+        _ => None,
+    };
+    app.has((0..12).map(|n| {
+        let product = product(&format!("P{n:02}")).category(["Dozen"]);
+        match price(n) {
+            Some(price) => product.price(&price),
+            None => product,
+        }
+    }))
+    .await;
+}
+
+async fn page(app: &App, order: &str, arguments: &str) -> Answer {
+    let list = format!("{{ products(sort: [{order}], {arguments}) {{ nodes {{ name price {{ amount }} }} edges {{ cursor node {{ name }} }}
+        pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}");
+    app.query(&list).await
+}
+
+#[test]
+fn pages_forwards_and_backwards_over_the_end_of_the_prices() {
+    test(async |app| {
+        dozen(app).await;
+        for direction in ["ASCENDING", "DESCENDING"] {
+            let order = format!("{{ key: PRICE, direction: {direction} }}");
+            let whole = page(app, &order, "first: 100").await.names("/products");
+            assert_eq!(whole.len(), 12);
+            let forwards = walk(app, &order, Way::Forwards, 5).await;
+            assert_eq!(forwards, whole, "{direction}");
+            let backwards = walk(app, &order, Way::Backwards, 5).await;
+            assert_eq!(backwards, whole, "{direction}");
+        }
+    });
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Forwards,
+    Backwards,
+}
+
+/// Every page one way, and what each says of its ends.
+async fn walk(app: &App, order: &str, way: Way, size: usize) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let from = |name: &str| cursor.as_ref().map_or_else(String::new, |c| format!(", {name}: \"{c}\""));
+        let (arguments, on, back, end) = match way {
+            Way::Forwards => (format!("first: {size}{}", from("after")), "hasNextPage", "hasPreviousPage", "endCursor"),
+            Way::Backwards => (format!("last: {size}{}", from("before")), "hasPreviousPage", "hasNextPage", "startCursor"),
+        };
+        let page = page(app, order, &arguments).await;
+        let names = page.names("/products");
+        assert_eq!(*page.at(&format!("/products/pageInfo/{back}")), !all.is_empty());
+        match way {
+            Way::Forwards => all.extend(names),
+            Way::Backwards => drop(all.splice(0..0, names)),
+        }
+        cursor = Some(page.text(&format!("/products/pageInfo/{end}")));
+        if *page.at(&format!("/products/pageInfo/{on}")) == false {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn edges_carry_the_cursors_of_their_nodes() {
+    test(async |app| {
+        dozen(app).await;
+        let order = "{ key: NAME }";
+        let first = page(app, order, "first: 3").await;
+        let middle = first.text("/products/edges/1/cursor");
+        assert_eq!(first.text("/products/edges/2/cursor"), first.text("/products/pageInfo/endCursor"));
+        let after = page(app, order, &format!("first: 2, after: \"{middle}\"")).await;
+        assert_eq!(after.names("/products"), ["P02", "P03"]);
+        let before = page(app, order, &format!("last: 2, before: \"{middle}\"")).await;
+        assert_eq!(before.names("/products"), ["P00"]);
+        let beyond = first.text("/products/pageInfo/endCursor");
+        let empty = app
+            .query("query($c: String) { products(filter: { category: [\"no-such\"] }, first: 1) { nodes { name } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }")
+            .with("c", beyond);
+        insta::assert_snapshot!(empty.await.errors().join("\n"), @"");
+    });
+}
+
+#[test]
+fn an_empty_page_has_no_cursors() {
+    test(async |app| {
+        let empty = page(app, "{ key: NAME }", "first: 5").await;
+        insta::assert_snapshot!(empty.shown(), @"");
+    });
+}
+
+#[test]
+fn totals_stop_where_they_are_told_to() {
+    test(async |app| {
+        dozen(app).await;
+        let totals = app.query("{ a: products { totalCount { value relation } } b: products { totalCount(upTo: 5) { value relation } }
+            c: products { totalCount(upTo: 12) { value relation } } d: products { totalCount(upTo: 11) { value relation } } }").await;
+        insta::assert_snapshot!(totals.shown(), @"");
+        let wrong = app.query("{ a: products { totalCount(upTo: 0) { value } } b: products { totalCount(upTo: 1000001) { value } } }").await;
+        insta::assert_snapshot!(wrong.errors().join("\n"), @"");
+    });
+}
+
+#[test]
+fn pages_that_are_refused() {
+    test(async |app| {
+        dozen(app).await;
+        let mut lines = Vec::new();
+        for arguments in [
+            "first: 0", "first: 101", "first: -1", "last: 0", "last: 101", "first: 1, last: 1",
+            r#"last: 1, after: "x""#, r#"first: 1, before: "x""#, r#"before: "x""#, r#"first: 1, after: """#,
+            r#"first: 1, after: "x""#, "sort: [{ key: NAME }, { key: PRICE }]",
+        ] {
+            lines.push(format!("{arguments}\n    {}", refused(app, arguments).await));
+        }
+        insta::assert_snapshot!(lines.join("\n"), @"");
+    });
+}
+
+#[test]
+fn cursors_of_other_lists_are_refused() {
+    test(async |app| {
+        dozen(app).await;
+        app.has_reviews([review("P00", 1, 5)]).await;
+        let cursor = page(app, "{ key: NAME }", "first: 3").await.text("/products/pageInfo/endCursor");
+        let damaged = cursor.replace(|c: char| c.is_ascii_lowercase(), "a");
+        let review = app.query(r#"{ product(slug: "p00") { reviews { pageInfo { endCursor } } } }"#).await;
+        let review = review.text("/product/reviews/pageInfo/endCursor");
+        let mut lines = Vec::new();
+        for (what, arguments) in [
+            ("another key", format!("sort: [{{ key: PRICE }}], after: \"{cursor}\"")),
+            ("another direction", format!("sort: [{{ key: NAME, direction: DESCENDING }}], after: \"{cursor}\"")),
+            ("another filter", format!("sort: [{{ key: NAME }}], filter: {{ category: [\"dozen\"] }}, after: \"{cursor}\"")),
+            ("damaged", format!("sort: [{{ key: NAME }}], after: \"{damaged}\"")),
+            ("cut off", format!("sort: [{{ key: NAME }}], after: \"{}\"", &cursor[..20])),
+            ("of reviews", format!("sort: [{{ key: NAME }}], last: 1, before: \"{review}\"")),
+        ] {
+            let refusal = refused(app, &arguments).await;
+            lines.push(format!("{what}: {refusal}"));
+        }
+        insta::assert_snapshot!(lines.join("\n"), @"");
+        let admin = app.query("query($c: String) { products(sort: [{ key: NAME }], after: $c) { nodes { name } } }");
+        let admin = admin.with("c", cursor).as_admin().await;
+        insta::assert_snapshot!(admin.errors().join("\n"), @"");
+    });
+}
+
+#[test]
+fn filters_that_make_no_sense() {
+    test(async |app| {
+        shelf(app).await;
+        let spec = |leaf: &str| format!("{{ specs: [{leaf}] }}");
+        let mut lines = Vec::new();
+        for filter in [
+            spec(r#"{ key: "volume", number: { gte: 1 } }"#),
+            spec(r#"{ key: "volume", number: { gte: 1, unit: "kg" } }"#),
+            spec(r#"{ key: "volume", number: { gte: 1, unit: "furlong" } }"#),
+            spec(r#"{ key: "ports", number: { gte: 1, unit: "kg" } }"#),
+            spec(r#"{ key: "ports", number: { gte: 2, lte: 1 } }"#),
+            spec(r#"{ key: "ports", number: { gte: 2, gt: 1 } }"#),
+            spec(r#"{ key: "ports", number: { eq: 2, gt: 1 } }"#),
+            spec(r#"{ key: "ports", number: {} }"#),
+            spec(r#"{ key: "ports", text: { eq: "2" } }"#),
+            spec(r#"{ key: "color", number: { eq: 2 } }"#),
+            spec(r#"{ key: "lid", text: { eq: "true" } }"#),
+            spec(r#"{ key: "release", boolean: true }"#),
+            spec(r#"{ key: "release", date: {} }"#),
+            spec(r#"{ key: "release", date: { gte: "2024-02-02", lt: "2024-02-01" } }"#),
+            spec(r#"{ key: "color" }"#),
+            spec(r#"{ key: "color", exists: true, boolean: true }"#),
+            "{ price: {} }".to_owned(),
+            r#"{ price: { gte: "2", lte: "1" } }"#.to_owned(),
+            "{ rating: { gte: 4.2 } }".to_owned(),
+            "{ rating: { gte: 5.5 } }".to_owned(),
+            "{ or: [{ and: [{ not: { or: [{ and: [{ not: {} }] }] } }] }] }".to_owned(),
+            r#"{ and: [{}, { not: { specs: [{ key: "ports", number: {} }] } }] }"#.to_owned(),
+        ] {
+            let refusal = refused(app, &format!("filter: {filter}")).await;
+            lines.push(format!("{filter}\n    {refusal}"));
+        }
+        let long = "x".repeat(257);
+        let refusal = refused(app, &format!(r#"filter: {{ specs: [{{ key: "color", text: {{ eq: "{long}" }} }}] }}"#)).await;
+        lines.push(format!("257 bytes\n    {refusal}"));
+        let brands = vec!["\"x\""; 101].join(",");
+        lines.push(format!("101 brands\n    {}", refused(app, &format!("filter: {{ brand: [{brands}] }}")).await));
+        let leaves = vec![r#"{ key: "lid", boolean: true }"#; 51].join(",");
+        lines.push(format!("51 leaves\n    {}", refused(app, &format!("filter: {{ specs: [{leaves}] }}")).await));
+        insta::assert_snapshot!(lines.join("\n"), @"");
+    });
+}
+
+#[test]
+fn only_admins_ask_for_states() {
+    test(async |app| {
+        let state = |name: &str, status| product(name).status(status);
+        app.has([state("a", ProductStatus::Active), state("b", ProductStatus::Draft), state("c", ProductStatus::Archived)]).await;
+        let list = |filter: &str| format!("{{ products(filter: {filter}, sort: [{{ key: NAME }}]) {{ nodes {{ name }} }} }}");
+        for filter in ["{ status: [DRAFT] }", "{ status: [ACTIVE, ARCHIVED] }", "{ not: { status: [DRAFT] } }", "{ or: [{ status: [DRAFT] }] }"] {
+            let refusal = app.query(&list(filter)).await;
+            refusal.commands(&[]);
+            assert!(refusal.errors()[0].starts_with("FORBIDDEN at products: "), "{:?}", refusal.errors());
+        }
+        let cases: [(&str, &[&str]); 5] = [
+            ("{}", &["a", "b", "c"]),
+            ("{ status: [DRAFT] }", &["b"]),
+            ("{ status: [DRAFT, ARCHIVED, DRAFT] }", &["b", "c"]),
+            ("{ not: { status: [DRAFT] } }", &["a", "c"]),
+            ("{ or: [{ status: [DRAFT] }, { status: [ACTIVE] }] }", &["a", "b"]),
+        ];
+        for (filter, expected) in cases {
+            assert_eq!(app.query(&list(filter)).as_admin().await.names("/products"), expected, "{filter}");
+        }
+    });
+}

@@ -1,0 +1,279 @@
+//! A product page: every kind, specs and units, price, supplier, ratings, top reviews; and who may
+//! see what.
+
+use vitrine_harness::{App, product, review, test};
+use vitrine_model::product::{
+    Apparel, Book, Contributor, Details, Electronics, Grocery, Measurement, Movie, ProductStatus,
+    SizeChartRow,
+};
+
+#[test]
+fn a_product_is_found_by_id_slug_and_sku() {
+    test(async |app| {
+        app.has([product("Crème Brûlée").sku("CB-1")]).await;
+        let by_slug = app.query(r#"{ product(slug: "creme-brulee") { id name sku slug } }"#).await;
+        insta::assert_snapshot!(by_slug.shown(), @"");
+        let id = by_slug.text("/product/id");
+        let by_id = app.query("query($id: ID!) { product(id: $id) { sku } }").with("id", id).await;
+        assert_eq!(by_id.text("/product/sku"), "CB-1");
+        let by_sku = app.query(r#"{ product(sku: "CB-1") { slug } }"#).await;
+        assert_eq!(by_sku.text("/product/slug"), "creme-brulee");
+        let nothing = app.query(r#"{ a: product(sku: "cb-1") { slug } b: product(slug: "") { slug } }"#).await;
+        insta::assert_snapshot!(nothing.shown(), @"");
+    });
+}
+
+#[test]
+fn a_product_is_named_in_exactly_one_way() {
+    test(async |app| {
+        let asked = app.query(r#"{ none: product { name } two: product(slug: "a", sku: "b") { name }
+            null: product(id: null, slug: null) { name } foreign: product(id: "x") { name }
+            empty: product(id: "") { name } }"#).await;
+        insta::assert_snapshot!(asked.errors().join("\n"), @"");
+        asked.commands(&[]);
+        app.has([product("A")]).await;
+        let category = app.query("{ categories { id } }").await.text("/categories/0/id");
+        let other = app.query("query($id: ID) { product(id: $id) { name } }").with("id", category).await;
+        insta::assert_snapshot!(other.errors().join("\n"), @"");
+    });
+}
+
+#[test]
+fn everything_a_page_shows() {
+    test(async |app| {
+        app.has([product("Monitor")
+            .sku("M-1")
+            .kind("monitor")
+            .description("Wide.\n\nBright.")
+            .brand("Åcme")
+            .category(["Electronics", "Screens"])
+            .supplier("North", "NO")
+            .price("19.99")
+            .image("https://example.org/front.jpg", "the front")
+            .created_at("2024-02-29T23:59:59.999Z")])
+            .await;
+        let page = app
+            .query(
+                r#"{ product(slug: "monitor") { __typename kind sku slug name description brand status
+                category { slug name path } supplier { name country asOf supplier { name } }
+                price { amount currency } media { url alt kind } specs { key }
+                ratingStats { count average histogram { rating count share } bayesianScore wilsonLowerBound
+                  dimensions { name } recommendedShare asOf formulaVersion }
+                topReviews { title } isOutlier revision createdAt updatedAt } }"#,
+            )
+            .await;
+        insta::assert_snapshot!(page.shown(), @"");
+    });
+}
+
+/// Every field that only one kind has.
+const OWN: &str = "
+    ... on Apparel { fit sizeChart { size measurements { name value unit } } }
+    ... on Book { contributors { name role } isbn format pages }
+    ... on Electronics { energyLabel warrantyMonths compatibility }
+    ... on Grocery { ingredients allergens nutrition { name value unit } }
+    ... on Movie { cast { name role } runtimeMinutes }
+    ... on Bundle { items { quantity name price { amount } product { slug } } }";
+
+fn contributor(name: &str, role: &str) -> Contributor {
+    Contributor { name: name.to_owned(), role: role.to_owned() }
+}
+
+fn measurement(name: &str, value: f64, unit: &str) -> Measurement {
+    Measurement { name: name.to_owned(), value, unit: unit.to_owned() }
+}
+
+fn every_kind() -> [Details; 5] {
+    let (chest, protein) = (measurement("chest", 96.5, "cm"), measurement("protein", 7.5, "g"));
+    [
+        Details::Apparel(Apparel {
+            fit: Some("slim".to_owned()),
+            size_chart: vec![SizeChartRow { size: "M".to_owned(), measurements: vec![chest] }],
+        }),
+        Details::Book(Book {
+            contributors: vec![contributor("A. Writer", "author"), contributor("B. Other", "translator")],
+            isbn: Some("9783161484100".to_owned()),
+            format: Some("paperback".to_owned()),
+            pages: Some(320),
+        }),
+        Details::Electronics(Electronics {
+            energy_label: Some("B".to_owned()),
+            warranty_months: Some(24),
+            compatibility: vec!["USB-C".to_owned()],
+        }),
+        Details::Grocery(Grocery {
+            ingredients: Some("Oats, salt".to_owned()),
+            allergens: vec!["gluten".to_owned()],
+            nutrition: vec![protein],
+        }),
+        Details::Movie(Movie {
+            cast: vec![contributor("C. Player", "The Detective")],
+            runtime_minutes: Some(97),
+        }),
+    ]
+}
+
+#[test]
+fn every_kind_has_its_own_fields() {
+    test(async |app| {
+        let kinds = every_kind().map(|details| product(details.kind().unwrap()).price("10").details(details));
+        app.has(kinds).await;
+        app.has([product("bundle").item("book", 2).item("movie", 1), product("lamp").kind("lamp").number("watts", 8.0)])
+            .await;
+        let list = format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename kind name price {{ amount }} {OWN} }} }} }}");
+        insta::assert_snapshot!(app.query(&list).await.shown(), @"");
+    });
+}
+
+#[test]
+fn kinds_without_details_have_empty_ones() {
+    test(async |app| {
+        app.has(["apparel", "book", "electronics", "grocery", "movie"].map(|kind| product(kind).kind(kind))).await;
+        let list = format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename {OWN} }} }} }}");
+        insta::assert_snapshot!(app.query(&list).await.shown(), @"");
+    });
+}
+
+#[test]
+fn specs_are_shown_in_any_unit_of_their_dimension() {
+    test(async |app| {
+        app.has([product("Bottle")
+            .quantity("volume", 16.9, "fl oz")
+            .quantity("height", 25.4, "cm")
+            .quantity("width", 3.0, "in")
+            .number("pieces", 6.0)
+            .text("color", "Navy Blue")
+            .boolean("bpa_free", true)
+            .date("release", "2024-05-01")
+            .only_for("FR")])
+            .await;
+        let specs = |arguments: &str| {
+            format!("{{ product(slug: \"bottle\") {{ specs{arguments} {{ key text }} }} }}")
+        };
+        let page = app
+            .query(
+                r#"{ product(slug: "bottle") { specs { key label text qualifier value { __typename
+                ... on TextValue { text } ... on NumberValue { number } ... on BooleanValue { boolean } ... on DateValue { date }
+                ... on QuantityValue { value unit displayValue displayUnit canonicalValue canonicalUnit dimension } } } } }"#,
+            )
+            .await;
+        insta::assert_snapshot!(page.shown(), @"");
+        let all = app.query(&specs(r#"(displayUnits: [{ unit: "ml" }, { unit: "mm" }, { unit: "inch", key: "height" }])"#)).await;
+        insta::assert_snapshot!(all.shown(), @"");
+        let some = app.query(&specs(r#"(keys: ["width", "no_such", "color"])"#)).await;
+        insta::assert_snapshot!(some.shown(), @"");
+        let one = app
+            .query(r#"{ product(slug: "bottle") { spec(key: "volume", displayUnit: "l") { text } none: spec(key: "no_such") { text }
+                wrong: spec(key: "volume", displayUnit: "kg") { text } unknown: spec(key: "volume", displayUnit: "furlong") { text }
+                plain: spec(key: "color", displayUnit: "cm") { text } } }"#)
+            .await;
+        insta::assert_snapshot!(one.shown(), @"");
+    });
+}
+
+#[test]
+fn rating_numbers_of_a_known_set_of_reviews() {
+    test(async |app| {
+        app.has([product("Dress")]).await;
+        let stars = [5, 5, 5, 5, 4, 4, 4, 4, 2, 1];
+        app.has_reviews(stars.into_iter().enumerate().map(|(n, stars)| {
+            let review = review("Dress", n, stars).dimension("fit", stars);
+            if n < 4 { review.recommends(n < 3) } else { review }
+        }))
+        .await;
+        let stats = app
+            .query(
+                r#"{ product(slug: "dress") { ratingStats { count average bayesianScore wilsonLowerBound recommendedShare
+                histogram { rating count share } dimensions { name count average } asOf } isOutlier } }"#,
+            )
+            .await;
+        insta::assert_snapshot!(stats.shown(), @"");
+    });
+}
+
+#[test]
+fn top_reviews_are_the_most_helpful_and_of_those_the_newest() {
+    test(async |app| {
+        app.has([product("Tent")]).await;
+        let long = "word ".repeat(100);
+        let special = [
+            review("Tent", "old", 5).title("old").helpful(7).created_at("2020-01-01"),
+            review("Tent", "new", 1).title("new").helpful(7).created_at("2024-01-01").author("Ann"),
+            review("Tent", "undated", 2).title("undated").helpful(7).undated(),
+            review("Tent", "long", 3).title("long").helpful(9).body(&long),
+        ];
+        let others = (0..9).map(|n| review("Tent", n, 4).title(&format!("other {n}")).helpful(n));
+        app.has_reviews(special.into_iter().chain(others)).await;
+        let top = "{ product(slug: \"tent\") { topReviews { title helpfulCount rating truncated author { name } createdAt } } }";
+        insta::assert_snapshot!(app.query(top).await.shown(), @"");
+        let cut = app.query(r#"{ product(slug: "tent") { topReviews(first: 1) { excerpt truncated } } }"#).await;
+        let excerpt = cut.text("/product/topReviews/0/excerpt");
+        assert_eq!(excerpt, "word ".repeat(60).trim_end(), "300 characters, cut where a word ends");
+        assert_eq!(*cut.at("/product/topReviews/0/truncated"), true);
+        let wrong = app.query("{ product(slug: \"tent\") { a: topReviews(first: 0) { title } } }").await;
+        insta::assert_snapshot!(wrong.shown(), @"");
+        let wrong = app.query("{ product(slug: \"tent\") { a: topReviews(first: 11) { title } } }").await;
+        insta::assert_snapshot!(wrong.errors().join("\n"), @"");
+    });
+}
+
+#[test]
+fn more_than_a_thousand_reviews_make_an_outlier() {
+    test(async |app| {
+        app.has([product("Hit"), product("Near")]).await;
+        let reviews = |name: &'static str, n: usize| (0..n).map(move |at| review(name, format!("{name} {at}"), 5));
+        app.has_reviews(reviews("Hit", 1001).chain(reviews("Near", 1000))).await;
+        let asked = app
+            .query(r#"{ hit: product(slug: "hit") { isOutlier ratingStats { count } topReviews { rating } } near: product(slug: "near") { isOutlier ratingStats { count } } }"#)
+            .await;
+        asked.commands(&["find products", "find products"]);
+        assert_eq!(*asked.at("/hit/isOutlier"), true);
+        assert_eq!(*asked.at("/hit/ratingStats/count"), 1001);
+        assert_eq!(*asked.at("/near/isOutlier"), false);
+    });
+}
+
+/// One product in each state, in a category of their own, and a bundle of all three.
+async fn three_states(app: &App) {
+    let state = |name: &str, status| product(name).status(status).category(["States"]);
+    app.has([
+        state("draft", ProductStatus::Draft),
+        state("active", ProductStatus::Active),
+        state("archived", ProductStatus::Archived),
+    ])
+    .await;
+    app.has([product("set").item("draft", 1).item("active", 1).item("archived", 1)]).await;
+}
+
+#[test]
+fn only_admins_see_what_is_not_on_sale() {
+    test(async |app| {
+        three_states(app).await;
+        let pages = r#"{ draft: product(slug: "draft") { name } active: product(slug: "active") { name }
+            archived: product(sku: "feed:archived") { name status }
+            set: product(slug: "set") { ... on Bundle { items { name product { name } } } }
+            products(filter: { category: ["states"] }) { nodes { name } totalCount { value } }
+            category(slug: "states") { productCount } }"#;
+        insta::assert_snapshot!(app.query(pages).await.shown(), @"");
+        insta::assert_snapshot!(app.query(pages).as_admin().await.shown(), @"");
+    });
+}
+
+#[test]
+fn nobody_but_admins_finds_them_by_their_ids() {
+    test(async |app| {
+        three_states(app).await;
+        app.has_reviews([review("draft", 1, 5)]).await;
+        let ids = r#"{ a: product(slug: "draft") { id topReviews { id } } b: product(slug: "archived") { id } }"#;
+        let ids = app.query(ids).as_admin().await;
+        let (draft, archived) = (ids.text("/a/id"), ids.text("/b/id"));
+        let nodes = "query($a: ID!, $b: ID!, $r: ID!) { node(id: $a) { __typename } nodes(ids: [$a, $b, $r]) { __typename
+            ... on Review { rating product { name } } } product(id: $b) { name } }";
+        let ask = || {
+            let review = ids.text("/a/topReviews/0/id");
+            app.query(nodes).with("a", draft.clone()).with("b", archived.clone()).with("r", review)
+        };
+        insta::assert_snapshot!(ask().await.shown(), @"");
+        insta::assert_snapshot!(ask().as_admin().await.shown(), @"");
+    });
+}
