@@ -44,7 +44,9 @@ pub struct App {
 
 impl fmt::Debug for App {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App").field("database", &self.store.database_name()).finish_non_exhaustive()
+        f.debug_struct("App")
+            .field("database", &self.store.database_name())
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,12 +62,22 @@ impl App {
         };
         let store = Store::connect(&options).await?;
         store.create_schema().await?;
-        let direct = mongodb::Client::with_uri_str(server.uri()).await?.database(&database);
+        let direct = mongodb::Client::with_uri_str(server.uri())
+            .await?
+            .database(&database);
         let now = Timestamp::parse(NOW).expect("an instant");
         let clock = Arc::new(ManualClock::at(now));
         let catalog = Catalog::open(store.clone(), options_with(Arc::clone(&clock))).await?;
         let (engine, uri) = (ENGINE.clone(), server.uri().to_owned());
-        Ok(Self { store, catalog, engine, clock, uri, commands, direct })
+        Ok(Self {
+            store,
+            catalog,
+            engine,
+            clock,
+            uri,
+            commands,
+            direct,
+        })
     }
 
     /// A query, sent when it is awaited.
@@ -80,7 +92,10 @@ impl App {
     /// When a thread panicked while it held the list.
     #[must_use]
     pub fn sent(&self) -> Vec<String> {
-        self.commands.lock().expect("nobody panics with the lock").clone()
+        self.commands
+            .lock()
+            .expect("nobody panics with the lock")
+            .clone()
     }
 
     /// Forgets the commands that were sent so far.
@@ -88,7 +103,10 @@ impl App {
     /// # Panics
     /// When a thread panicked while it held the list.
     pub fn forget_commands(&self) {
-        self.commands.lock().expect("nobody panics with the lock").clear();
+        self.commands
+            .lock()
+            .expect("nobody panics with the lock")
+            .clear();
     }
 
     /// The database without the service: to look at documents and to damage them.
@@ -109,7 +127,9 @@ impl App {
     /// When the database fails.
     pub async fn other_process(&self) -> Catalog {
         let options = options_with(Arc::clone(&self.clock));
-        Catalog::open(self.store.clone(), options).await.expect("the database answers")
+        Catalog::open(self.store.clone(), options)
+            .await
+            .expect("the database answers")
     }
 
     /// Imports products; all of them must be new.
@@ -158,12 +178,25 @@ impl App {
         let mut session = self.catalog.import(mode);
         let mut outcomes = Vec::new();
         for batch in products.chunks(BATCH) {
-            outcomes.extend(session.products(batch.to_vec()).await.expect("the database answers"));
+            outcomes.extend(
+                session
+                    .products(batch.to_vec())
+                    .await
+                    .expect("the database answers"),
+            );
         }
         for batch in reviews.chunks(BATCH) {
-            outcomes.extend(session.reviews(batch.to_vec()).await.expect("the database answers"));
+            outcomes.extend(
+                session
+                    .reviews(batch.to_vec())
+                    .await
+                    .expect("the database answers"),
+            );
         }
-        (outcomes, session.finish().await.expect("the database answers"))
+        (
+            outcomes,
+            session.finish().await.expect("the database answers"),
+        )
     }
 
     /// Fails the test if anything computed or copied is not what it should be.
@@ -173,10 +206,17 @@ impl App {
     pub async fn audit(&self) {
         let found = self.catalog.audit().await.expect("the database answers");
         let line = |d: &vitrine_storage::audit::Difference| {
-            format!("{}: {} is {}, should be {}", d.place, d.what, d.stored, d.expected)
+            format!(
+                "{}: {} is {}, should be {}",
+                d.place, d.what, d.stored, d.expected
+            )
         };
         let lines: Vec<String> = found.iter().map(line).collect();
-        assert!(lines.is_empty(), "the audit found\n  {}", lines.join("\n  "));
+        assert!(
+            lines.is_empty(),
+            "the audit found\n  {}",
+            lines.join("\n  ")
+        );
     }
 }
 
@@ -199,14 +239,18 @@ pub fn test<F: AsyncFnOnce(&App)>(body: F) {
 /// When the test does, or the audit finds something.
 pub fn alone<F: AsyncFnOnce(&App)>(body: F) {
     let runtime = runtime();
-    let server = runtime.block_on(Server::start("alone")).expect("mongod starts");
+    let server = runtime
+        .block_on(Server::start("alone"))
+        .expect("mongod starts");
     run(&server, body);
     runtime.block_on(server.stop()).expect("mongod ends");
 }
 
 fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
     let runtime = runtime();
-    let app = runtime.block_on(App::on(server)).expect("a database can be made");
+    let app = runtime
+        .block_on(App::on(server))
+        .expect("a database can be made");
     let tested = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
             body(&app).await;
@@ -217,22 +261,34 @@ fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
         eprintln!("{}", server.keep(app.store.database_name()));
         resume_unwind(failure);
     }
-    runtime.block_on(app.store.drop_database()).expect("a database can be dropped");
+    runtime
+        .block_on(app.store.drop_database())
+        .expect("a database can be dropped");
 }
 
 /// A runtime for one test: the driver's tasks end with it.
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().expect("a runtime can be made")
+    builder
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime can be made")
 }
 
 fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     let currency = Currency::parse("EUR").expect("a currency");
-    CatalogOptions { clock, ..CatalogOptions::new(currency, b"cursors of the tests".to_vec()) }
+    CatalogOptions {
+        clock,
+        ..CatalogOptions::new(currency, b"cursors of the tests".to_vec())
+    }
 }
 
 fn note(commands: &Mutex<Vec<String>>, command: CommandSeen) {
     let CommandSeen { name, collection } = command;
     let text = collection.map_or_else(|| name.clone(), |collection| format!("{name} {collection}"));
-    commands.lock().expect("nobody panics with the lock").push(text);
+    commands
+        .lock()
+        .expect("nobody panics with the lock")
+        .push(text);
 }

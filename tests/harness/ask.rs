@@ -20,7 +20,11 @@ pub struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     pub(crate) fn new(app: &'a App, query: &str) -> Self {
-        Self { app, request: GraphqlRequest::new(query), viewer: Viewer::default() }
+        Self {
+            app,
+            request: GraphqlRequest::new(query),
+            viewer: Viewer::default(),
+        }
     }
 
     /// Gives a variable its value.
@@ -33,7 +37,10 @@ impl<'a> Ask<'a> {
     /// Asks as somebody with the role admin.
     #[must_use]
     pub fn as_admin(mut self) -> Self {
-        self.viewer = Viewer { subject: Some("admin".to_owned()), roles: vec![Role::Admin] };
+        self.viewer = Viewer {
+            subject: Some("admin".to_owned()),
+            roles: vec![Role::Admin],
+        };
         self
     }
 
@@ -41,9 +48,16 @@ impl<'a> Ask<'a> {
         let session = Session::new(self.app.catalog.clone(), &self.viewer);
         self.app.forget_commands();
         let request = self.request.request_id("test");
-        let response = self.app.engine.execute(request, |request| session.attach(request)).await;
+        let response = self
+            .app
+            .engine
+            .execute(request, |request| session.attach(request))
+            .await;
         let body = serde_json::to_value(&response).expect("answers are JSON");
-        Answer { body, sent: self.app.sent() }
+        Answer {
+            body,
+            sent: self.app.sent(),
+        }
     }
 }
 
@@ -100,7 +114,10 @@ impl Answer {
     #[track_caller]
     pub fn text(&self, pointer: &str) -> String {
         let found = self.at(pointer);
-        found.as_str().unwrap_or_else(|| panic!("no text: {found}")).to_owned()
+        found
+            .as_str()
+            .unwrap_or_else(|| panic!("no text: {found}"))
+            .to_owned()
     }
 
     /// The names of the nodes of a connection: the usual way to say which products were found.
@@ -110,8 +127,14 @@ impl Answer {
     #[must_use]
     #[track_caller]
     pub fn names(&self, pointer: &str) -> Vec<String> {
-        let nodes = self.at(&format!("{pointer}/nodes")).as_array().expect("nodes is a list");
-        nodes.iter().map(|node| node["name"].as_str().expect("select name").to_owned()).collect()
+        let nodes = self
+            .at(&format!("{pointer}/nodes"))
+            .as_array()
+            .expect("nodes is a list");
+        nodes
+            .iter()
+            .map(|node| node["name"].as_str().expect("select name").to_owned())
+            .collect()
     }
 
     /// The errors, each as `CODE at path: message`.
@@ -120,7 +143,9 @@ impl Answer {
     /// When an error has no code.
     #[must_use]
     pub fn errors(&self) -> Vec<String> {
-        let errors = self.body["errors"].as_array().map_or(&[][..], Vec::as_slice);
+        let errors = self.body["errors"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         errors.iter().map(error).collect()
     }
 
@@ -137,7 +162,12 @@ impl Answer {
     /// When others were.
     #[track_caller]
     pub fn commands(&self, expected: &[&str]) -> &Self {
-        assert_eq!(self.sent, expected, "the commands that were sent for {}", shown(&self.body));
+        assert_eq!(
+            self.sent,
+            expected,
+            "the commands that were sent for {}",
+            shown(&self.body)
+        );
         self
     }
 
@@ -149,9 +179,17 @@ impl Answer {
 }
 
 fn error(error: &Value) -> String {
-    let code = error["extensions"]["code"].as_str().expect("every error has a code");
-    let message = error["message"].as_str().expect("every error has a message");
-    let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
+    let code = error["extensions"]["code"]
+        .as_str()
+        .expect("every error has a code");
+    let message = error["message"]
+        .as_str()
+        .expect("every error has a message");
+    let segment = |segment: &Value| {
+        segment
+            .as_str()
+            .map_or_else(|| segment.to_string(), str::to_owned)
+    };
     let path = error["path"].as_array().map_or(&[][..], Vec::as_slice);
     let path: Vec<String> = path.iter().map(segment).collect();
     if path.is_empty() {

@@ -144,8 +144,10 @@ impl ProductBuilder {
 
     /// Its supplier and the supplier's country.
     pub fn supplier(mut self, name: &str, country: &str) -> Self {
-        self.draft.supplier =
-            Some(SupplierDraft { name: name.to_owned(), country: Some(country.to_owned()) });
+        self.draft.supplier = Some(SupplierDraft {
+            name: name.to_owned(),
+            country: Some(country.to_owned()),
+        });
         self
     }
 
@@ -164,13 +166,21 @@ impl ProductBuilder {
     /// One more picture.
     pub fn image(mut self, url: &str, alt: &str) -> Self {
         let (url, alt) = (url.to_owned(), Some(alt.to_owned()));
-        self.draft.media.push(Media { url, alt, kind: MediaKind::Image });
+        self.draft.media.push(Media {
+            url,
+            alt,
+            kind: MediaKind::Image,
+        });
         self
     }
 
     /// One more spec.
     pub fn spec(mut self, key: &str, value: SpecValue) -> Self {
-        self.draft.specs.push(Spec { key: key.to_owned(), value, qualifier: None });
+        self.draft.specs.push(Spec {
+            key: key.to_owned(),
+            value,
+            qualifier: None,
+        });
         self
     }
 
@@ -186,7 +196,13 @@ impl ProductBuilder {
 
     /// A spec that is a number of units.
     pub fn quantity(self, key: &str, value: f64, unit: &str) -> Self {
-        self.spec(key, SpecValue::Quantity { value, unit: unit.to_owned() })
+        self.spec(
+            key,
+            SpecValue::Quantity {
+                value,
+                unit: unit.to_owned(),
+            },
+        )
     }
 
     /// A spec that is a yes or no.
@@ -196,7 +212,10 @@ impl ProductBuilder {
 
     /// A spec that is a day.
     pub fn date(self, key: &str, day: &str) -> Self {
-        self.spec(key, SpecValue::Date(Timestamp::parse_day(day).expect("a day")))
+        self.spec(
+            key,
+            SpecValue::Date(Timestamp::parse_day(day).expect("a day")),
+        )
     }
 
     /// What the spec that was added last holds for.
@@ -212,7 +231,10 @@ impl ProductBuilder {
     /// One more product of a bundle, by the name that the feed knows it by.
     pub fn item(mut self, product: &str, quantity: i32) -> Self {
         "bundle".clone_into(&mut self.draft.kind);
-        self.draft.bundle.push(BundleItemDraft { product: external(SYSTEM, product), quantity });
+        self.draft.bundle.push(BundleItemDraft {
+            product: external(SYSTEM, product),
+            quantity,
+        });
         self
     }
 
@@ -232,7 +254,10 @@ impl ProductBuilder {
 impl ReviewBuilder {
     /// Who wrote it.
     pub fn author(mut self, name: &str) -> Self {
-        self.draft.author = Some(Author { id: AuthorId(name.to_owned()), name: name.to_owned() });
+        self.draft.author = Some(Author {
+            id: AuthorId(name.to_owned()),
+            name: name.to_owned(),
+        });
         self
     }
 
@@ -289,9 +314,14 @@ impl ReviewBuilder {
 /// Something by the id that a system gave it.
 #[must_use]
 pub fn external(system: &str, external_id: &str) -> ExternalRef {
-    ExternalRef { system: system.to_owned(), external_id: external_id.to_owned() }
+    ExternalRef {
+        system: system.to_owned(),
+        external_id: external_id.to_owned(),
+    }
 }
 
 fn instant(text: &str) -> Timestamp {
-    Timestamp::parse(text).or_else(|_| Timestamp::parse_day(text)).expect("an instant")
+    Timestamp::parse(text)
+        .or_else(|_| Timestamp::parse_day(text))
+        .expect("an instant")
 }

@@ -14,7 +14,8 @@ impl App {
     pub async fn fail_next(&self, times: i32, commands: &[&str], how: Document) {
         let mut data = doc! { "failCommands": commands.to_vec() };
         data.extend(how);
-        self.fail_point(doc! { "mode": { "times": times }, "data": data }).await;
+        self.fail_point(doc! { "mode": { "times": times }, "data": data })
+            .await;
     }
 
     /// Lets the first `times` of these commands pass and the next one fail.
@@ -24,7 +25,8 @@ impl App {
     pub async fn fail_after(&self, times: i32, commands: &[&str], how: Document) {
         let mut data = doc! { "failCommands": commands.to_vec() };
         data.extend(how);
-        self.fail_point(doc! { "mode": { "skip": times }, "data": data }).await;
+        self.fail_point(doc! { "mode": { "skip": times }, "data": data })
+            .await;
     }
 
     /// Ends all failing.
@@ -39,6 +41,9 @@ impl App {
         let mut command = doc! { "configureFailPoint": "failCommand" };
         command.extend(what);
         let admin = self.direct().client().database("admin");
-        admin.run_command(command).await.expect("the server has test commands");
+        admin
+            .run_command(command)
+            .await
+            .expect("the server has test commands");
     }
 }

@@ -55,13 +55,17 @@ pub async fn graphql(address: &str, query: &str, token: Option<&str>) -> anyhow:
 /// When nobody listens.
 pub async fn ask_only(address: &str, query: &str) -> anyhow::Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(question(address, query, None).as_bytes()).await?;
+    stream
+        .write_all(question(address, query, None).as_bytes())
+        .await?;
     Ok(stream)
 }
 
 fn question(address: &str, query: &str, token: Option<&str>) -> String {
     let body = json!({ "query": query }).to_string();
-    let token = token.map_or_else(String::new, |token| format!("authorization: Bearer {token}\r\n"));
+    let token = token.map_or_else(String::new, |token| {
+        format!("authorization: Bearer {token}\r\n")
+    });
     format!(
         "POST /graphql HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{token}\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -77,7 +81,9 @@ async fn exchange(address: &str, request: &str) -> anyhow::Result<Reply> {
         stream.read_to_string(&mut answer).await?;
         anyhow::Ok(answer)
     };
-    let answer = timeout(PATIENCE, exchanged).await.context("no answer in time")??;
+    let answer = timeout(PATIENCE, exchanged)
+        .await
+        .context("no answer in time")??;
     read(&answer)
 }
 
@@ -86,10 +92,19 @@ fn read(answer: &str) -> anyhow::Result<Reply> {
     let Some((head, body)) = answer.split_once("\r\n\r\n") else {
         bail!("no HTTP answer: {answer:?}");
     };
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
     let status = status.with_context(|| format!("no status in {head:?}"))?;
-    if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+    if head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked")
+    {
         bail!("a chunked answer: {head:?}");
     }
-    Ok(Reply { status, body: body.to_owned() })
+    Ok(Reply {
+        status,
+        body: body.to_owned(),
+    })
 }

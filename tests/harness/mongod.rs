@@ -17,8 +17,12 @@ use crate::surroundings::{search, target_dir};
 
 /// The server that all tests share.
 static SHARED: LazyLock<Server> = LazyLock::new(|| {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let started = runtime.expect("a runtime can be made").block_on(Server::start("shared"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let started = runtime
+        .expect("a runtime can be made")
+        .block_on(Server::start("shared"));
     started.unwrap_or_else(|error| panic!("no mongod to test with: {error:#}"))
 });
 
@@ -51,7 +55,11 @@ impl Server {
         let instance = Instance::start(&mongod, &options).await?;
         directory.removed_after(instance.pid())?;
         let mongod = mongod.path().to_owned();
-        Ok(Self { instance, mongod, directory })
+        Ok(Self {
+            instance,
+            mongod,
+            directory,
+        })
     }
 
     /// The connection string.
@@ -131,8 +139,14 @@ impl RunDirectory {
     /// Has the directory removed when this process and then mongod have ended.
     fn removed_after(&self, mongod: u32) -> io::Result<()> {
         let mut janitor = Command::new("/bin/sh");
-        janitor.args(["-c", JANITOR, "janitor"]).arg(&self.path).arg(mongod.to_string());
-        janitor.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        janitor
+            .args(["-c", JANITOR, "janitor"])
+            .arg(&self.path)
+            .arg(mongod.to_string());
+        janitor
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         // A group of its own, so that Ctrl-C in the terminal does not end it before its work.
         let mut janitor = janitor.process_group(0).spawn()?;
         // Never closed by this process: the kernel does it.

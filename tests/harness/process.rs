@@ -38,11 +38,24 @@ fn build() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace_dir());
     // All members, so that their dependencies have the features they have in the tests.
-    cargo.args(["build", "--locked", "--workspace", "--bin", "vitrine", "--target-dir"]);
+    cargo.args([
+        "build",
+        "--locked",
+        "--workspace",
+        "--bin",
+        "vitrine",
+        "--target-dir",
+    ]);
     cargo.arg(target_dir()).args(release.then_some("--release"));
     let built = cargo.output().expect("cargo runs");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    target_dir().join(if release { "release" } else { "debug" }).join("vitrine")
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    target_dir()
+        .join(if release { "release" } else { "debug" })
+        .join("vitrine")
 }
 
 /// A command of the binary that ends by itself.
@@ -50,7 +63,10 @@ fn build() -> PathBuf {
 /// # Panics
 /// When it cannot be run.
 pub fn run(arguments: &[&str]) -> Output {
-    Command::new(binary()).args(arguments).output().expect("the binary runs")
+    Command::new(binary())
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
 }
 
 impl Service {
@@ -76,7 +92,10 @@ impl Service {
     /// When the thread that listens panicked.
     #[must_use]
     pub fn said(&self) -> String {
-        self.said.lock().expect("nobody panics with the lock").clone()
+        self.said
+            .lock()
+            .expect("nobody panics with the lock")
+            .clone()
     }
 
     /// Waits until it is ready and gives the address it serves on.
@@ -108,7 +127,13 @@ impl Service {
     /// When it does not end in time.
     pub async fn ended(&mut self) -> ExitStatus {
         let child = Mutex::new(&mut self.child);
-        let look = async || child.lock().expect("one thread").try_wait().expect("a child of ours");
+        let look = async || {
+            child
+                .lock()
+                .expect("one thread")
+                .try_wait()
+                .expect("a child of ours")
+        };
         eventually("the end of the service", END, look).await
     }
 

@@ -19,10 +19,17 @@ impl App {
     /// When the server refuses.
     pub async fn profile<T>(&self, work: impl AsyncFnOnce() -> T) -> (T, Vec<Executed>) {
         self.set_profiling(0).await;
-        self.direct().collection::<Document>(PROFILE).drop().await.expect("profiling is off");
+        self.direct()
+            .collection::<Document>(PROFILE)
+            .drop()
+            .await
+            .expect("profiling is off");
         let size = 64_i64 << 20;
         let create = doc! { "create": PROFILE, "capped": true, "size": size };
-        self.direct().run_command(create).await.expect("the collection was dropped");
+        self.direct()
+            .run_command(create)
+            .await
+            .expect("the collection was dropped");
         self.set_profiling(2).await;
         let done = work().await;
         self.set_profiling(0).await;
@@ -30,15 +37,28 @@ impl App {
     }
 
     async fn set_profiling(&self, level: i32) {
-        self.direct().run_command(doc! { "profile": level }).await.expect("profiling is there");
+        self.direct()
+            .run_command(doc! { "profile": level })
+            .await
+            .expect("profiling is there");
     }
 
     async fn executed(&self) -> Vec<Executed> {
         let reads = doc! { "op": { "$in": ["query", "command", "getmore"] }, "planSummary": { "$exists": true } };
-        let entries = self.direct().collection::<Document>(PROFILE).find(reads).await;
-        let entries: Vec<Document> =
-            entries.expect("profiling is there").try_collect().await.expect("entries are documents");
-        entries.into_iter().map(|entry| Executed { entry }).collect()
+        let entries = self
+            .direct()
+            .collection::<Document>(PROFILE)
+            .find(reads)
+            .await;
+        let entries: Vec<Document> = entries
+            .expect("profiling is there")
+            .try_collect()
+            .await
+            .expect("entries are documents");
+        entries
+            .into_iter()
+            .map(|entry| Executed { entry })
+            .collect()
     }
 }
 
@@ -102,7 +122,9 @@ impl Executed {
     pub fn bounds(&self, field: &str) -> Vec<Vec<String>> {
         let mut found = Vec::new();
         self.stages(&mut |stage| {
-            let bounds = stage.get_document("indexBounds").and_then(|all| all.get_array(field));
+            let bounds = stage
+                .get_document("indexBounds")
+                .and_then(|all| all.get_array(field));
             if let Ok(bounds) = bounds {
                 let text = |bound: &Bson| bound.as_str().unwrap_or_default().to_owned();
                 found.push(bounds.iter().map(text).collect());
@@ -139,7 +161,9 @@ fn walk(stage: &Document, look: &mut dyn FnMut(&Document)) {
             Bson::Document(inner) if inner.contains_key("stage") => walk(inner, look),
             Bson::Array(items) => {
                 let stages = items.iter().filter_map(Bson::as_document);
-                stages.filter(|item| item.contains_key("stage")).for_each(|item| walk(item, look));
+                stages
+                    .filter(|item| item.contains_key("stage"))
+                    .for_each(|item| walk(item, look));
             }
             _ => {}
         }

@@ -22,11 +22,18 @@ fn write(out: &mut String, value: &Value, depth: usize) {
     let line = one_line(value);
     match value {
         Value::Object(fields) if 2 * depth + line.chars().count() > WIDTH => {
-            let rows = fields.iter().map(|(key, value)| (Some(key.as_str()), value));
+            let rows = fields
+                .iter()
+                .map(|(key, value)| (Some(key.as_str()), value));
             block(out, ['{', '}'], rows, depth);
         }
         Value::Array(items) if 2 * depth + line.chars().count() > WIDTH => {
-            block(out, ['[', ']'], items.iter().map(|item| (None, item)), depth);
+            block(
+                out,
+                ['[', ']'],
+                items.iter().map(|item| (None, item)),
+                depth,
+            );
         }
         _ => out.push_str(&line),
     }
@@ -60,7 +67,11 @@ fn one_line(value: &Value) -> String {
         Value::Object(fields) => {
             let field = |(key, value): (&String, &Value)| {
                 let random = is_random(key, value);
-                let value = if random { "[random]".to_owned() } else { one_line(value) };
+                let value = if random {
+                    "[random]".to_owned()
+                } else {
+                    one_line(value)
+                };
                 format!("{key}: {value}")
             };
             let fields: Vec<String> = fields.iter().map(field).collect();

@@ -46,10 +46,15 @@ pub fn target_dir() -> PathBuf {
 #[must_use]
 pub fn workspace_dir() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("tests is a directory of the workspace").to_owned()
+    here.parent()
+        .expect("tests is a directory of the workspace")
+        .to_owned()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
 fn read(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -5,35 +5,93 @@ use vitrine_model::product::ProductStatus;
 
 /// The names of the products that a filter gives, by name.
 async fn found(app: &App, filter: &str) -> Vec<String> {
-    let query = format!("{{ products(first: 100, sort: [{{ key: NAME }}], filter: {filter}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}");
+    let query = format!(
+        "{{ products(first: 100, sort: [{{ key: NAME }}], filter: {filter}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}"
+    );
     let answer = app.query(&query).await;
     let names = answer.names("/products");
-    assert_eq!(*answer.at("/products/totalCount/value"), names.len(), "{filter}");
-    assert_eq!(*answer.at("/products/totalCount/relation"), "EXACT", "{filter}");
+    assert_eq!(
+        *answer.at("/products/totalCount/value"),
+        names.len(),
+        "{filter}"
+    );
+    assert_eq!(
+        *answer.at("/products/totalCount/relation"),
+        "EXACT",
+        "{filter}"
+    );
     names
 }
 
 /// The refusals of a list with these arguments.
 async fn refused(app: &App, arguments: &str) -> String {
-    let answer = app.query(&format!("{{ products({arguments}) {{ nodes {{ name }} }} }}")).await;
+    let answer = app
+        .query(&format!(
+            "{{ products({arguments}) {{ nodes {{ name }} }} }}"
+        ))
+        .await;
     answer.errors().join("\n")
 }
 
 /// Five products that differ in everything that can be filtered by.
 async fn shelf(app: &App) {
     app.has([
-        product("Ant").brand("Acme").category(["Home", "Kitchen"]).price("5.00").text("color", "Red")
-            .quantity("volume", 0.5, "l").number("ports", 2.0).boolean("lid", true).date("release", "2024-01-15"),
-        product("Bee").brand("ÁCME").category(["Home", "Kitchen", "Cups"]).price("10.00").text("color", "dark red")
-            .quantity("volume", 16.9, "fl oz").number("ports", 3.0).boolean("lid", false).date("release", "2024-06-01").only_for("FR"),
-        product("Cat").brand("Zeta").category(["Home", "Bath"]).price("10.01").text("color", "RED ")
-            .quantity("volume", 1.0, "gal").number("ports", 3.5).date("release", "2025-01-01"),
-        product("Dog").category(["Garden"]).price_in("7.00", "USD").text("color", "Blue").text("size", "M").only_for("EU"),
-        product("Eel").category(["Garden"]).text("size", "M").only_for("US").text("size", "38").only_for("EU"),
+        product("Ant")
+            .brand("Acme")
+            .category(["Home", "Kitchen"])
+            .price("5.00")
+            .text("color", "Red")
+            .quantity("volume", 0.5, "l")
+            .number("ports", 2.0)
+            .boolean("lid", true)
+            .date("release", "2024-01-15"),
+        product("Bee")
+            .brand("ÁCME")
+            .category(["Home", "Kitchen", "Cups"])
+            .price("10.00")
+            .text("color", "dark red")
+            .quantity("volume", 16.9, "fl oz")
+            .number("ports", 3.0)
+            .boolean("lid", false)
+            .date("release", "2024-06-01")
+            .only_for("FR"),
+        product("Cat")
+            .brand("Zeta")
+            .category(["Home", "Bath"])
+            .price("10.01")
+            .text("color", "RED ")
+            .quantity("volume", 1.0, "gal")
+            .number("ports", 3.5)
+            .date("release", "2025-01-01"),
+        product("Dog")
+            .category(["Garden"])
+            .price_in("7.00", "USD")
+            .text("color", "Blue")
+            .text("size", "M")
+            .only_for("EU"),
+        product("Eel")
+            .category(["Garden"])
+            .text("size", "M")
+            .only_for("US")
+            .text("size", "38")
+            .only_for("EU"),
     ])
     .await;
-    let stars = [("Ant", 5), ("Ant", 4), ("Bee", 4), ("Bee", 3), ("Bee", 5), ("Cat", 2)];
-    app.has_reviews(stars.into_iter().enumerate().map(|(n, (name, stars))| review(name, n, stars))).await;
+    let stars = [
+        ("Ant", 5),
+        ("Ant", 4),
+        ("Bee", 4),
+        ("Bee", 3),
+        ("Bee", 5),
+        ("Cat", 2),
+    ];
+    app.has_reviews(
+        stars
+            .into_iter()
+            .enumerate()
+            .map(|(n, (name, stars))| review(name, n, stars)),
+    )
+    .await;
 }
 
 #[test]
@@ -44,7 +102,10 @@ fn every_filter() {
             ("{}", &["Ant", "Bee", "Cat", "Dog", "Eel"]),
             (r#"{ category: ["kitchen"] }"#, &["Ant", "Bee"]),
             (r#"{ category: ["home"] }"#, &["Ant", "Bee", "Cat"]),
-            (r#"{ category: ["cups", "garden"] }"#, &["Bee", "Dog", "Eel"]),
+            (
+                r#"{ category: ["cups", "garden"] }"#,
+                &["Bee", "Dog", "Eel"],
+            ),
             (r#"{ category: ["home", "cups"] }"#, &["Ant", "Bee", "Cat"]),
             (r#"{ category: ["no-such"] }"#, &[]),
             (r#"{ brand: ["acme"] }"#, &["Ant", "Bee"]),
@@ -58,33 +119,105 @@ fn every_filter() {
             ("{ rating: { gte: 4 } }", &["Ant", "Bee"]),
             ("{ rating: { gte: 1 } }", &["Ant", "Bee", "Cat"]),
             ("{ status: [ACTIVE] }", &["Ant", "Bee", "Cat", "Dog", "Eel"]),
-            (r#"{ specs: [{ key: "color", text: { eq: "red" } }] }"#, &["Ant", "Cat"]),
-            (r#"{ specs: [{ key: "color", text: { in: ["DARK  RED", "blue"] } }] }"#, &["Bee", "Dog"]),
-            (r#"{ specs: [{ key: "volume", number: { eq: 500, unit: "ml" } }] }"#, &["Ant", "Bee"]),
-            (r#"{ specs: [{ key: "volume", number: { eq: 16.9, unit: "fl oz" } }] }"#, &["Bee"]),
-            (r#"{ specs: [{ key: "volume", number: { gte: 0.5, unit: "l" } }] }"#, &["Ant", "Cat"]),
-            (r#"{ specs: [{ key: "volume", number: { gt: 50, lte: 3785.411784, unit: "cl" } }] }"#, &["Cat"]),
-            (r#"{ specs: [{ key: "volume", number: { lt: 0.132086, unit: "gallons" } }] }"#, &["Ant", "Bee"]),
-            (r#"{ specs: [{ key: "ports", number: { eq: 3 } }] }"#, &["Bee"]),
-            (r#"{ specs: [{ key: "ports", number: { gt: 2, lt: 3.5 } }] }"#, &["Bee"]),
-            (r#"{ specs: [{ key: "ports", number: { gte: 2, lte: 3 } }] }"#, &["Ant", "Bee"]),
+            (
+                r#"{ specs: [{ key: "color", text: { eq: "red" } }] }"#,
+                &["Ant", "Cat"],
+            ),
+            (
+                r#"{ specs: [{ key: "color", text: { in: ["DARK  RED", "blue"] } }] }"#,
+                &["Bee", "Dog"],
+            ),
+            (
+                r#"{ specs: [{ key: "volume", number: { eq: 500, unit: "ml" } }] }"#,
+                &["Ant", "Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "volume", number: { eq: 16.9, unit: "fl oz" } }] }"#,
+                &["Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "volume", number: { gte: 0.5, unit: "l" } }] }"#,
+                &["Ant", "Cat"],
+            ),
+            (
+                r#"{ specs: [{ key: "volume", number: { gt: 50, lte: 3785.411784, unit: "cl" } }] }"#,
+                &["Cat"],
+            ),
+            (
+                r#"{ specs: [{ key: "volume", number: { lt: 0.132086, unit: "gallons" } }] }"#,
+                &["Ant", "Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "ports", number: { eq: 3 } }] }"#,
+                &["Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "ports", number: { gt: 2, lt: 3.5 } }] }"#,
+                &["Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "ports", number: { gte: 2, lte: 3 } }] }"#,
+                &["Ant", "Bee"],
+            ),
             (r#"{ specs: [{ key: "lid", boolean: true }] }"#, &["Ant"]),
             (r#"{ specs: [{ key: "lid", boolean: false }] }"#, &["Bee"]),
-            (r#"{ specs: [{ key: "release", date: { gte: "2024-06-01" } }] }"#, &["Bee", "Cat"]),
-            (r#"{ specs: [{ key: "release", date: { gt: "2024-06-01" } }] }"#, &["Cat"]),
-            (r#"{ specs: [{ key: "release", date: { lt: "2024-06-01T00:00:00.001Z" } }] }"#, &["Ant", "Bee"]),
-            (r#"{ specs: [{ key: "release", date: { lte: "2025-01-01T01:00:00+01:00" }, qualifier: "FR" }] }"#, &["Bee"]),
-            (r#"{ specs: [{ key: "size", text: { eq: "m" } }] }"#, &["Dog", "Eel"]),
-            (r#"{ specs: [{ key: "size", text: { eq: "m" }, qualifier: "EU" }] }"#, &["Dog"]),
-            (r#"{ specs: [{ key: "size", exists: true }] }"#, &["Dog", "Eel"]),
-            (r#"{ specs: [{ key: "size", exists: true, qualifier: "US" }] }"#, &["Eel"]),
-            (r#"{ specs: [{ key: "ports", exists: false }] }"#, &["Dog", "Eel"]),
-            (r#"{ specs: [{ key: "never_seen", exists: false }] }"#, &["Ant", "Bee", "Cat", "Dog", "Eel"]),
+            (
+                r#"{ specs: [{ key: "release", date: { gte: "2024-06-01" } }] }"#,
+                &["Bee", "Cat"],
+            ),
+            (
+                r#"{ specs: [{ key: "release", date: { gt: "2024-06-01" } }] }"#,
+                &["Cat"],
+            ),
+            (
+                r#"{ specs: [{ key: "release", date: { lt: "2024-06-01T00:00:00.001Z" } }] }"#,
+                &["Ant", "Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "release", date: { lte: "2025-01-01T01:00:00+01:00" }, qualifier: "FR" }] }"#,
+                &["Bee"],
+            ),
+            (
+                r#"{ specs: [{ key: "size", text: { eq: "m" } }] }"#,
+                &["Dog", "Eel"],
+            ),
+            (
+                r#"{ specs: [{ key: "size", text: { eq: "m" }, qualifier: "EU" }] }"#,
+                &["Dog"],
+            ),
+            (
+                r#"{ specs: [{ key: "size", exists: true }] }"#,
+                &["Dog", "Eel"],
+            ),
+            (
+                r#"{ specs: [{ key: "size", exists: true, qualifier: "US" }] }"#,
+                &["Eel"],
+            ),
+            (
+                r#"{ specs: [{ key: "ports", exists: false }] }"#,
+                &["Dog", "Eel"],
+            ),
+            (
+                r#"{ specs: [{ key: "never_seen", exists: false }] }"#,
+                &["Ant", "Bee", "Cat", "Dog", "Eel"],
+            ),
             (r#"{ specs: [{ key: "never_seen", exists: true }] }"#, &[]),
-            (r#"{ specs: [{ key: "lid", boolean: true }, { key: "color", text: { eq: "red" } }] }"#, &["Ant"]),
-            (r#"{ not: { specs: [{ key: "color", text: { eq: "red" } }] } }"#, &["Bee", "Dog", "Eel"]),
-            (r#"{ or: [{ brand: ["zeta"] }, { specs: [{ key: "lid", boolean: true }] }, { category: ["garden"], not: { specs: [{ key: "color", exists: true }] } }] }"#, &["Ant", "Cat", "Eel"]),
-            (r#"{ category: ["home"], and: [{ price: { lte: "10" } }, { not: { or: [{ rating: { gte: 4.5 } }, { brand: ["zeta"] }] } }] }"#, &["Bee"]),
+            (
+                r#"{ specs: [{ key: "lid", boolean: true }, { key: "color", text: { eq: "red" } }] }"#,
+                &["Ant"],
+            ),
+            (
+                r#"{ not: { specs: [{ key: "color", text: { eq: "red" } }] } }"#,
+                &["Bee", "Dog", "Eel"],
+            ),
+            (
+                r#"{ or: [{ brand: ["zeta"] }, { specs: [{ key: "lid", boolean: true }] }, { category: ["garden"], not: { specs: [{ key: "color", exists: true }] } }] }"#,
+                &["Ant", "Cat", "Eel"],
+            ),
+            (
+                r#"{ category: ["home"], and: [{ price: { lte: "10" } }, { not: { or: [{ rating: { gte: 4.5 } }, { brand: ["zeta"] }] } }] }"#,
+                &["Bee"],
+            ),
         ];
         for (filter, expected) in cases {
             assert_eq!(found(app, filter).await, expected, "{filter}");
@@ -97,10 +230,23 @@ fn what_holds_for_none_and_what_holds_for_all() {
     test(async |app| {
         shelf(app).await;
         let all = found(app, "{}").await;
-        for nothing in ["{ or: [] }", "{ brand: [] }", "{ category: [] }", "{ not: {} }", r#"{ specs: [{ key: "color", text: { in: [] } }] }"#] {
+        for nothing in [
+            "{ or: [] }",
+            "{ brand: [] }",
+            "{ category: [] }",
+            "{ not: {} }",
+            r#"{ specs: [{ key: "color", text: { in: [] } }] }"#,
+        ] {
             assert_eq!(found(app, nothing).await, [""; 0], "{nothing}");
         }
-        for everything in ["{ and: [] }", "{ specs: [] }", "{ or: [{}] }", "{ not: { or: [] } }", "{ and: [{}, {}] }", "{ brand: null, not: null }"] {
+        for everything in [
+            "{ and: [] }",
+            "{ specs: [] }",
+            "{ or: [{}] }",
+            "{ not: { or: [] } }",
+            "{ and: [{}, {}] }",
+            "{ brand: null, not: null }",
+        ] {
             assert_eq!(found(app, everything).await, all, "{everything}");
         }
     });
@@ -114,7 +260,9 @@ fn every_sort_in_both_directions() {
             product("Álpha").price("1").created_at("2022-01-01"),
             product("gamma").created_at("2023-01-01"),
             product("Delta").price("2").created_at("2025-01-01"),
-            product("epsilon").price_in("9", "USD").created_at("2021-01-01"),
+            product("epsilon")
+                .price_in("9", "USD")
+                .created_at("2021-01-01"),
         ])
         .await;
         let reviews = [("beta", 5, 3), ("gamma", 4, 9), ("Delta", 1, 1)];
@@ -125,12 +273,30 @@ fn every_sort_in_both_directions() {
         let mut lines = String::new();
         for key in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
             for direction in ["", ", direction: ASCENDING", ", direction: DESCENDING"] {
-                let list = format!("{{ products(sort: [{{ key: {key}{direction} }}]) {{ nodes {{ name }} }} }}");
+                let list = format!(
+                    "{{ products(sort: [{{ key: {key}{direction} }}]) {{ nodes {{ name }} }} }}"
+                );
                 let names = app.query(&list).await.names("/products");
                 lines += &format!("{key}{direction}: {}\n", names.join(" "));
             }
         }
-        insta::assert_snapshot!(lines, @"");
+        insta::assert_snapshot!(lines, @r"
+        PRICE: Álpha Delta beta epsilon gamma
+        PRICE, direction: ASCENDING: Álpha Delta beta epsilon gamma
+        PRICE, direction: DESCENDING: beta Delta Álpha gamma epsilon
+        RATING: beta gamma Álpha epsilon Delta
+        RATING, direction: ASCENDING: Delta epsilon Álpha gamma beta
+        RATING, direction: DESCENDING: beta gamma Álpha epsilon Delta
+        POPULARITY: gamma beta Delta Álpha epsilon
+        POPULARITY, direction: ASCENDING: epsilon Álpha Delta beta gamma
+        POPULARITY, direction: DESCENDING: gamma beta Delta Álpha epsilon
+        NEWEST: Delta beta gamma Álpha epsilon
+        NEWEST, direction: ASCENDING: epsilon Álpha gamma beta Delta
+        NEWEST, direction: DESCENDING: Delta beta gamma Álpha epsilon
+        NAME: Álpha beta Delta epsilon gamma
+        NAME, direction: ASCENDING: Álpha beta Delta epsilon gamma
+        NAME, direction: DESCENDING: gamma epsilon Delta beta Álpha
+        ");
     });
 }
 
@@ -184,14 +350,31 @@ async fn walk(app: &App, order: &str, way: Way, size: usize) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
-        let from = |name: &str| cursor.as_ref().map_or_else(String::new, |c| format!(", {name}: \"{c}\""));
+        let from = |name: &str| {
+            cursor
+                .as_ref()
+                .map_or_else(String::new, |c| format!(", {name}: \"{c}\""))
+        };
         let (arguments, on, back, end) = match way {
-            Way::Forwards => (format!("first: {size}{}", from("after")), "hasNextPage", "hasPreviousPage", "endCursor"),
-            Way::Backwards => (format!("last: {size}{}", from("before")), "hasPreviousPage", "hasNextPage", "startCursor"),
+            Way::Forwards => (
+                format!("first: {size}{}", from("after")),
+                "hasNextPage",
+                "hasPreviousPage",
+                "endCursor",
+            ),
+            Way::Backwards => (
+                format!("last: {size}{}", from("before")),
+                "hasPreviousPage",
+                "hasNextPage",
+                "startCursor",
+            ),
         };
         let page = page(app, order, &arguments).await;
         let names = page.names("/products");
-        assert_eq!(*page.at(&format!("/products/pageInfo/{back}")), !all.is_empty());
+        assert_eq!(
+            *page.at(&format!("/products/pageInfo/{back}")),
+            !all.is_empty()
+        );
         match way {
             Way::Forwards => all.extend(names),
             Way::Backwards => drop(all.splice(0..0, names)),
@@ -210,7 +393,10 @@ fn edges_carry_the_cursors_of_their_nodes() {
         let order = "{ key: NAME }";
         let first = page(app, order, "first: 3").await;
         let middle = first.text("/products/edges/1/cursor");
-        assert_eq!(first.text("/products/edges/2/cursor"), first.text("/products/pageInfo/endCursor"));
+        assert_eq!(
+            first.text("/products/edges/2/cursor"),
+            first.text("/products/pageInfo/endCursor")
+        );
         let after = page(app, order, &format!("first: 2, after: \"{middle}\"")).await;
         assert_eq!(after.names("/products"), ["P02", "P03"]);
         let before = page(app, order, &format!("last: 2, before: \"{middle}\"")).await;
@@ -219,7 +405,7 @@ fn edges_carry_the_cursors_of_their_nodes() {
         let empty = app
             .query("query($c: String) { products(filter: { category: [\"no-such\"] }, first: 1) { nodes { name } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }")
             .with("c", beyond);
-        insta::assert_snapshot!(empty.await.errors().join("\n"), @"");
+        insta::assert_snapshot!(empty.await.errors().join("\n"), @"GRAPHQL_VALIDATION_FAILED: unused variable: `$c`");
     });
 }
 
@@ -227,7 +413,17 @@ fn edges_carry_the_cursors_of_their_nodes() {
 fn an_empty_page_has_no_cursors() {
     test(async |app| {
         let empty = page(app, "{ key: NAME }", "first: 5").await;
-        insta::assert_snapshot!(empty.shown(), @"");
+        insta::assert_snapshot!(empty.shown(), @r"
+        {
+          data: {
+            products: {
+              nodes: []
+              edges: []
+              pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null }
+            }
+          }
+        }
+        ");
     });
 }
 
@@ -237,9 +433,21 @@ fn totals_stop_where_they_are_told_to() {
         dozen(app).await;
         let totals = app.query("{ a: products { totalCount { value relation } } b: products { totalCount(upTo: 5) { value relation } }
             c: products { totalCount(upTo: 12) { value relation } } d: products { totalCount(upTo: 11) { value relation } } }").await;
-        insta::assert_snapshot!(totals.shown(), @"");
+        insta::assert_snapshot!(totals.shown(), @r#"
+        {
+          data: {
+            a: { totalCount: { value: 12, relation: "EXACT" } }
+            b: { totalCount: { value: 5, relation: "AT_LEAST" } }
+            c: { totalCount: { value: 12, relation: "EXACT" } }
+            d: { totalCount: { value: 11, relation: "AT_LEAST" } }
+          }
+        }
+        "#);
         let wrong = app.query("{ a: products { totalCount(upTo: 0) { value } } b: products { totalCount(upTo: 1000001) { value } } }").await;
-        insta::assert_snapshot!(wrong.errors().join("\n"), @"");
+        insta::assert_snapshot!(wrong.errors().join("\n"), @r"
+        BAD_USER_INPUT at a.totalCount: upTo: must be 1 to 1000000, not 0
+        BAD_USER_INPUT at b.totalCount: upTo: must be 1 to 1000000, not 1000001
+        ");
     });
 }
 
@@ -249,13 +457,50 @@ fn pages_that_are_refused() {
         dozen(app).await;
         let mut lines = Vec::new();
         for arguments in [
-            "first: 0", "first: 101", "first: -1", "last: 0", "last: 101", "first: 1, last: 1",
-            r#"last: 1, after: "x""#, r#"first: 1, before: "x""#, r#"before: "x""#, r#"first: 1, after: """#,
-            r#"first: 1, after: "x""#, "sort: [{ key: NAME }, { key: PRICE }]",
+            "first: 0",
+            "first: 101",
+            "first: -1",
+            "last: 0",
+            "last: 101",
+            "first: 1, last: 1",
+            r#"last: 1, after: "x""#,
+            r#"first: 1, before: "x""#,
+            r#"before: "x""#,
+            r#"first: 1, after: """#,
+            r#"first: 1, after: "x""#,
+            "sort: [{ key: NAME }, { key: PRICE }]",
         ] {
-            lines.push(format!("{arguments}\n    {}", refused(app, arguments).await));
+            lines.push(format!(
+                "{arguments}\n    {}",
+                refused(app, arguments).await
+            ));
         }
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        first: 0
+            BAD_USER_INPUT at products: first: must be 1 to 100, not 0
+        first: 101
+            BAD_USER_INPUT at products: first: must be 1 to 100, not 101
+        first: -1
+            BAD_USER_INPUT at products: first: must be 1 to 100, not -1
+        last: 0
+            BAD_USER_INPUT at products: last: must be 1 to 100, not 0
+        last: 101
+            BAD_USER_INPUT at products: last: must be 1 to 100, not 101
+        first: 1, last: 1
+            BAD_USER_INPUT at products: first: give first or last, not both
+        last: 1, after: "x"
+            BAD_USER_INPUT at products: after: goes with first; with last give before
+        first: 1, before: "x"
+            BAD_USER_INPUT at products: before: goes with last; with first give after
+        before: "x"
+            BAD_USER_INPUT at products: before: goes with last; with first give after
+        first: 1, after: ""
+            INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
+        first: 1, after: "x"
+            INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
+        sort: [{ key: NAME }, { key: PRICE }]
+            BAD_USER_INPUT at products: sort: products are sorted by one key; ties are broken by id
+        "#);
     });
 }
 
@@ -264,26 +509,59 @@ fn cursors_of_other_lists_are_refused() {
     test(async |app| {
         dozen(app).await;
         app.has_reviews([review("P00", 1, 5)]).await;
-        let cursor = page(app, "{ key: NAME }", "first: 3").await.text("/products/pageInfo/endCursor");
+        let cursor = page(app, "{ key: NAME }", "first: 3")
+            .await
+            .text("/products/pageInfo/endCursor");
         let damaged = cursor.replace(|c: char| c.is_ascii_lowercase(), "a");
-        let review = app.query(r#"{ product(slug: "p00") { reviews { pageInfo { endCursor } } } }"#).await;
+        let review = app
+            .query(r#"{ product(slug: "p00") { reviews { pageInfo { endCursor } } } }"#)
+            .await;
         let review = review.text("/product/reviews/pageInfo/endCursor");
         let mut lines = Vec::new();
         for (what, arguments) in [
-            ("another key", format!("sort: [{{ key: PRICE }}], after: \"{cursor}\"")),
-            ("another direction", format!("sort: [{{ key: NAME, direction: DESCENDING }}], after: \"{cursor}\"")),
-            ("another filter", format!("sort: [{{ key: NAME }}], filter: {{ category: [\"dozen\"] }}, after: \"{cursor}\"")),
-            ("damaged", format!("sort: [{{ key: NAME }}], after: \"{damaged}\"")),
-            ("cut off", format!("sort: [{{ key: NAME }}], after: \"{}\"", &cursor[..20])),
-            ("of reviews", format!("sort: [{{ key: NAME }}], last: 1, before: \"{review}\"")),
+            (
+                "another key",
+                format!("sort: [{{ key: PRICE }}], after: \"{cursor}\""),
+            ),
+            (
+                "another direction",
+                format!("sort: [{{ key: NAME, direction: DESCENDING }}], after: \"{cursor}\""),
+            ),
+            (
+                "another filter",
+                format!(
+                    "sort: [{{ key: NAME }}], filter: {{ category: [\"dozen\"] }}, after: \"{cursor}\""
+                ),
+            ),
+            (
+                "damaged",
+                format!("sort: [{{ key: NAME }}], after: \"{damaged}\""),
+            ),
+            (
+                "cut off",
+                format!("sort: [{{ key: NAME }}], after: \"{}\"", &cursor[..20]),
+            ),
+            (
+                "of reviews",
+                format!("sort: [{{ key: NAME }}], last: 1, before: \"{review}\""),
+            ),
         ] {
             let refusal = refused(app, &arguments).await;
             lines.push(format!("{what}: {refusal}"));
         }
-        insta::assert_snapshot!(lines.join("\n"), @"");
-        let admin = app.query("query($c: String) { products(sort: [{ key: NAME }], after: $c) { nodes { name } } }");
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        another key: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
+        another direction: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
+        another filter: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
+        damaged: INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
+        cut off: INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
+        of reviews: INVALID_CURSOR at products: before: the cursor belongs to a list with another sort order or filter
+        ");
+        let admin = app.query(
+            "query($c: String) { products(sort: [{ key: NAME }], after: $c) { nodes { name } } }",
+        );
         let admin = admin.with("c", cursor).as_admin().await;
-        insta::assert_snapshot!(admin.errors().join("\n"), @"");
+        insta::assert_snapshot!(admin.errors().join("\n"), @"INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter");
     });
 }
 
@@ -321,13 +599,74 @@ fn filters_that_make_no_sense() {
             lines.push(format!("{filter}\n    {refusal}"));
         }
         let long = "x".repeat(257);
-        let refusal = refused(app, &format!(r#"filter: {{ specs: [{{ key: "color", text: {{ eq: "{long}" }} }}] }}"#)).await;
+        let refusal = refused(
+            app,
+            &format!(r#"filter: {{ specs: [{{ key: "color", text: {{ eq: "{long}" }} }}] }}"#),
+        )
+        .await;
         lines.push(format!("257 bytes\n    {refusal}"));
         let brands = vec!["\"x\""; 101].join(",");
-        lines.push(format!("101 brands\n    {}", refused(app, &format!("filter: {{ brand: [{brands}] }}")).await));
+        lines.push(format!(
+            "101 brands\n    {}",
+            refused(app, &format!("filter: {{ brand: [{brands}] }}")).await
+        ));
         let leaves = vec![r#"{ key: "lid", boolean: true }"#; 51].join(",");
-        lines.push(format!("51 leaves\n    {}", refused(app, &format!("filter: {{ specs: [{leaves}] }}")).await));
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        lines.push(format!(
+            "51 leaves\n    {}",
+            refused(app, &format!("filter: {{ specs: [{leaves}] }}")).await
+        ));
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        { specs: [{ key: "volume", number: { gte: 1 } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number.unit: volume measures volume: say the unit, such as ml
+        { specs: [{ key: "volume", number: { gte: 1, unit: "kg" } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number.unit: "kg" measures mass, not volume; give a unit of volume such as ml
+        { specs: [{ key: "volume", number: { gte: 1, unit: "furlong" } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number.unit: there is no unit "furlong"; give a unit of volume such as ml
+        { specs: [{ key: "ports", number: { gte: 1, unit: "kg" } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number.unit: ports holds plain numbers: leave the unit out
+        { specs: [{ key: "ports", number: { gte: 2, lte: 1 } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number: the lower end is above the upper end
+        { specs: [{ key: "ports", number: { gte: 2, gt: 1 } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number: give gte or gt, not both
+        { specs: [{ key: "ports", number: { eq: 2, gt: 1 } }] }
+            BAD_USER_INPUT at products: filter.specs[0].number: eq goes alone: leave out gte, lte, gt and lt
+        { specs: [{ key: "ports", number: {} }] }
+            BAD_USER_INPUT at products: filter.specs[0].number: give at least one of eq, gte, lte, gt, lt
+        { specs: [{ key: "ports", text: { eq: "2" } }] }
+            BAD_USER_INPUT at products: filter.specs[0]: ports holds values of type number: use number or exists
+        { specs: [{ key: "color", number: { eq: 2 } }] }
+            BAD_USER_INPUT at products: filter.specs[0]: color holds values of type text: use text or exists
+        { specs: [{ key: "lid", text: { eq: "true" } }] }
+            BAD_USER_INPUT at products: filter.specs[0]: lid holds values of type boolean: use boolean or exists
+        { specs: [{ key: "release", boolean: true }] }
+            BAD_USER_INPUT at products: filter.specs[0]: release holds values of type date: use date or exists
+        { specs: [{ key: "release", date: {} }] }
+            BAD_USER_INPUT at products: filter.specs[0].date: give at least one of gte, lte, gt, lt
+        { specs: [{ key: "release", date: { gte: "2024-02-02", lt: "2024-02-01" } }] }
+            BAD_USER_INPUT at products: filter.specs[0].date: the lower end is above the upper end
+        { specs: [{ key: "color" }] }
+            BAD_USER_INPUT at products: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+        { specs: [{ key: "color", exists: true, boolean: true }] }
+            BAD_USER_INPUT at products: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+        { price: {} }
+            BAD_USER_INPUT at products: filter.price: give at least one of gte, lte
+        { price: { gte: "2", lte: "1" } }
+            BAD_USER_INPUT at products: filter.price: the lower end is above the upper end
+        { rating: { gte: 4.2 } }
+            BAD_USER_INPUT at products: filter.rating: must be 1 to 5 in steps of 0.5, not 4.2
+        { rating: { gte: 5.5 } }
+            BAD_USER_INPUT at products: filter.rating: must be 1 to 5 in steps of 0.5, not 5.5
+        { or: [{ and: [{ not: { or: [{ and: [{ not: {} }] }] } }] }] }
+            BAD_USER_INPUT at products: filter.or[0].and[0].not.or[0].and[0].not: and, or and not may be nested 5 deep
+        { and: [{}, { not: { specs: [{ key: "ports", number: {} }] } }] }
+            BAD_USER_INPUT at products: filter.and[1].not.specs[0].number: give at least one of eq, gte, lte, gt, lt
+        257 bytes
+            BAD_USER_INPUT at products: filter.specs[0].text: text of more than 256 bytes cannot be filtered by
+        101 brands
+            BAD_USER_INPUT at products: filter.brand: may list 100 values
+        51 leaves
+            BAD_USER_INPUT at products: filter.specs[50]: a filter may have 50 leaves
+        "#);
     });
 }
 
@@ -335,22 +674,47 @@ fn filters_that_make_no_sense() {
 fn only_admins_ask_for_states() {
     test(async |app| {
         let state = |name: &str, status| product(name).status(status);
-        app.has([state("a", ProductStatus::Active), state("b", ProductStatus::Draft), state("c", ProductStatus::Archived)]).await;
-        let list = |filter: &str| format!("{{ products(filter: {filter}, sort: [{{ key: NAME }}]) {{ nodes {{ name }} }} }}");
-        for filter in ["{ status: [DRAFT] }", "{ status: [ACTIVE, ARCHIVED] }", "{ not: { status: [DRAFT] } }", "{ or: [{ status: [DRAFT] }] }"] {
+        app.has([
+            state("a", ProductStatus::Active),
+            state("b", ProductStatus::Draft),
+            state("c", ProductStatus::Archived),
+        ])
+        .await;
+        let list = |filter: &str| {
+            format!(
+                "{{ products(filter: {filter}, sort: [{{ key: NAME }}]) {{ nodes {{ name }} }} }}"
+            )
+        };
+        for filter in [
+            "{ status: [DRAFT] }",
+            "{ status: [ACTIVE, ARCHIVED] }",
+            "{ not: { status: [DRAFT] } }",
+            "{ or: [{ status: [DRAFT] }] }",
+        ] {
             let refusal = app.query(&list(filter)).await;
             refusal.commands(&[]);
-            assert!(refusal.errors()[0].starts_with("FORBIDDEN at products: "), "{:?}", refusal.errors());
+            assert!(
+                refusal.errors()[0].starts_with("FORBIDDEN at products: "),
+                "{:?}",
+                refusal.errors()
+            );
         }
         let cases: [(&str, &[&str]); 5] = [
             ("{}", &["a", "b", "c"]),
             ("{ status: [DRAFT] }", &["b"]),
             ("{ status: [DRAFT, ARCHIVED, DRAFT] }", &["b", "c"]),
             ("{ not: { status: [DRAFT] } }", &["a", "c"]),
-            ("{ or: [{ status: [DRAFT] }, { status: [ACTIVE] }] }", &["a", "b"]),
+            (
+                "{ or: [{ status: [DRAFT] }, { status: [ACTIVE] }] }",
+                &["a", "b"],
+            ),
         ];
         for (filter, expected) in cases {
-            assert_eq!(app.query(&list(filter)).as_admin().await.names("/products"), expected, "{filter}");
+            assert_eq!(
+                app.query(&list(filter)).as_admin().await.names("/products"),
+                expected,
+                "{filter}"
+            );
         }
     });
 }

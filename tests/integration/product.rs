@@ -11,30 +11,53 @@ use vitrine_model::product::{
 fn a_product_is_found_by_id_slug_and_sku() {
     test(async |app| {
         app.has([product("Crème Brûlée").sku("CB-1")]).await;
-        let by_slug = app.query(r#"{ product(slug: "creme-brulee") { id name sku slug } }"#).await;
-        insta::assert_snapshot!(by_slug.shown(), @"");
+        let by_slug = app
+            .query(r#"{ product(slug: "creme-brulee") { id name sku slug } }"#)
+            .await;
+        insta::assert_snapshot!(by_slug.shown(), @r#"{ data: { product: { id: [random], name: "Crème Brûlée", sku: "CB-1", slug: "creme-brulee" } } }"#);
         let id = by_slug.text("/product/id");
-        let by_id = app.query("query($id: ID!) { product(id: $id) { sku } }").with("id", id).await;
+        let by_id = app
+            .query("query($id: ID!) { product(id: $id) { sku } }")
+            .with("id", id)
+            .await;
         assert_eq!(by_id.text("/product/sku"), "CB-1");
         let by_sku = app.query(r#"{ product(sku: "CB-1") { slug } }"#).await;
         assert_eq!(by_sku.text("/product/slug"), "creme-brulee");
-        let nothing = app.query(r#"{ a: product(sku: "cb-1") { slug } b: product(slug: "") { slug } }"#).await;
-        insta::assert_snapshot!(nothing.shown(), @"");
+        let nothing = app
+            .query(r#"{ a: product(sku: "cb-1") { slug } b: product(slug: "") { slug } }"#)
+            .await;
+        insta::assert_snapshot!(nothing.shown(), @"{ data: { a: null, b: null } }");
     });
 }
 
 #[test]
 fn a_product_is_named_in_exactly_one_way() {
     test(async |app| {
-        let asked = app.query(r#"{ none: product { name } two: product(slug: "a", sku: "b") { name }
+        let asked = app
+            .query(
+                r#"{ none: product { name } two: product(slug: "a", sku: "b") { name }
             null: product(id: null, slug: null) { name } foreign: product(id: "x") { name }
-            empty: product(id: "") { name } }"#).await;
-        insta::assert_snapshot!(asked.errors().join("\n"), @"");
+            empty: product(id: "") { name } }"#,
+            )
+            .await;
+        insta::assert_snapshot!(asked.errors().join("\n"), @r"
+        BAD_USER_INPUT at none: give exactly one of id, slug and sku
+        BAD_USER_INPUT at two: give exactly one of id, slug and sku
+        BAD_USER_INPUT at null: give exactly one of id, slug and sku
+        BAD_USER_INPUT at foreign: id: not an id of this service
+        BAD_USER_INPUT at empty: id: not an id of this service
+        ");
         asked.commands(&[]);
         app.has([product("A")]).await;
-        let category = app.query("{ categories { id } }").await.text("/categories/0/id");
-        let other = app.query("query($id: ID) { product(id: $id) { name } }").with("id", category).await;
-        insta::assert_snapshot!(other.errors().join("\n"), @"");
+        let category = app
+            .query("{ categories { id } }")
+            .await
+            .text("/categories/0/id");
+        let other = app
+            .query("query($id: ID) { product(id: $id) { name } }")
+            .with("id", category)
+            .await;
+        insta::assert_snapshot!(other.errors().join("\n"), @"BAD_USER_INPUT at product: id: not the id of a product");
     });
 }
 
@@ -62,7 +85,54 @@ fn everything_a_page_shows() {
                 topReviews { title } isOutlier revision createdAt updatedAt } }"#,
             )
             .await;
-        insta::assert_snapshot!(page.shown(), @"");
+        insta::assert_snapshot!(page.shown(), @r#"
+        {
+          data: {
+            product: {
+              __typename: "GenericProduct"
+              kind: "monitor"
+              sku: "M-1"
+              slug: "monitor"
+              name: "Monitor"
+              description: "Wide.\n\nBright."
+              brand: "Åcme"
+              status: "ACTIVE"
+              category: { slug: "screens", name: "Screens", path: ["Electronics", "Screens"] }
+              supplier: {
+                name: "North"
+                country: "NO"
+                asOf: "2026-05-31T12:00:00.000Z"
+                supplier: { name: "North" }
+              }
+              price: { amount: "19.99", currency: "EUR" }
+              media: [{ url: "https://example.org/front.jpg", alt: "the front", kind: "IMAGE" }]
+              specs: []
+              ratingStats: {
+                count: 0
+                average: null
+                histogram: [
+                  { rating: 5, count: 0, share: 0.0 }
+                  { rating: 4, count: 0, share: 0.0 }
+                  { rating: 3, count: 0, share: 0.0 }
+                  { rating: 2, count: 0, share: 0.0 }
+                  { rating: 1, count: 0, share: 0.0 }
+                ]
+                bayesianScore: 3.5
+                wilsonLowerBound: null
+                dimensions: []
+                recommendedShare: null
+                asOf: null
+                formulaVersion: 1
+              }
+              topReviews: []
+              isOutlier: false
+              revision: 1
+              createdAt: "2024-02-29T23:59:59.999Z"
+              updatedAt: "2026-05-31T12:00:00.000Z"
+            }
+          }
+        }
+        "#);
     });
 }
 
@@ -76,22 +146,38 @@ const OWN: &str = "
     ... on Bundle { items { quantity name price { amount } product { slug } } }";
 
 fn contributor(name: &str, role: &str) -> Contributor {
-    Contributor { name: name.to_owned(), role: role.to_owned() }
+    Contributor {
+        name: name.to_owned(),
+        role: role.to_owned(),
+    }
 }
 
 fn measurement(name: &str, value: f64, unit: &str) -> Measurement {
-    Measurement { name: name.to_owned(), value, unit: unit.to_owned() }
+    Measurement {
+        name: name.to_owned(),
+        value,
+        unit: unit.to_owned(),
+    }
 }
 
 fn every_kind() -> [Details; 5] {
-    let (chest, protein) = (measurement("chest", 96.5, "cm"), measurement("protein", 7.5, "g"));
+    let (chest, protein) = (
+        measurement("chest", 96.5, "cm"),
+        measurement("protein", 7.5, "g"),
+    );
     [
         Details::Apparel(Apparel {
             fit: Some("slim".to_owned()),
-            size_chart: vec![SizeChartRow { size: "M".to_owned(), measurements: vec![chest] }],
+            size_chart: vec![SizeChartRow {
+                size: "M".to_owned(),
+                measurements: vec![chest],
+            }],
         }),
         Details::Book(Book {
-            contributors: vec![contributor("A. Writer", "author"), contributor("B. Other", "translator")],
+            contributors: vec![
+                contributor("A. Writer", "author"),
+                contributor("B. Other", "translator"),
+            ],
             isbn: Some("9783161484100".to_owned()),
             format: Some("paperback".to_owned()),
             pages: Some(320),
@@ -116,21 +202,113 @@ fn every_kind() -> [Details; 5] {
 #[test]
 fn every_kind_has_its_own_fields() {
     test(async |app| {
-        let kinds = every_kind().map(|details| product(details.kind().unwrap()).price("10").details(details));
+        let kinds = every_kind().map(|details| {
+            product(details.kind().unwrap())
+                .price("10")
+                .details(details)
+        });
         app.has(kinds).await;
-        app.has([product("bundle").item("book", 2).item("movie", 1), product("lamp").kind("lamp").number("watts", 8.0)])
-            .await;
-        let list = format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename kind name price {{ amount }} {OWN} }} }} }}");
-        insta::assert_snapshot!(app.query(&list).await.shown(), @"");
+        app.has([
+            product("bundle").item("book", 2).item("movie", 1),
+            product("lamp").kind("lamp").number("watts", 8.0),
+        ])
+        .await;
+        let list = format!(
+            "{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename kind name price {{ amount }} {OWN} }} }} }}"
+        );
+        insta::assert_snapshot!(app.query(&list).await.shown(), @r#"
+        {
+          data: {
+            products: {
+              nodes: [
+                {
+                  __typename: "Apparel"
+                  kind: "apparel"
+                  name: "apparel"
+                  price: { amount: "10.00" }
+                  fit: "slim"
+                  sizeChart: [{ size: "M", measurements: [{ name: "chest", value: 96.5, unit: "cm" }] }]
+                }
+                {
+                  __typename: "Book"
+                  kind: "book"
+                  name: "book"
+                  price: { amount: "10.00" }
+                  contributors: [{ name: "A. Writer", role: "author" }, { name: "B. Other", role: "translator" }]
+                  isbn: "9783161484100"
+                  format: "paperback"
+                  pages: 320
+                }
+                {
+                  __typename: "Bundle"
+                  kind: "bundle"
+                  name: "bundle"
+                  price: { amount: "30.00" }
+                  items: [
+                    { quantity: 2, name: "book", price: { amount: "10.00" }, product: { slug: "book" } }
+                    { quantity: 1, name: "movie", price: { amount: "10.00" }, product: { slug: "movie" } }
+                  ]
+                }
+                {
+                  __typename: "Electronics"
+                  kind: "electronics"
+                  name: "electronics"
+                  price: { amount: "10.00" }
+                  energyLabel: "B"
+                  warrantyMonths: 24
+                  compatibility: ["USB-C"]
+                }
+                {
+                  __typename: "Grocery"
+                  kind: "grocery"
+                  name: "grocery"
+                  price: { amount: "10.00" }
+                  ingredients: "Oats, salt"
+                  allergens: ["gluten"]
+                  nutrition: [{ name: "protein", value: 7.5, unit: "g" }]
+                }
+                { __typename: "GenericProduct", kind: "lamp", name: "lamp", price: null }
+                {
+                  __typename: "Movie"
+                  kind: "movie"
+                  name: "movie"
+                  price: { amount: "10.00" }
+                  cast: [{ name: "C. Player", role: "The Detective" }]
+                  runtimeMinutes: 97
+                }
+              ]
+            }
+          }
+        }
+        "#);
     });
 }
 
 #[test]
 fn kinds_without_details_have_empty_ones() {
     test(async |app| {
-        app.has(["apparel", "book", "electronics", "grocery", "movie"].map(|kind| product(kind).kind(kind))).await;
-        let list = format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename {OWN} }} }} }}");
-        insta::assert_snapshot!(app.query(&list).await.shown(), @"");
+        app.has(
+            ["apparel", "book", "electronics", "grocery", "movie"]
+                .map(|kind| product(kind).kind(kind)),
+        )
+        .await;
+        let list =
+            format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename {OWN} }} }} }}");
+        insta::assert_snapshot!(app.query(&list).await.shown(), @r#"
+        {
+          data: {
+            products: {
+              nodes: [
+                { __typename: "Apparel", fit: null, sizeChart: [] }
+                { __typename: "Book", contributors: [], isbn: null, format: null, pages: null }
+                { __typename: "Electronics", energyLabel: null, warrantyMonths: null, compatibility: [] }
+                { __typename: "Grocery", ingredients: null, allergens: [], nutrition: [] }
+                { __typename: "Movie", cast: [], runtimeMinutes: null }
+              ]
+            }
+          }
+        }
+        "#);
     });
 }
 
@@ -157,17 +335,148 @@ fn specs_are_shown_in_any_unit_of_their_dimension() {
                 ... on QuantityValue { value unit displayValue displayUnit canonicalValue canonicalUnit dimension } } } } }"#,
             )
             .await;
-        insta::assert_snapshot!(page.shown(), @"");
+        insta::assert_snapshot!(page.shown(), @r#"
+        {
+          data: {
+            product: {
+              specs: [
+                {
+                  key: "volume"
+                  label: "Volume"
+                  text: "16.9 fl oz"
+                  qualifier: null
+                  value: {
+                    __typename: "QuantityValue"
+                    value: 16.9
+                    unit: "fl oz"
+                    displayValue: 16.9
+                    displayUnit: "fl oz"
+                    canonicalValue: 499.79264960624994
+                    canonicalUnit: "ml"
+                    dimension: "volume"
+                  }
+                }
+                {
+                  key: "height"
+                  label: "Height"
+                  text: "25.4 cm"
+                  qualifier: null
+                  value: {
+                    __typename: "QuantityValue"
+                    value: 25.4
+                    unit: "cm"
+                    displayValue: 25.4
+                    displayUnit: "cm"
+                    canonicalValue: 254.0
+                    canonicalUnit: "mm"
+                    dimension: "length"
+                  }
+                }
+                {
+                  key: "width"
+                  label: "Width"
+                  text: "3 in"
+                  qualifier: null
+                  value: {
+                    __typename: "QuantityValue"
+                    value: 3.0
+                    unit: "in"
+                    displayValue: 3.0
+                    displayUnit: "in"
+                    canonicalValue: 76.19999999999999
+                    canonicalUnit: "mm"
+                    dimension: "length"
+                  }
+                }
+                {
+                  key: "pieces"
+                  label: "Pieces"
+                  text: "6"
+                  qualifier: null
+                  value: { __typename: "NumberValue", number: 6.0 }
+                }
+                {
+                  key: "color"
+                  label: "Color"
+                  text: "Navy Blue"
+                  qualifier: null
+                  value: { __typename: "TextValue", text: "Navy Blue" }
+                }
+                {
+                  key: "bpa_free"
+                  label: "Bpa free"
+                  text: "yes"
+                  qualifier: null
+                  value: { __typename: "BooleanValue", boolean: true }
+                }
+                {
+                  key: "release"
+                  label: "Release"
+                  text: "2024-05-01"
+                  qualifier: "FR"
+                  value: { __typename: "DateValue", date: "2024-05-01T00:00:00.000Z" }
+                }
+              ]
+            }
+          }
+        }
+        "#);
         let all = app.query(&specs(r#"(displayUnits: [{ unit: "ml" }, { unit: "mm" }, { unit: "inch", key: "height" }])"#)).await;
-        insta::assert_snapshot!(all.shown(), @"");
-        let some = app.query(&specs(r#"(keys: ["width", "no_such", "color"])"#)).await;
-        insta::assert_snapshot!(some.shown(), @"");
+        insta::assert_snapshot!(all.shown(), @r#"
+        {
+          data: {
+            product: {
+              specs: [
+                { key: "volume", text: "499.793 ml" }
+                { key: "height", text: "10 in" }
+                { key: "width", text: "76.2 mm" }
+                { key: "pieces", text: "6" }
+                { key: "color", text: "Navy Blue" }
+                { key: "bpa_free", text: "yes" }
+                { key: "release", text: "2024-05-01" }
+              ]
+            }
+          }
+        }
+        "#);
+        let some = app
+            .query(&specs(r#"(keys: ["width", "no_such", "color"])"#))
+            .await;
+        insta::assert_snapshot!(some.shown(), @r#"
+        {
+          data: { product: { specs: [{ key: "width", text: "3 in" }, { key: "color", text: "Navy Blue" }] } }
+        }
+        "#);
         let one = app
             .query(r#"{ product(slug: "bottle") { spec(key: "volume", displayUnit: "l") { text } none: spec(key: "no_such") { text }
                 wrong: spec(key: "volume", displayUnit: "kg") { text } unknown: spec(key: "volume", displayUnit: "furlong") { text }
                 plain: spec(key: "color", displayUnit: "cm") { text } } }"#)
             .await;
-        insta::assert_snapshot!(one.shown(), @"");
+        insta::assert_snapshot!(one.shown(), @r#"
+        {
+          errors: [
+            {
+              message: "displayUnits.unit: \"kg\" measures mass, not volume"
+              locations: [{ line: 2, column: 17 }]
+              path: ["product", "wrong"]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+            {
+              message: "displayUnits.unit: there is no unit \"furlong\""
+              locations: [{ line: 2, column: 72 }]
+              path: ["product", "unknown"]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+            {
+              message: "displayUnits.key: color holds no quantities"
+              locations: [{ line: 3, column: 17 }]
+              path: ["product", "plain"]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+          ]
+          data: { product: { spec: { text: "0.499793 l" }, none: null, wrong: null, unknown: null, plain: null } }
+        }
+        "#);
     });
 }
 
@@ -178,7 +487,11 @@ fn rating_numbers_of_a_known_set_of_reviews() {
         let stars = [5, 5, 5, 5, 4, 4, 4, 4, 2, 1];
         app.has_reviews(stars.into_iter().enumerate().map(|(n, stars)| {
             let review = review("Dress", n, stars).dimension("fit", stars);
-            if n < 4 { review.recommends(n < 3) } else { review }
+            if n < 4 {
+                review.recommends(n < 3)
+            } else {
+                review
+            }
         }))
         .await;
         let stats = app
@@ -187,7 +500,31 @@ fn rating_numbers_of_a_known_set_of_reviews() {
                 histogram { rating count share } dimensions { name count average } asOf } isOutlier } }"#,
             )
             .await;
-        insta::assert_snapshot!(stats.shown(), @"");
+        insta::assert_snapshot!(stats.shown(), @r#"
+        {
+          data: {
+            product: {
+              ratingStats: {
+                count: 10
+                average: 3.9
+                bayesianScore: 3.7666666666666666
+                wilsonLowerBound: 0.4901624715366418
+                recommendedShare: 0.75
+                histogram: [
+                  { rating: 5, count: 4, share: 0.4 }
+                  { rating: 4, count: 4, share: 0.4 }
+                  { rating: 3, count: 0, share: 0.0 }
+                  { rating: 2, count: 1, share: 0.1 }
+                  { rating: 1, count: 1, share: 0.1 }
+                ]
+                dimensions: [{ name: "fit", count: 10, average: 3.9 }]
+                asOf: "2026-05-31T12:00:00.000Z"
+              }
+              isOutlier: false
+            }
+          }
+        }
+        "#);
     });
 }
 
@@ -197,23 +534,147 @@ fn top_reviews_are_the_most_helpful_and_of_those_the_newest() {
         app.has([product("Tent")]).await;
         let long = "word ".repeat(100);
         let special = [
-            review("Tent", "old", 5).title("old").helpful(7).created_at("2020-01-01"),
-            review("Tent", "new", 1).title("new").helpful(7).created_at("2024-01-01").author("Ann"),
-            review("Tent", "undated", 2).title("undated").helpful(7).undated(),
-            review("Tent", "long", 3).title("long").helpful(9).body(&long),
+            review("Tent", "old", 5)
+                .title("old")
+                .helpful(7)
+                .created_at("2020-01-01"),
+            review("Tent", "new", 1)
+                .title("new")
+                .helpful(7)
+                .created_at("2024-01-01")
+                .author("Ann"),
+            review("Tent", "undated", 2)
+                .title("undated")
+                .helpful(7)
+                .undated(),
+            review("Tent", "long", 3)
+                .title("long")
+                .helpful(9)
+                .body(&long),
         ];
         let others = (0..9).map(|n| review("Tent", n, 4).title(&format!("other {n}")).helpful(n));
         app.has_reviews(special.into_iter().chain(others)).await;
         let top = "{ product(slug: \"tent\") { topReviews { title helpfulCount rating truncated author { name } createdAt } } }";
-        insta::assert_snapshot!(app.query(top).await.shown(), @"");
-        let cut = app.query(r#"{ product(slug: "tent") { topReviews(first: 1) { excerpt truncated } } }"#).await;
+        insta::assert_snapshot!(app.query(top).await.shown(), @r#"
+        {
+          data: {
+            product: {
+              topReviews: [
+                {
+                  title: "long"
+                  helpfulCount: 9
+                  rating: 3
+                  truncated: true
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "other 8"
+                  helpfulCount: 8
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "other 7"
+                  helpfulCount: 7
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "new"
+                  helpfulCount: 7
+                  rating: 1
+                  truncated: false
+                  author: { name: "Ann" }
+                  createdAt: "2024-01-01T00:00:00.000Z"
+                }
+                {
+                  title: "old"
+                  helpfulCount: 7
+                  rating: 5
+                  truncated: false
+                  author: null
+                  createdAt: "2020-01-01T00:00:00.000Z"
+                }
+                {
+                  title: "undated"
+                  helpfulCount: 7
+                  rating: 2
+                  truncated: false
+                  author: null
+                  createdAt: null
+                }
+                {
+                  title: "other 6"
+                  helpfulCount: 6
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "other 5"
+                  helpfulCount: 5
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "other 4"
+                  helpfulCount: 4
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+                {
+                  title: "other 3"
+                  helpfulCount: 3
+                  rating: 4
+                  truncated: false
+                  author: null
+                  createdAt: "2026-05-31T12:00:00.000Z"
+                }
+              ]
+            }
+          }
+        }
+        "#);
+        let cut = app
+            .query(r#"{ product(slug: "tent") { topReviews(first: 1) { excerpt truncated } } }"#)
+            .await;
         let excerpt = cut.text("/product/topReviews/0/excerpt");
-        assert_eq!(excerpt, "word ".repeat(60).trim_end(), "300 characters, cut where a word ends");
+        assert_eq!(
+            excerpt,
+            "word ".repeat(60).trim_end(),
+            "300 characters, cut where a word ends"
+        );
         assert_eq!(*cut.at("/product/topReviews/0/truncated"), true);
-        let wrong = app.query("{ product(slug: \"tent\") { a: topReviews(first: 0) { title } } }").await;
-        insta::assert_snapshot!(wrong.shown(), @"");
-        let wrong = app.query("{ product(slug: \"tent\") { a: topReviews(first: 11) { title } } }").await;
-        insta::assert_snapshot!(wrong.errors().join("\n"), @"");
+        let wrong = app
+            .query("{ product(slug: \"tent\") { a: topReviews(first: 0) { title } } }")
+            .await;
+        insta::assert_snapshot!(wrong.shown(), @r#"
+        {
+          errors: [
+            {
+              message: "first: must be 1 to 10, not 0"
+              locations: [{ line: 1, column: 27 }]
+              path: ["product", "a"]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+          ]
+          data: { product: null }
+        }
+        "#);
+        let wrong = app
+            .query("{ product(slug: \"tent\") { a: topReviews(first: 11) { title } } }")
+            .await;
+        insta::assert_snapshot!(wrong.errors().join("\n"), @"BAD_USER_INPUT at product.a: first: must be 1 to 10, not 11");
     });
 }
 
@@ -221,8 +682,11 @@ fn top_reviews_are_the_most_helpful_and_of_those_the_newest() {
 fn more_than_a_thousand_reviews_make_an_outlier() {
     test(async |app| {
         app.has([product("Hit"), product("Near")]).await;
-        let reviews = |name: &'static str, n: usize| (0..n).map(move |at| review(name, format!("{name} {at}"), 5));
-        app.has_reviews(reviews("Hit", 1001).chain(reviews("Near", 1000))).await;
+        let reviews = |name: &'static str, n: usize| {
+            (0..n).map(move |at| review(name, format!("{name} {at}"), 5))
+        };
+        app.has_reviews(reviews("Hit", 1001).chain(reviews("Near", 1000)))
+            .await;
         let asked = app
             .query(r#"{ hit: product(slug: "hit") { isOutlier ratingStats { count } topReviews { rating } } near: product(slug: "near") { isOutlier ratingStats { count } } }"#)
             .await;
@@ -242,7 +706,11 @@ async fn three_states(app: &App) {
         state("archived", ProductStatus::Archived),
     ])
     .await;
-    app.has([product("set").item("draft", 1).item("active", 1).item("archived", 1)]).await;
+    app.has([product("set")
+        .item("draft", 1)
+        .item("active", 1)
+        .item("archived", 1)])
+        .await;
 }
 
 #[test]
@@ -254,8 +722,45 @@ fn only_admins_see_what_is_not_on_sale() {
             set: product(slug: "set") { ... on Bundle { items { name product { name } } } }
             products(filter: { category: ["states"] }) { nodes { name } totalCount { value } }
             category(slug: "states") { productCount } }"#;
-        insta::assert_snapshot!(app.query(pages).await.shown(), @"");
-        insta::assert_snapshot!(app.query(pages).as_admin().await.shown(), @"");
+        insta::assert_snapshot!(app.query(pages).await.shown(), @r#"
+        {
+          data: {
+            draft: null
+            active: { name: "active" }
+            archived: null
+            set: {
+              items: [
+                { name: "draft", product: null }
+                { name: "active", product: { name: "active" } }
+                { name: "archived", product: null }
+              ]
+            }
+            products: { nodes: [{ name: "active" }], totalCount: { value: 1 } }
+            category: { productCount: 1 }
+          }
+        }
+        "#);
+        insta::assert_snapshot!(app.query(pages).as_admin().await.shown(), @r#"
+        {
+          data: {
+            draft: { name: "draft" }
+            active: { name: "active" }
+            archived: { name: "archived", status: "ARCHIVED" }
+            set: {
+              items: [
+                { name: "draft", product: { name: "draft" } }
+                { name: "active", product: { name: "active" } }
+                { name: "archived", product: { name: "archived" } }
+              ]
+            }
+            products: {
+              nodes: [{ name: "active" }, { name: "archived" }, { name: "draft" }]
+              totalCount: { value: 3 }
+            }
+            category: { productCount: 3 }
+          }
+        }
+        "#);
     });
 }
 
@@ -271,9 +776,32 @@ fn nobody_but_admins_finds_them_by_their_ids() {
             ... on Review { rating product { name } } } product(id: $b) { name } }";
         let ask = || {
             let review = ids.text("/a/topReviews/0/id");
-            app.query(nodes).with("a", draft.clone()).with("b", archived.clone()).with("r", review)
+            app.query(nodes)
+                .with("a", draft.clone())
+                .with("b", archived.clone())
+                .with("r", review)
         };
-        insta::assert_snapshot!(ask().await.shown(), @"");
-        insta::assert_snapshot!(ask().as_admin().await.shown(), @"");
+        insta::assert_snapshot!(ask().await.shown(), @r#"
+        {
+          data: {
+            node: null
+            nodes: [null, null, { __typename: "Review", rating: 5, product: null }]
+            product: null
+          }
+        }
+        "#);
+        insta::assert_snapshot!(ask().as_admin().await.shown(), @r#"
+        {
+          data: {
+            node: { __typename: "GenericProduct" }
+            nodes: [
+              { __typename: "GenericProduct" }
+              { __typename: "GenericProduct" }
+              { __typename: "Review", rating: 5, product: { name: "draft" } }
+            ]
+            product: { name: "archived" }
+          }
+        }
+        "#);
     });
 }

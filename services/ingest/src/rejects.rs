@@ -102,16 +102,24 @@ impl Rejects {
         if let Some(earlier) = &earlier {
             fs::rename(&self.path, earlier)?;
         }
-        if self.entries == 0 {
-            fs::remove_file(&self.part)?;
-        } else {
+        let told = self.entries > 0;
+        if told {
             fs::rename(&self.part, &self.path)?;
         }
         Ok(RejectsFile {
-            path: (self.entries > 0).then_some(self.path),
+            path: told.then(|| std::mem::take(&mut self.path)),
             entries: self.entries,
             earlier,
         })
+    }
+}
+
+impl Drop for Rejects {
+    /// Leaves no empty file behind, also when the import could not begin.
+    fn drop(&mut self) {
+        if self.entries == 0 {
+            let _ = fs::remove_file(&self.part);
+        }
     }
 }
 

@@ -98,7 +98,7 @@ async fn audit(settings: &Common) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
     let found = database
-        .catalog(settings)
+        .catalog_for_work(settings)
         .await?
         .audit()
         .await

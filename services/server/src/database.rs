@@ -10,7 +10,7 @@ use vitrine_storage::store::Topology;
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::auth::Tokens;
-use crate::local::LocalData;
+use crate::local::{LocalData, random_secret};
 use crate::settings::Common;
 
 /// How long a database that should be running already is waited for.
@@ -66,9 +66,18 @@ impl Database {
         })
     }
 
-    /// The catalogue in this database.
+    /// The catalogue in this database, to be served from.
     pub(crate) async fn catalog(&self, settings: &Common) -> anyhow::Result<Catalog> {
-        let secret = self.cursor_secret(settings)?;
+        self.catalog_with(settings, self.cursor_secret(settings)?)
+            .await
+    }
+
+    /// The catalogue in this database for work that gives nobody a cursor.
+    pub(crate) async fn catalog_for_work(&self, settings: &Common) -> anyhow::Result<Catalog> {
+        self.catalog_with(settings, random_secret()).await
+    }
+
+    async fn catalog_with(&self, settings: &Common, secret: String) -> anyhow::Result<Catalog> {
         let options = CatalogOptions::new(settings.currency, secret.into_bytes());
         Catalog::open(self.store.clone(), options)
             .await

@@ -101,13 +101,9 @@ impl LocalData {
 }
 
 fn make_secrets(path: &Path) -> anyhow::Result<Secrets> {
-    let secret = || {
-        let id = vitrine_model::id::ProductId::random;
-        format!("{}{}", id(), id()).replace('-', "")
-    };
     let secrets = Secrets {
-        cursor: secret(),
-        token: secret(),
+        cursor: random_secret(),
+        token: random_secret(),
     };
     let about = || {
         format!(
@@ -125,4 +121,10 @@ fn make_secrets(path: &Path) -> anyhow::Result<Secrets> {
     file.write_all(&serde_json::to_vec_pretty(&secrets)?)
         .with_context(about)?;
     Ok(secrets)
+}
+
+/// Two hundred and forty-four random bits as text.
+pub(crate) fn random_secret() -> String {
+    let id = vitrine_model::id::ProductId::random;
+    format!("{}{}", id(), id()).replace('-', "")
 }

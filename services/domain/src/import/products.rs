@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use sha2::{Digest as _, Sha256};
 use vitrine_model::id::ProductId;
 use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, digest};
-use vitrine_model::product::{Bundle, BundleItem, Product, ProductStatus};
-use vitrine_model::spec::{Spec, SpecKey};
+use vitrine_model::product::{
+    Bundle, BundleItem, Details, MOST_NAME_CHARACTERS, Media, Product, ProductStatus,
+};
+use vitrine_model::spec::{Spec, SpecKey, SpecValue};
 use vitrine_model::text::slug;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
@@ -17,6 +19,8 @@ use crate::DomainError;
 /// The most bytes of a product's admin-written part, tokens included, so that computed data always
 /// fits beside it.
 pub(super) const MOST_CONTENT_BYTES: usize = 40_000;
+/// The longest name, in bytes; other short fields are no longer.
+const MOST_NAME_BYTES: usize = 4 * MOST_NAME_CHARACTERS;
 /// How often something is tried again because another process was faster.
 const MOST_TRIES: usize = 4;
 
@@ -329,6 +333,9 @@ impl ImportSession {
     }
 
     fn too_large(&self, product: &Product) -> Option<Rejection> {
+        if is_plainly_small(product) {
+            return None;
+        }
         let reference = self.catalog.reference();
         let bytes = self
             .catalog
@@ -555,6 +562,25 @@ fn distinct(drafts: &[ProductDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<us
         let draft = &drafts[*at];
         !late.contains(at) && (sources.insert(draft.source.clone()) & skus.insert(sku(draft)))
     })
+}
+
+/// Whether a product is far from the cap, by a bound that is cheap to compute: each text counted
+/// three times (value, two tokens), with room for field names and numbers.
+fn is_plainly_small(product: &Product) -> bool {
+    let spec = |spec: &Spec| {
+        let text = match &spec.value {
+            SpecValue::Text(text) => text.len(),
+            _ => 16,
+        };
+        100 + 3 * (spec.key.len() + text + spec.qualifier.as_ref().map_or(0, String::len))
+    };
+    let media = |media: &Media| 100 + media.url.len() + media.alt.as_ref().map_or(0, String::len);
+    let text = product.description.as_ref().map_or(0, String::len) + 10 * MOST_NAME_BYTES;
+    let bytes = text
+        + product.specs.iter().map(spec).sum::<usize>()
+        + product.media.iter().map(media).sum::<usize>()
+        + product.sources.len() * 500;
+    product.details == Details::empty(&product.kind) && bytes < MOST_CONTENT_BYTES
 }
 
 fn plain_slug(draft: &ProductDraft) -> String {

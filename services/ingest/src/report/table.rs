@@ -7,8 +7,10 @@ use vitrine_model::spec::SpecKey;
 
 use super::Report;
 
-/// Longer lists are cut.
+/// Longer lists of reasons are cut.
 const MOST_ROWS: usize = 20;
+/// Longer lists of spec keys are cut; the report as JSON has them all.
+const MOST_KEYS: usize = 500;
 
 /// Writes the report as aligned text.
 pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
@@ -83,7 +85,7 @@ fn reasons(f: &mut Formatter<'_>, title: &str, reasons: &BTreeMap<String, u64>) 
     for (reason, count) in sorted.iter().take(MOST_ROWS) {
         writeln!(f, "    {count:>7}  {reason}")?;
     }
-    rest(f, sorted.len())
+    rest(f, sorted.len(), MOST_ROWS, "kinds of reasons")
 }
 
 fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
@@ -91,11 +93,13 @@ fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
     row(f, "new categories", new.categories.len() as u64)?;
     row(f, "new suppliers", new.suppliers.len() as u64)?;
     row(f, "new spec keys", new.spec_keys.len() as u64)?;
-    let shown = new.spec_keys.iter().filter(|_| report.dry_run);
-    for key in shown.clone().take(10 * MOST_ROWS) {
+    if !report.dry_run {
+        return Ok(());
+    }
+    for key in new.spec_keys.iter().take(MOST_KEYS) {
         writeln!(f, "    {:<36}{}", key.key, of_type(key))?;
     }
-    Ok(())
+    rest(f, new.spec_keys.len(), MOST_KEYS, "spec keys")
 }
 
 fn of_type(key: &SpecKey) -> String {
@@ -120,9 +124,9 @@ fn rejects(report: &Report, f: &mut Formatter<'_>) -> Result {
     )
 }
 
-fn rest(f: &mut Formatter<'_>, rows: usize) -> Result {
-    if rows > MOST_ROWS {
-        writeln!(f, "    and {} more kinds of reasons", rows - MOST_ROWS)?;
+fn rest(f: &mut Formatter<'_>, rows: usize, shown: usize, of: &str) -> Result {
+    if rows > shown {
+        writeln!(f, "    and {} more {of}", rows - shown)?;
     }
     Ok(())
 }

@@ -90,7 +90,10 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
                 "--reset removes the database of this machine only; leave out VITRINE_MONGODB_URI"
             );
         }
-        return Database::open(&cli.common, &report).await;
+        let mut database = Database::open(&cli.common, &report).await?;
+        // Only for the secrets that development makes up.
+        database.local = Some(LocalData::new(&cli.common)?);
+        return Ok(database);
     }
     let local = LocalData::new(&cli.common)?;
     if cli.dev.reset {

@@ -20,15 +20,23 @@ const SOME_BROKEN: u8 = 2;
 pub(super) async fn run(settings: &Common, what: Import) -> anyhow::Result<ExitCode> {
     let mapping = Arc::new(Mapping::load(&what.mapping)?);
     let order = ImportOrder {
-        rejects: Some(what.rejects.clone().unwrap_or_else(|| rejects_beside(&what.files[0]))),
+        rejects: Some(
+            what.rejects
+                .clone()
+                .unwrap_or_else(|| rejects_beside(&what.files[0])),
+        ),
         files: what.files,
         mapping,
-        mode: if what.dry_run { ImportMode::DryRun } else { ImportMode::Write },
+        mode: if what.dry_run {
+            ImportMode::DryRun
+        } else {
+            ImportMode::Write
+        },
     };
     let database = Database::open(settings, &report).await?;
     database.store.migrate(&owner(), &report).await?;
     database.require_schema().await?;
-    let catalog = database.catalog(settings).await?;
+    let catalog = database.catalog_for_work(settings).await?;
     let bar = bar();
     let import = vitrine_ingest::run::import(&catalog, &order, |progress| show(&bar, progress));
     let outcome = tokio::select! {
@@ -44,26 +52,40 @@ pub(super) async fn run(settings: &Common, what: Import) -> anyhow::Result<ExitC
     };
     let outcome = outcome?;
     say(outcome.to_string().trim_end());
-    Ok(if outcome.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(SOME_BROKEN) })
+    Ok(if outcome.is_complete() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(SOME_BROKEN)
+    })
 }
 
 /// In the current directory, named after the feed.
 fn rejects_beside(feed: &Path) -> PathBuf {
-    let name = feed.file_name().map_or_else(|| "feed".into(), |name| name.to_string_lossy());
+    let name = feed
+        .file_name()
+        .map_or_else(|| "feed".into(), |name| name.to_string_lossy());
     PathBuf::from(format!("{name}.rejects.jsonl"))
 }
 
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("importing [{bar:30}] {percent}% {msg}");
-    let style = style.expect("the template is a constant").progress_chars("=> ");
+    let style = style
+        .expect("the template is a constant")
+        .progress_chars("=> ");
     ProgressBar::new(0).with_style(style)
 }
 
 fn show(bar: &ProgressBar, progress: &Progress) {
     bar.set_length(progress.bytes_total);
     bar.set_position(progress.bytes_read);
-    let left = progress.remaining().map(|left| format!(", {} left", HumanDuration(left)));
-    let left = if progress.finishing { Some(", computing ratings".to_owned()) } else { left };
+    let left = progress
+        .remaining()
+        .map(|left| format!(", {} left", HumanDuration(left)));
+    let left = if progress.finishing {
+        Some(", computing ratings".to_owned())
+    } else {
+        left
+    };
     let counts = &progress.counts;
     bar.set_message(format!(
         "{} lines, {:.0} a second, {} rejected{}",

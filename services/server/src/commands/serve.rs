@@ -44,7 +44,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
-    let catalog = database.catalog(settings).await?;
+    let catalog = database.catalog_for_work(settings).await?;
     let workers = Workers::attend(&catalog).fold(&catalog);
     tracing::info!("working");
     told_to_stop().await;
