@@ -132,6 +132,18 @@ impl App {
             .expect("the database answers")
     }
 
+    /// An empty database beside the test's own, without collections. Whoever asks for it drops it.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn empty_database(&self) -> Store {
+        let name = format!("{}_empty", self.store.database_name());
+        let options = StoreOptions::new(&self.uri, name);
+        Store::connect(&options)
+            .await
+            .expect("the connection string is one")
+    }
+
     /// Imports products; all of them must be new.
     ///
     /// # Panics

@@ -53,7 +53,13 @@ impl<'a> Ask<'a> {
             .engine
             .execute(request, |request| session.attach(request))
             .await;
-        let body = serde_json::to_value(&response).expect("answers are JSON");
+        let mut body = serde_json::to_value(&response).expect("answers are JSON");
+        // Fields run at the same time, so the order of their errors says nothing.
+        if let Some(errors) = body.get_mut("errors").and_then(Value::as_array_mut) {
+            errors.sort_by_cached_key(|error| {
+                error["locations"].to_string() + &error["path"].to_string()
+            });
+        }
         Answer {
             body,
             sent: self.app.sent(),

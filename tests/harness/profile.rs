@@ -1,7 +1,10 @@
 //! How the server executed the commands that were sent, from its own profiler ("Database
 //! Profiler"): nothing about the service's queries is repeated here.
 
+use std::collections::HashMap;
+
 use futures_util::TryStreamExt as _;
+use mongodb::IndexModel;
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::App;
@@ -13,52 +16,86 @@ pub struct Executed {
 }
 
 impl App {
-    /// Runs `work` and gives every read of a collection that it caused, in their order.
+    /// Has the server write down every command from now on.
     ///
     /// # Panics
     /// When the server refuses.
-    pub async fn profile<T>(&self, work: impl AsyncFnOnce() -> T) -> (T, Vec<Executed>) {
-        self.set_profiling(0).await;
-        self.direct()
-            .collection::<Document>(PROFILE)
-            .drop()
-            .await
-            .expect("profiling is off");
-        let size = 64_i64 << 20;
-        let create = doc! { "create": PROFILE, "capped": true, "size": size };
+    pub async fn profiled(&self) {
+        // The usual size of the collection would hold a few hundred entries.
+        let create = doc! { "create": PROFILE, "capped": true, "size": 256_i64 << 20 };
         self.direct()
             .run_command(create)
             .await
-            .expect("the collection was dropped");
-        self.set_profiling(2).await;
-        let done = work().await;
-        self.set_profiling(0).await;
-        (done, self.executed().await)
-    }
-
-    async fn set_profiling(&self, level: i32) {
+            .expect("nobody profiled before");
         self.direct()
-            .run_command(doc! { "profile": level })
+            .run_command(doc! { "profile": 2 })
             .await
-            .expect("profiling is there");
+            .expect("the server profiles");
     }
 
-    async fn executed(&self) -> Vec<Executed> {
-        let reads = doc! { "op": { "$in": ["query", "command", "getmore"] }, "planSummary": { "$exists": true } };
-        let entries = self
-            .direct()
-            .collection::<Document>(PROFILE)
-            .find(reads)
-            .await;
-        let entries: Vec<Document> = entries
-            .expect("profiling is there")
-            .try_collect()
+    /// Runs `work` and gives every command with a plan that it caused, in their order. Call
+    /// [`App::profiled`] before.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn profile<T>(&self, work: impl Future<Output = T>) -> (T, Vec<Executed>) {
+        let entries = self.direct().collection::<Document>(PROFILE);
+        let before = entries
+            .count_documents(self.planned())
             .await
-            .expect("entries are documents");
-        entries
+            .expect("the server profiles");
+        let done = work.await;
+        let new = entries
+            .find(self.planned())
+            .skip(before)
+            .await
+            .expect("the server profiles");
+        let new: Vec<Document> = new.try_collect().await.expect("entries are documents");
+        (
+            done,
+            new.into_iter().map(|entry| Executed { entry }).collect(),
+        )
+    }
+
+    /// The names of the indexes of a collection, by the way plans name them: `{ status: 1 }`.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn index_patterns(&self, collection: &str) -> HashMap<String, String> {
+        let indexes = self
+            .direct()
+            .collection::<Document>(collection)
+            .list_indexes()
+            .await;
+        let indexes = indexes
+            .expect("the collection is there")
+            .try_collect::<Vec<_>>()
+            .await;
+        let named = |index: IndexModel| {
+            let name = index
+                .options
+                .and_then(|options| options.name)
+                .unwrap_or_default();
+            let fields = index
+                .keys
+                .iter()
+                .map(|(field, direction)| format!("{field}: {direction}"));
+            (
+                format!("{{ {} }}", fields.collect::<Vec<_>>().join(", ")),
+                name,
+            )
+        };
+        indexes
+            .expect("indexes are documents")
             .into_iter()
-            .map(|entry| Executed { entry })
+            .map(named)
             .collect()
+    }
+
+    /// Commands that have a plan, but for those that read the profiler's own collection.
+    fn planned(&self) -> Document {
+        let own = format!("{}.{PROFILE}", self.direct().name());
+        doc! { "ns": { "$ne": own }, "planSummary": { "$exists": true } }
     }
 }
 
@@ -89,16 +126,33 @@ impl Executed {
         self.entry.get_bool("hasSortStage").unwrap_or(false)
     }
 
+    /// What the command was: `find`, `aggregate`.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let command = self.entry.get_document("command").ok();
+        let name = command.and_then(|command| command.keys().next());
+        name.cloned().unwrap_or_default()
+    }
+
     /// The plan in short: `IXSCAN { status: 1, … }`.
     #[must_use]
     pub fn plan(&self) -> &str {
         self.entry.get_str("planSummary").unwrap_or_default()
     }
 
-    /// The names of the indexes that were used, each once.
+    /// The names of the indexes that were used, each once. The profiler gives no stages for
+    /// aggregations: for them the patterns tell.
     #[must_use]
-    pub fn indexes(&self) -> Vec<String> {
+    pub fn indexes(&self, patterns: &HashMap<String, String>) -> Vec<String> {
         let mut found = Vec::new();
+        if !self.entry.contains_key("execStats") {
+            let scans = self.plan().split("IXSCAN ").skip(1);
+            found.extend(
+                scans
+                    .filter_map(|scan| patterns.get(scan.trim_end_matches(", ")))
+                    .cloned(),
+            );
+        }
         self.stages(&mut |stage| {
             if let Ok(name) = stage.get_str("indexName")
                 && !found.iter().any(|known| known == name)

@@ -720,7 +720,7 @@ fn only_admins_see_what_is_not_on_sale() {
         let pages = r#"{ draft: product(slug: "draft") { name } active: product(slug: "active") { name }
             archived: product(sku: "feed:archived") { name status }
             set: product(slug: "set") { ... on Bundle { items { name product { name } } } }
-            products(filter: { category: ["states"] }) { nodes { name } totalCount { value } }
+            products(sort: [{ key: NAME }], filter: { category: ["states"] }) { nodes { name } totalCount { value } }
             category(slug: "states") { productCount } }"#;
         insta::assert_snapshot!(app.query(pages).await.shown(), @r#"
         {

@@ -9,6 +9,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -21,6 +22,9 @@ use vitrine_storage::{StorageError, Store};
 use crate::DomainError;
 use crate::clock::SystemClock;
 use crate::reference::ReferenceCache;
+
+/// How long operations under way may take when the service stops.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a catalogue is set up.
 #[derive(Clone, Debug)]
@@ -77,6 +81,23 @@ impl Catalog {
     /// otherwise when the database fails.
     pub async fn open(store: Store, options: CatalogOptions) -> Result<Self, DomainError> {
         let currency = store.shop_currency(options.currency).await?;
+        Self::with_currency(store, options, currency).await
+    }
+
+    /// A catalogue to look at: opening it writes nothing, and the database need not be migrated.
+    ///
+    /// # Errors
+    /// As [`Catalog::open`].
+    pub async fn look(store: Store, options: CatalogOptions) -> Result<Self, DomainError> {
+        let currency = store.decided_currency().await?.unwrap_or(options.currency);
+        Self::with_currency(store, options, currency).await
+    }
+
+    async fn with_currency(
+        store: Store,
+        options: CatalogOptions,
+        currency: Currency,
+    ) -> Result<Self, DomainError> {
         if currency != options.currency {
             let reason = format!(
                 "this database belongs to a shop that sells in {currency}, not {}; use that \
@@ -120,10 +141,15 @@ impl Catalog {
         self.shielded(async move { store.ping().await }).await
     }
 
-    /// Waits for all work that is under way. Call when nothing new will come.
+    /// Waits for the work that is under way, but not for ever. Call when nothing new will come.
     pub async fn drain(&self) {
         self.0.tasks.close();
-        self.0.tasks.wait().await;
+        if tokio::time::timeout(PATIENCE, self.0.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("operations on the database did not end in time");
+        }
     }
 
     pub(crate) fn store(&self) -> &Store {

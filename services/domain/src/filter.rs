@@ -10,7 +10,7 @@ use vitrine_model::filter::{
 };
 use vitrine_model::money::Currency;
 use vitrine_model::product::ProductStatus;
-use vitrine_model::spec::{MOST_FILTERABLE_BYTES, SpecKey, ValueType};
+use vitrine_model::spec::{MOST_FILTERABLE_BYTES, SpecKey, ValueType, normal_qualifier};
 use vitrine_model::unit::{Unit, UnitTable};
 
 use crate::DomainError;
@@ -200,14 +200,18 @@ impl Resolver<'_> {
 
     fn price(&self, bounds: Bounds<Decimal>, path: &str) -> Resolved<Bounds<i64>> {
         let scale = Decimal::from(10_i64.pow(self.currency.decimals()));
-        let minor = |amount: Decimal| amount.checked_mul(scale);
-        let saturated = |n: Option<Decimal>| n.and_then(|n| n.to_i64());
-        let gte = bounds
-            .gte
-            .map(|n| saturated(minor(n).map(|n| n.ceil())).unwrap_or(i64::MAX));
-        let lte = bounds
-            .lte
-            .map(|n| saturated(minor(n).map(|n| n.floor())).unwrap_or(i64::MAX));
+        // An amount beyond all prices is as good as the end of the numbers on its side.
+        let minor = |amount: Decimal, round: fn(&Decimal) -> Decimal| {
+            let end = if amount.is_sign_negative() {
+                i64::MIN
+            } else {
+                i64::MAX
+            };
+            let scaled = amount.checked_mul(scale).map(|minor| round(&minor));
+            scaled.and_then(|minor| minor.to_i64()).unwrap_or(end)
+        };
+        let gte = bounds.gte.map(|amount| minor(amount, Decimal::ceil));
+        let lte = bounds.lte.map(|amount| minor(amount, Decimal::floor));
         match (bounds.gte, bounds.lte) {
             (None, None) => Err(nothing_said(path, "gte, lte")),
             (Some(low), Some(high)) if low > high => Err(reversed(path)),
@@ -243,10 +247,11 @@ impl Resolver<'_> {
         filter: &SpecFilter,
         path: &str,
     ) -> Resolved<Condition> {
-        let qualifier = filter.qualifier.as_deref();
+        let normal = filter.qualifier.as_deref().map(normal_qualifier);
+        let qualifier = normal.as_deref();
         let range = |range| Condition::SpecRange {
             key: name.to_owned(),
-            qualifier: filter.qualifier.clone(),
+            qualifier: normal.clone(),
             range,
         };
         match &filter.test {
@@ -258,7 +263,7 @@ impl Resolver<'_> {
             SpecTest::Date(test) => date(test, path).map(range),
             SpecTest::Exists(_) => Ok(Condition::SpecExists {
                 key: name.to_owned(),
-                qualifier: filter.qualifier.clone(),
+                qualifier: normal.clone(),
             }),
         }
     }

@@ -13,7 +13,7 @@ mod products;
 mod reviews;
 mod suppliers;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use vitrine_model::category::Category;
 use vitrine_model::id::ProductId;
@@ -62,8 +62,8 @@ pub struct ImportSession {
 #[derive(Debug, Default)]
 struct Imagined {
     products: HashMap<ExternalRef, (ProductId, String)>,
-    skus: HashSet<String>,
-    reviews: HashMap<ExternalRef, String>,
+    skus: HashMap<String, (ProductId, String)>,
+    reviews: HashMap<ExternalRef, (ProductId, String)>,
     authors: HashMap<(ProductId, String), String>,
 }
 

@@ -180,8 +180,8 @@ impl Catalog {
         }
         let mut looked = self.reference_cache().looked.lock().await;
         if looked.is_none_or(|at| at.elapsed() >= SHORTEST_PAUSE) {
-            self.refresh_reference().await?;
             *looked = Some(Instant::now());
+            self.refresh_reference().await?;
         }
         Ok(self.reference())
     }

@@ -11,6 +11,7 @@ use vitrine_storage::keyset::Page;
 use vitrine_storage::reviews::ReviewList;
 
 use crate::page::{Beyond, Listed, PageArguments};
+use crate::products::Sight;
 use crate::{Catalog, DomainError};
 
 /// Which reviews are wanted, and how.
@@ -73,17 +74,18 @@ impl Catalog {
         self.has_reviews(&page.list, page.beyond_start()).await
     }
 
-    /// The published reviews with these ids. One command.
+    /// The published reviews with these ids whose products the caller may see. One command.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn reviews_by_id(
         &self,
         ids: Vec<(ProductId, ReviewId)>,
+        sight: Sight,
     ) -> Result<HashMap<ReviewId, Review>, DomainError> {
         let store = self.store().clone();
         let found = self
-            .shielded(async move { store.get_many_reviews(&ids).await })
+            .shielded(async move { store.get_many_reviews(&ids, sight.states()).await })
             .await?;
         Ok(found
             .into_iter()

@@ -1,10 +1,11 @@
 //! What workers call: reconcilers that take no input, may run at any time and any number of times,
 //! and say what they did.
 
+use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
-use vitrine_storage::StorageError;
 use vitrine_storage::audit::Difference;
 use vitrine_storage::fold::Folded;
+use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
 
@@ -13,44 +14,55 @@ const GROUP: usize = 100;
 
 impl Catalog {
     /// Brings the computed data of all products up to date with their reviews. Reads one small
-    /// index when nothing is to be done.
+    /// index when nothing is to be done. A product that cannot be folded does not keep others from
+    /// it.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; what was folded before stays folded.
+    /// The first [`DomainError`] met; what could be folded is folded.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
         let mut total = Folded::default();
         loop {
-            let store = self.store().clone();
-            let waiting = self
-                .shielded(async move { store.products_to_fold(GROUP).await })
-                .await?;
-            let folded = self.fold_group(waiting).await?;
-            total.reviews += folded.reviews;
-            total.products += folded.products;
-            if folded.reviews == 0 {
+            let folded = self.fold_once(&mut total).await?;
+            if folded == 0 {
                 return Ok(total);
             }
         }
     }
 
-    /// Folds some products together, or each alone when together they meet other writers.
-    async fn fold_group(&self, products: Vec<ProductId>) -> Result<Folded, DomainError> {
-        if products.is_empty() {
-            return Ok(Folded::default());
+    /// Folds every product that waits once, and says how many reviews that was.
+    async fn fold_once(&self, total: &mut Folded) -> Result<usize, DomainError> {
+        let (mut after, mut reviews, mut failed) = (None, 0, None);
+        loop {
+            let store = self.store().clone();
+            let waiting = self
+                .shielded(async move { store.products_to_fold(after, GROUP).await })
+                .await?;
+            let Some(last) = waiting.last() else { break };
+            after = Some(*last);
+            let (folded, error) = self.fold_group(waiting).await?;
+            reviews += folded.reviews;
+            total.reviews += folded.reviews;
+            total.products += folded.products;
+            failed = failed.or(error);
         }
+        match failed {
+            Some(error) if reviews == 0 => Err(error.into()),
+            _ => Ok(reviews),
+        }
+    }
+
+    /// Folds some products together, or each alone when together they fail. Gives what was folded
+    /// and the first failure.
+    async fn fold_group(
+        &self,
+        products: Vec<ProductId>,
+    ) -> Result<(Folded, Option<StorageError>), DomainError> {
         let (store, now) = (self.store().clone(), self.now());
         self.shielded(async move {
             match store.fold(&products, now).await {
-                Err(StorageError::Driver(_)) if products.len() > 1 => {
-                    let mut total = Folded::default();
-                    for product in products {
-                        let folded = store.fold(&[product], now).await?;
-                        total.reviews += folded.reviews;
-                        total.products += folded.products;
-                    }
-                    Ok(total)
-                }
-                result => result,
+                Ok(folded) => Ok((folded, None)),
+                Err(error @ StorageError::Unavailable(_)) => Err(error),
+                Err(_) => fold_each(&store, &products, now).await,
             }
         })
         .await
@@ -72,4 +84,24 @@ impl Catalog {
         })
         .await
     }
+}
+
+/// Folds products one by one.
+async fn fold_each(
+    store: &Store,
+    products: &[ProductId],
+    now: Timestamp,
+) -> Result<(Folded, Option<StorageError>), StorageError> {
+    let (mut total, mut failed) = (Folded::default(), None);
+    for product in products {
+        match store.fold(&[*product], now).await {
+            Ok(folded) => {
+                total.reviews += folded.reviews;
+                total.products += folded.products;
+            }
+            Err(error @ StorageError::Unavailable(_)) => return Err(error),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    Ok((total, failed))
 }

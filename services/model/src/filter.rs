@@ -274,7 +274,7 @@ pub struct ReviewFilter {
     pub ratings: Option<Vec<Stars>>,
 }
 
-/// How reviews are sorted. Ties are broken by date, undated last, and then by id.
+/// How reviews are sorted. Ties are broken by date and then by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum ReviewSort {
     /// The latest first; undated last.

@@ -315,6 +315,8 @@ pub struct BundleItem {
     pub name: String,
     /// The price of one, copied.
     pub price: Option<Money>,
+    /// Whether the product was on sale when it was copied; if not, shoppers do not see the item.
+    pub listed: bool,
 }
 
 impl Bundle {

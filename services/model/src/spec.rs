@@ -360,6 +360,12 @@ pub fn check_qualifier(qualifier: &str) -> Result<(), SpecError> {
     }
 }
 
+/// A qualifier as it is stored and compared: in capitals, blanks collapsed. `eu` is `EU`.
+#[must_use]
+pub fn normal_qualifier(qualifier: &str) -> String {
+    crate::text::collapse(qualifier).to_uppercase()
+}
+
 fn check_text(key: &str, text: &str) -> Result<(), SpecError> {
     if !text.trim().is_empty() && text.len() <= MOST_TEXT_BYTES {
         return Ok(());

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Text folded for comparison: compatibility forms unified, accents removed, lower case, runs of
+/// Text folded for comparison: compatibility forms unified, accents of Latin and Greek removed, lower case, runs of
 /// white space as one blank, none at the ends. `"  Crème\u{a0}BRÛLÉE "` folds to `"creme brulee"`.
 ///
 /// Letters that have no accent-less form keep their own (`ø` stays `ø`); `ß` folds to `ss`.
@@ -13,9 +13,27 @@ pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return collapse(&text.to_ascii_lowercase());
     }
-    let stripped: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
+    let stripped = without_accents(text);
     let lower = stripped.to_lowercase().replace('ß', "ss");
     collapse(&lower.nfkc().collect::<String>())
+}
+
+/// Compatibility forms unified; marks removed where they are accents, which is on Latin and Greek
+/// letters. In other scripts they make other letters: the marks of `й`, `パ` and `की` stay.
+fn without_accents(text: &str) -> String {
+    let mut accented = false;
+    let mut keep = |c: char| {
+        if is_combining_mark(c) {
+            return !accented;
+        }
+        accented = is_latin_or_greek(c);
+        true
+    };
+    text.nfkd().filter(|c| keep(*c)).collect()
+}
+
+fn is_latin_or_greek(c: char) -> bool {
+    matches!(c, 'A'..='Z' | 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{370}'..='\u{3ff}' | '\u{1e00}'..='\u{1fff}')
 }
 
 /// Text with runs of white space (also no-break spaces and line breaks) as one blank, and none at
@@ -98,6 +116,10 @@ mod tests {
         assert_eq!(fold("Straße"), "strasse");
         assert_eq!(fold("ＡＢＣ ﬁ"), "abc fi");
         assert_eq!(fold("Ångström"), "angstrom");
+        assert_eq!(fold("Άλφα"), "αλφα");
+        assert_ne!(fold("バス"), fold("パス"));
+        assert_ne!(fold("की"), fold("का"));
+        assert_ne!(fold("мой"), fold("мои"));
         assert_eq!(fold(fold("İstanbul").as_str()), fold("İstanbul"));
     }
 

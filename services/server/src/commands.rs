@@ -21,7 +21,11 @@ use crate::telemetry;
 /// One message that says what was attempted, what is wrong and what to do.
 pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     telemetry::start(&cli.common)?;
-    match cli.command.clone().unwrap_or(Command::Dev) {
+    let command = cli.command.clone().unwrap_or(Command::Dev);
+    if cli.dev.reset && !matches!(command, Command::Dev) {
+        anyhow::bail!("--reset goes with dev only");
+    }
+    match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => serve::run(&cli).await,
         Command::Work => serve::work(&cli.common).await,
@@ -125,7 +129,7 @@ fn schema() -> anyhow::Result<ExitCode> {
 }
 
 fn token(settings: &Common, what: &Token) -> anyhow::Result<ExitCode> {
-    let local = if settings.token_secret.is_none() {
+    let local = if settings.token_secret.is_none() && settings.mongodb_uri.is_none() {
         Some(LocalData::new(settings)?)
     } else {
         None

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vitrine_domain::{Catalog, CatalogOptions};
-use vitrine_mongod::Instance;
+use vitrine_mongod::{Instance, StartError};
 use vitrine_storage::store::Topology;
 use vitrine_storage::{Store, StoreOptions};
 
@@ -75,6 +75,14 @@ impl Database {
     /// The catalogue in this database for work that gives nobody a cursor.
     pub(crate) async fn catalog_for_work(&self, settings: &Common) -> anyhow::Result<Catalog> {
         self.catalog_with(settings, random_secret()).await
+    }
+
+    /// The catalogue in this database for looking only: nothing is written.
+    pub(crate) async fn catalog_to_look_at(&self, settings: &Common) -> anyhow::Result<Catalog> {
+        let options = CatalogOptions::new(settings.currency, random_secret().into_bytes());
+        Catalog::look(self.store.clone(), options)
+            .await
+            .context("opening the catalogue")
     }
 
     async fn catalog_with(&self, settings: &Common, secret: String) -> anyhow::Result<Catalog> {
@@ -160,9 +168,13 @@ async fn running(settings: &Common, local: &LocalData) -> Option<Store> {
     connect(settings, &uri, HERE_ALREADY).await.ok()
 }
 
-/// Whether another process runs a database on this machine's data.
-pub(crate) async fn is_running(settings: &Common, local: &LocalData) -> bool {
-    running(settings, local).await.is_some()
+/// Whether a database did not start because of the data that is there.
+pub(crate) fn cannot_use_data(error: &anyhow::Error) -> bool {
+    let start = error.downcast_ref::<StartError>();
+    matches!(
+        start,
+        Some(StartError::Died(_) | StartError::ReplicaSet { .. })
+    )
 }
 
 async fn connect(settings: &Common, uri: &str, patience: Duration) -> anyhow::Result<Store> {

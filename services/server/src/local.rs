@@ -100,27 +100,38 @@ impl LocalData {
     }
 }
 
+/// Makes secrets, or takes those that another process made at the same time. The file appears
+/// whole or not at all.
 fn make_secrets(path: &Path) -> anyhow::Result<Secrets> {
-    let secrets = Secrets {
-        cursor: random_secret(),
-        token: random_secret(),
-    };
     let about = || {
         format!(
             "writing {}; choose another directory with --data-dir",
             path.display()
         )
     };
+    let secrets = Secrets {
+        cursor: random_secret(),
+        token: random_secret(),
+    };
+    let draft = path.with_extension(random_secret());
     let mut file = fs::OpenOptions::new();
     let mut file = file
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)
+        .open(&draft)
         .with_context(about)?;
     file.write_all(&serde_json::to_vec_pretty(&secrets)?)
         .with_context(about)?;
-    Ok(secrets)
+    let placed = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).with_context(about)?;
+    match placed {
+        Ok(()) => Ok(secrets),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            serde_json::from_str(&fs::read_to_string(path).with_context(about)?).with_context(about)
+        }
+        Err(error) => Err(error).with_context(about),
+    }
 }
 
 /// Two hundred and forty-four random bits as text.

@@ -113,13 +113,13 @@ pub struct Dev {
     )]
     pub listen: SocketAddr,
     /// Remove all data of the local database first.
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub reset: bool,
     /// What to load into an empty database.
-    #[arg(long, env = "VITRINE_CATALOGUE", default_value = "demo")]
+    #[arg(long, global = true, env = "VITRINE_CATALOGUE", default_value = "demo")]
     pub catalogue: StartCatalogue,
     /// Which of the made-up catalogues: the same number gives the same catalogue.
-    #[arg(long, env = "VITRINE_SEED", default_value_t = 7)]
+    #[arg(long, global = true, env = "VITRINE_SEED", default_value_t = 7)]
     pub seed: u64,
 }
 

@@ -13,6 +13,9 @@ use vitrine_domain::{Catalog, DomainError};
 /// How often reviews are folded and reference data is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
 
+/// How long workers may take to stop.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The workers of a process.
 pub(crate) struct Workers {
     tasks: TaskTracker,
@@ -76,7 +79,14 @@ impl Workers {
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
-        self.tasks.wait().await;
+        if tokio::time::timeout(PATIENCE, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "a worker did not stop in time; what it had begun is completed by the next"
+            );
+        }
     }
 
     fn every<F, W>(&self, name: &'static str, work: F)

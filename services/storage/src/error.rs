@@ -13,6 +13,11 @@ pub(crate) const NAMESPACE_EXISTS: i32 = 48;
 /// `IndexKeySpecsConflict`).
 pub(crate) const INDEX_CONFLICTS: [i32; 2] = [85, 86];
 
+/// The server steps down, shuts down or is no primary: `InterruptedAtShutdown`,
+/// `InterruptedDueToReplStateChange`, `NotWritablePrimary`, `NotPrimaryNoSecondaryOk`,
+/// `NotPrimaryOrSecondary`, `PrimarySteppedDown`, `ShutdownInProgress`.
+const STATE_CHANGES: [i32; 7] = [11_600, 11_602, 10_107, 13_435, 13_436, 189, 91];
+
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
@@ -85,4 +90,5 @@ fn is_unavailable(error: &Error) -> bool {
             | ErrorKind::Shutdown
     );
     kind || error.contains_label(mongodb::error::RETRYABLE_WRITE_ERROR)
+        || code(error).is_some_and(|code| STATE_CHANGES.contains(&code))
 }

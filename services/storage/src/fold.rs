@@ -41,15 +41,23 @@ pub struct Folded {
 }
 
 impl Store {
-    /// Some products that have reviews to fold, at most so many; none when all is up to date. Reads
-    /// only the index of dirty reviews.
+    /// Some products behind this one that have reviews to fold, at most so many; none at the end.
+    /// Reads only the index of dirty reviews.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn products_to_fold(&self, most: usize) -> Result<Vec<ProductId>, StorageError> {
+    pub async fn products_to_fold(
+        &self,
+        after: Option<ProductId>,
+        most: usize,
+    ) -> Result<Vec<ProductId>, StorageError> {
         use futures_util::TryStreamExt as _;
+        let mut filter = doc! { "dirty": true };
+        if let Some(after) = after {
+            filter.insert("product_id", doc! { "$gt": uuid(after.to_bytes()) });
+        }
         let collection = self.raw(reviews::COLLECTION);
-        let find = collection.find(doc! { "dirty": true });
+        let find = collection.find(filter);
         let find = find
             .projection(doc! { "_id": 0, "product_id": 1 })
             .hint(dirty_index());

@@ -4,6 +4,9 @@
 //! Rows without a value for the first sort key come last in both directions. MongoDB sorts absent
 //! values first when ascending, so such an ascending list is read in two segments: the rows that
 //! have the value, then those that lack it; the second is read only where the first ends.
+//!
+//! A list over several categories is merged by the server from several ranges of an index. Behind a
+//! cursor, the rows that share the cursor's coarse sort key (a rank) are then a segment too.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
@@ -58,6 +61,8 @@ pub(crate) struct Column {
     pub(crate) kind: ColumnKind,
     /// Whether rows may lack it.
     pub(crate) nullable: bool,
+    /// Whether very many rows share each value.
+    pub(crate) coarse: bool,
 }
 
 /// What values a column has.
@@ -77,6 +82,9 @@ pub(crate) struct ListQuery {
     pub(crate) columns: Vec<Column>,
     pub(crate) descending: bool,
     pub(crate) index: &'static str,
+    /// Whether the server merges several ranges of the index. It then cannot split a range where
+    /// the position lies within equal values: they are read as a segment of their own.
+    pub(crate) merged: bool,
     pub(crate) projection: Option<Document>,
 }
 
@@ -89,9 +97,16 @@ pub(crate) struct Scan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Segment {
+    /// All rows.
     Whole,
+    /// The rows that have the first sort key.
     Present,
+    /// The rows that lack it.
     Absent,
+    /// The rows whose first sort key is that of the position.
+    Tie,
+    /// The rows whose first sort key lies beyond that of the position.
+    Beyond,
 }
 
 impl ListQuery {
@@ -102,69 +117,78 @@ impl ListQuery {
             From::After(position) => (position.as_ref(), false),
             From::Before(position) => (position.as_ref(), true),
         };
-        let mut segments = self.segments(backward);
-        if let Some(position) = position {
-            let within = segment_of(position, &segments);
-            segments.drain(..within);
+        let segments = self.segments(position, backward);
+        let mut scans = Vec::with_capacity(segments.len());
+        for (at, segment) in segments.into_iter().enumerate() {
+            let here = position.filter(|_| at == 0 || segment == Segment::Beyond);
+            scans.push(self.scan(segment, here, backward));
         }
-        let first = |at: usize| if at == 0 { position } else { None };
-        let scans = segments.iter().enumerate();
         scans
-            .map(|(at, segment)| self.scan(*segment, first(at), backward))
-            .collect()
     }
 
-    fn segments(&self, backward: bool) -> Vec<Segment> {
-        let split = !self.descending && self.columns.first().is_some_and(|column| column.nullable);
-        match (split, backward) {
-            (false, _) => vec![Segment::Whole],
-            (true, false) => vec![Segment::Present, Segment::Absent],
+    /// The parts of the list that a page may reach, in the order of reading.
+    fn segments(&self, position: Option<&Position>, backward: bool) -> Vec<Segment> {
+        let nullable = self.columns.first().is_some_and(|column| column.nullable);
+        let Some(position) = position else {
+            return match (nullable && !self.descending, backward) {
+                (false, _) => vec![Segment::Whole],
+                (true, false) => vec![Segment::Present, Segment::Absent],
+                (true, true) => vec![Segment::Absent, Segment::Present],
+            };
+        };
+        let absent = position.keys.first() == Some(&KeyValue::Absent);
+        let coarse = self.columns.first().is_some_and(|column| column.coarse);
+        if self.merged && coarse {
+            return vec![Segment::Tie, Segment::Beyond];
+        }
+        if !nullable || (self.descending && !self.merged) {
+            return vec![Segment::Whole];
+        }
+        match (absent, backward) {
+            (false, false) => vec![Segment::Present, Segment::Absent],
+            (false, true) => vec![Segment::Present],
+            (true, false) => vec![Segment::Absent],
             (true, true) => vec![Segment::Absent, Segment::Present],
         }
     }
 
     fn scan(&self, segment: Segment, position: Option<&Position>, backward: bool) -> Scan {
         let descending = self.descending != backward;
-        let columns = self.columns_in(segment);
+        let first = self.columns.first();
+        let key = position.and_then(|position| position.keys.first());
+        let mut columns = self.columns.clone();
         let mut parts = vec![self.filter.clone()];
-        parts.extend(self.segment_filter(segment));
-        if let Some(position) = position {
-            parts.extend(beyond(&columns, position, descending));
+        let mut behind = position.map(|position| beyond(&columns, position, descending));
+        match (segment, first) {
+            (Segment::Whole, _) | (_, None) => {}
+            (Segment::Present, Some(first)) => {
+                parts.push(doc! { first.field: { "$gte": least(first.kind) } });
+                columns[0].nullable = false;
+                behind = position.map(|position| beyond(&columns, position, descending));
+            }
+            (Segment::Beyond, Some(first)) => {
+                behind = key
+                    .and_then(|key| further(*first, key, descending))
+                    .map(|part| vec![part]);
+            }
+            (Segment::Tie | Segment::Absent, Some(first)) => {
+                let value = if segment == Segment::Tie {
+                    key.map_or(Bson::Null, bson)
+                } else {
+                    Bson::Null
+                };
+                parts.push(doc! { first.field: value });
+                // A field that is fixed must not be sorted by: the server would then sort in memory
+                // what several ranges of the index give in order.
+                columns.remove(0);
+                behind = position.map(|position| beyond(&columns, &rest(position), descending));
+            }
         }
+        parts.extend(behind.into_iter().flatten());
         Scan {
             filter: all_of(parts),
-            sort: self.sort(descending),
+            sort: sort(&columns, descending),
         }
-    }
-
-    /// The columns as they are within a segment: in the present one, the first is never absent.
-    fn columns_in(&self, segment: Segment) -> Vec<Column> {
-        let mut columns = self.columns.clone();
-        if let (Segment::Present, Some(first)) = (segment, columns.first_mut()) {
-            first.nullable = false;
-        }
-        columns
-    }
-
-    fn segment_filter(&self, segment: Segment) -> Option<Document> {
-        let first = self.columns.first()?;
-        match segment {
-            Segment::Whole => None,
-            Segment::Present => Some(doc! { first.field: { "$gte": least(first.kind) } }),
-            Segment::Absent => Some(doc! { first.field: Bson::Null }),
-        }
-    }
-
-    fn sort(&self, descending: bool) -> Document {
-        let direction = if descending { -1 } else { 1 };
-        let fields = self
-            .columns
-            .iter()
-            .map(|column| column.field)
-            .chain(["_id"]);
-        fields
-            .map(|field| (field.to_owned(), Bson::Int32(direction)))
-            .collect()
     }
 
     fn position(&self, row: &RawDocument) -> Result<Position, StorageError> {
@@ -257,17 +281,20 @@ impl Store {
     }
 }
 
-fn segment_of(position: &Position, segments: &[Segment]) -> usize {
-    let absent = position.keys.first() == Some(&KeyValue::Absent);
-    let wanted = if absent {
-        Segment::Absent
-    } else {
-        Segment::Present
-    };
-    segments
-        .iter()
-        .position(|segment| *segment == wanted)
-        .unwrap_or(0)
+fn sort(columns: &[Column], descending: bool) -> Document {
+    let direction = if descending { -1 } else { 1 };
+    let fields = columns.iter().map(|column| column.field).chain(["_id"]);
+    fields
+        .map(|field| (field.to_owned(), Bson::Int32(direction)))
+        .collect()
+}
+
+/// The position without its first key.
+fn rest(position: &Position) -> Position {
+    Position {
+        keys: position.keys.iter().skip(1).cloned().collect(),
+        id: position.id,
+    }
 }
 
 /// What holds for the rows behind a position, when reading in index order upwards or downwards.

@@ -78,6 +78,17 @@ impl Store {
         Ok(status)
     }
 
+    /// Whether the database has migrations that this release does not know.
+    pub(crate) async fn has_newer_migrations(&self) -> Result<bool, StorageError> {
+        let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        let unknown = doc! { "_id": { "$nin": known } };
+        Ok(self
+            .documents("migrations")
+            .find_one(unknown)
+            .await?
+            .is_some())
+    }
+
     /// Applies what is not applied yet and gives the names. Of several processes that start at
     /// once, one does it and the others wait. `report` is told of each step.
     ///

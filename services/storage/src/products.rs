@@ -176,7 +176,7 @@ impl Store {
     }
 
     /// How many products in these states each category has; categories without any are absent.
-    /// Covered by the index `category_name`.
+    /// Covered by the index `category_popularity`. One command for up to ten thousand categories.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -195,7 +195,10 @@ impl Store {
             doc! { "$group": { "_id": "$category", "n": { "$sum": 1 } } },
         ];
         let collection = self.documents(COLLECTION);
-        let aggregate = collection.aggregate(pipeline).max_time(self.max_time);
+        let aggregate = collection
+            .aggregate(pipeline)
+            .batch_size(10_000)
+            .max_time(self.max_time);
         let hint = Hint::Name("category_popularity".to_owned());
         let groups: Vec<RawDocumentBuf> = aggregate
             .hint(hint)
@@ -260,7 +263,7 @@ impl Store {
             .iter()
             .map(|product| document::document(product, encoding))
             .collect();
-        self.insert_each(COLLECTION, docs).await
+        self.insert_each(COLLECTION, docs, false).await
     }
 
     /// Replaces what admins and imports write of a product, if its revision is still `expected`.
@@ -309,11 +312,13 @@ impl Store {
         found.iter().map(read_known).collect()
     }
 
-    /// Inserts each document; `Some` names the fields of the unique index that refused it.
+    /// Inserts each document; `Some` names the fields of the unique index that refused it. When
+    /// ordered, none after a refused one is inserted.
     pub(crate) async fn insert_each(
         &self,
         collection: &str,
         docs: Vec<Document>,
+        ordered: bool,
     ) -> Result<Vec<Option<String>>, StorageError> {
         let mut refused = vec![None; docs.len()];
         if docs.is_empty() {
@@ -323,7 +328,7 @@ impl Store {
         let command = doc! {
             "insert": collection,
             "documents": docs,
-            "ordered": false,
+            "ordered": ordered,
             "writeConcern": durable_document(),
         };
         let reply = self.db.run_command(command).await?;

@@ -22,6 +22,7 @@ pub(crate) fn list(condition: &Condition, sort: ProductSort, projection: Documen
         columns: vec![column(sort.key)],
         descending: sort.direction == Direction::Descending,
         index: index(condition, sort.key),
+        merged: Shape::of(condition).ranges() > 1,
         projection: Some(projection),
     }
 }
@@ -39,10 +40,12 @@ fn column(key: ProductSortKey) -> Column {
         ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
         ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
     };
+    let coarse = matches!(key, ProductSortKey::Rating | ProductSortKey::Popularity);
     Column {
         field,
         kind,
         nullable,
+        coarse,
     }
 }
 
@@ -73,10 +76,14 @@ impl Shape {
         }
     }
 
+    /// How many ranges of an index the condition takes.
+    fn ranges(self) -> usize {
+        self.statuses.max(1) * self.categories.unwrap_or(1) * self.tokens.unwrap_or(1)
+    }
+
     /// Whether the server can walk these ranges and still keep the order.
-    fn merges(self, tokens: usize) -> bool {
-        let ranges = self.statuses.max(1) * self.categories.unwrap_or(1) * tokens;
-        ranges <= MOST_MERGED_RANGES
+    fn merges(self) -> bool {
+        self.ranges() <= MOST_MERGED_RANGES
     }
 }
 
@@ -93,7 +100,7 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 ///    ride on it.
 fn index(condition: &Condition, key: ProductSortKey) -> &'static str {
     let shape = Shape::of(condition);
-    let by_category = shape.categories.is_some() && shape.merges(shape.tokens.unwrap_or(1));
+    let by_category = shape.categories.is_some() && shape.merges();
     match (shape.tokens.is_some(), shape.range, by_category) {
         (true, _, true) if key == ProductSortKey::Price => "category_tokens_price",
         (true, _, true) => "category_tokens_popularity",

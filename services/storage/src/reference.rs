@@ -53,13 +53,14 @@ impl Store {
             .await
     }
 
-    /// Stores categories. Gives whether all were new: one whose slug is taken is left out.
+    /// Stores categories, parents first. Gives whether all were new: from the first on whose slug is
+    /// taken, none is stored.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn insert_categories(&self, categories: &[Category]) -> Result<bool, StorageError> {
         let docs = categories.iter().map(reference::category).collect();
-        let refused = self.insert_each("categories", docs).await?;
+        let refused = self.insert_each("categories", docs, true).await?;
         self.raise_reference_version().await?;
         Ok(refused.iter().all(Option::is_none))
     }
@@ -70,7 +71,7 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn insert_suppliers(&self, suppliers: &[Supplier]) -> Result<bool, StorageError> {
         let docs = suppliers.iter().map(reference::supplier).collect();
-        let refused = self.insert_each("suppliers", docs).await?;
+        let refused = self.insert_each("suppliers", docs, false).await?;
         Ok(refused.iter().all(Option::is_none))
     }
 
@@ -81,7 +82,7 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn insert_spec_keys(&self, keys: &[SpecKey]) -> Result<bool, StorageError> {
         let docs = keys.iter().map(reference::spec_key).collect();
-        let refused = self.insert_each("spec_keys", docs).await?;
+        let refused = self.insert_each("spec_keys", docs, false).await?;
         self.raise_reference_version().await?;
         Ok(refused.iter().all(Option::is_none))
     }

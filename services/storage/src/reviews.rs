@@ -6,15 +6,16 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::filter::{ReviewFilter, ReviewSort};
+use vitrine_model::filter::{Condition, ReviewFilter, ReviewSort};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
+use vitrine_model::product::ProductStatus;
 use vitrine_model::review::{Review, ReviewStatus};
 
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, uuid};
 use crate::store::durable;
-use crate::{StorageError, Store};
+use crate::{StorageError, Store, products_query};
 
 pub(crate) const COLLECTION: &str = "reviews";
 
@@ -34,24 +35,47 @@ pub struct ReviewList {
 pub struct KnownReview {
     /// The review.
     pub id: ReviewId,
+    /// The product it is about.
+    pub product: ProductId,
     /// The digest of what its source said last.
     pub digest: String,
 }
 
 impl Store {
-    /// The published review with these ids. One command.
+    /// The published reviews with these ids whose products are in one of these states. One command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn get_many_reviews(
         &self,
         ids: &[(ProductId, ReviewId)],
+        states: &[ProductStatus],
     ) -> Result<Vec<Review>, StorageError> {
         let keys: Vec<Bson> = ids.iter().map(|(_, id)| uuid(id.to_bytes())).collect();
-        let filter = doc! { "_id": { "$in": keys }, "status": ReviewStatus::Published.name() };
-        let collection = self.raw(COLLECTION);
-        let find = collection.find(filter).hint(Hint::Name("_id_".to_owned()));
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let published = doc! { "_id": { "$in": keys }, "status": ReviewStatus::Published.name() };
+        let seen = products_query::predicate(&Condition::Status(states.to_vec()));
+        let product = doc! {
+            "from": "products",
+            "localField": "product_id",
+            "foreignField": "_id",
+            "pipeline": [{ "$match": seen }, { "$project": { "_id": 1 } }],
+            "as": "seen",
+        };
+        let pipeline = [
+            doc! { "$match": published },
+            doc! { "$lookup": product },
+            doc! { "$match": { "seen": { "$ne": [] } } },
+            doc! { "$unset": "seen" },
+        ];
+        let reviews = self.documents(COLLECTION);
+        let found = reviews
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()));
+        let found = found
+            .max_time(self.max_time)
+            .await?
+            .with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let mut reviews = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         reviews.retain(|review| ids.contains(&(review.product_id, review.id)));
         Ok(reviews)
@@ -105,7 +129,9 @@ impl Store {
         let filter =
             doc! { "origin.system": system, "origin.external_id": { "$in": external_ids } };
         let collection = self.raw(COLLECTION);
-        let find = collection.find(filter).projection(doc! { "origin": 1 });
+        let find = collection
+            .find(filter)
+            .projection(doc! { "origin": 1, "product_id": 1 });
         let found: Vec<RawDocumentBuf> = find
             .hint(Hint::Name("origin".to_owned()))
             .await?
@@ -154,7 +180,7 @@ impl Store {
         let docs = reviews
             .iter()
             .map(|(review, digest)| document::document(review, digest.as_deref()));
-        self.insert_each(COLLECTION, docs.collect()).await
+        self.insert_each(COLLECTION, docs.collect(), false).await
     }
 
     /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review
@@ -234,6 +260,7 @@ fn query(list: &ReviewList) -> ListQuery {
         columns: columns(list.sort),
         descending: !matches!(list.sort, ReviewSort::Oldest | ReviewSort::Lowest),
         index: index(list.sort, one_rating),
+        merged: false,
         projection: None,
     }
 }
@@ -243,11 +270,13 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
         field: "created_at",
         kind: ColumnKind::Instant,
         nullable: true,
+        coarse: false,
     };
     let whole = |field| Column {
         field,
         kind: ColumnKind::Integer,
         nullable: false,
+        coarse: false,
     };
     match sort {
         ReviewSort::Newest | ReviewSort::Oldest => vec![created],
@@ -275,6 +304,7 @@ fn read_known(doc: &RawDocumentBuf) -> Result<(String, KnownReview), StorageErro
     let origin = fields.doc("origin")?;
     let known = KnownReview {
         id: ReviewId::from_bytes(fields.id("_id")?),
+        product: ProductId::from_bytes(fields.id("product_id")?),
         digest: origin.opt_string("digest")?.unwrap_or_default(),
     };
     Ok((origin.string("external_id")?, known))

@@ -65,10 +65,12 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn missing_from_schema(&self) -> Result<Vec<String>, StorageError> {
         let live = self.live_schema().await?;
+        // A newer release may have expanded validators; it keeps what this one writes valid.
+        let newer = self.has_newer_migrations().await?;
         let mut missing = Vec::new();
         for schema in desired() {
             match live.get(&schema.collection) {
-                Some(live) => compare(&schema, live, &mut missing),
+                Some(live) => compare(&schema, live, newer, &mut missing),
                 None => missing.push(format!("collection {}", schema.collection)),
             }
         }
@@ -166,8 +168,8 @@ fn first_batch(reply: &Document) -> impl Iterator<Item = &Document> {
         .filter_map(Bson::as_document)
 }
 
-fn compare(schema: &CollectionSchema, live: &Live, missing: &mut Vec<String>) {
-    if schema.validator != live.validator {
+fn compare(schema: &CollectionSchema, live: &Live, newer: bool, missing: &mut Vec<String>) {
+    if !newer && schema.validator != live.validator {
         missing.push(format!(
             "validator of {} as this release has it",
             schema.collection

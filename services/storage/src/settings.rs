@@ -29,6 +29,20 @@ impl Store {
         })
     }
 
+    /// The shop's currency, if one was decided.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn decided_currency(&self) -> Result<Option<Currency>, StorageError> {
+        let settings = self.documents(COLLECTION);
+        let shop = settings
+            .find_one(doc! { "_id": SHOP })
+            .max_time(self.max_time)
+            .await?;
+        let code = shop.and_then(|shop| shop.get_str("currency").ok().map(str::to_owned));
+        Ok(code.and_then(|code| Currency::parse(&code).ok()))
+    }
+
     /// A number that rises whenever categories or spec keys change, so that processes know when to
     /// read them again.
     ///

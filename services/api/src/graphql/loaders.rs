@@ -26,7 +26,7 @@ pub(crate) struct Loaders {
 }
 
 struct Products(Catalog, Sight);
-struct Reviews(Catalog);
+struct Reviews(Catalog, Sight);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Sight);
 
@@ -34,7 +34,7 @@ impl Loaders {
     pub(crate) fn new(catalog: &Catalog, sight: Sight) -> Self {
         Self {
             products: Loader::new(Products(catalog.clone(), sight)),
-            reviews: Loader::new(Reviews(catalog.clone())),
+            reviews: Loader::new(Reviews(catalog.clone(), sight)),
             suppliers: Loader::new(Suppliers(catalog.clone())),
             counts: Loader::new(Counts(catalog.clone(), sight)),
         }
@@ -45,7 +45,7 @@ impl Loaders {
         loaded(self.products.try_load(id).await)
     }
 
-    /// A published review.
+    /// A published review of a product that the caller may see.
     pub(crate) async fn review(
         &self,
         product: ProductId,
@@ -80,7 +80,7 @@ impl BatchFn<(ProductId, ReviewId), Loaded<Review>> for Reviews {
         &mut self,
         ids: &[(ProductId, ReviewId)],
     ) -> HashMap<(ProductId, ReviewId), Loaded<Review>> {
-        let found = self.0.reviews_by_id(ids.to_vec()).await;
+        let found = self.0.reviews_by_id(ids.to_vec(), self.1).await;
         let keyed = |(id, review): (ReviewId, Review)| ((review.product_id, id), review);
         each(
             ids,

@@ -2,7 +2,7 @@
 //! contradicts its key is refused.
 
 use vitrine_model::import::{ProductDraft, Rejection};
-use vitrine_model::spec::{Dictionary, Spec, SpecError, SpecKey, SpecValue};
+use vitrine_model::spec::{Dictionary, Spec, SpecError, SpecKey, SpecValue, normal_qualifier};
 use vitrine_model::unit::UnitTable;
 
 use super::ImportSession;
@@ -60,7 +60,7 @@ fn check_one(
     Ok(Spec {
         key,
         value: canonical_unit(&spec.value, units),
-        qualifier: spec.qualifier.clone(),
+        qualifier: spec.qualifier.as_deref().map(normal_qualifier),
     })
 }
 

@@ -62,8 +62,16 @@ impl Prepared<'_> {
     /// A product that was there, after this draft.
     pub(super) fn update(&self, mut product: Product, now: Timestamp) -> Product {
         let draft = self.draft;
+        if draft.create_only {
+            product.sources.push(self.source(now));
+            product.revision += 1;
+            return product;
+        }
         let only = product.sources.iter().all(|source| self.is_from(source));
         let keeps = |new: Option<String>, old: Option<String>| if only { new } else { new.or(old) };
+        if let Some(sku) = draft.sku.as_ref().filter(|_| only) {
+            product.sku.clone_from(sku);
+        }
         product.kind.clone_from(&draft.kind);
         product.name = collapse(&draft.name);
         product.description = keeps(draft.description.clone(), product.description);

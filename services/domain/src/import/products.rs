@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
 use vitrine_model::id::ProductId;
-use vitrine_model::import::{ExternalRef, LineOutcome, ProductDraft, Rejection, digest};
+use vitrine_model::import::{
+    BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
+};
 use vitrine_model::product::{
     Bundle, BundleItem, Details, MOST_NAME_CHARACTERS, Media, Product, ProductStatus,
 };
-use vitrine_model::spec::{Spec, SpecKey, SpecValue};
+use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec, SpecKey, SpecValue};
 use vitrine_model::text::slug;
+use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
 use super::merge::{Prepared, sku};
@@ -24,10 +27,22 @@ const MOST_NAME_BYTES: usize = 4 * MOST_NAME_CHARACTERS;
 /// How often something is tried again because another process was faster.
 const MOST_TRIES: usize = 4;
 
+/// Products that bundles name, as they are copied.
+type Items = HashMap<ExternalRef, BundleItem>;
+
 /// What is to be done with a draft.
 enum Plan {
     Create,
     Update(ProductId),
+}
+
+/// What became of an update.
+enum Applied {
+    Done,
+    /// The product had changed meanwhile.
+    Lost,
+    /// Another product has the sku.
+    Taken,
 }
 
 /// A draft that passed every check.
@@ -37,6 +52,14 @@ struct Passed<'a> {
     digest: String,
     specs: Vec<Spec>,
     plan: Plan,
+    bundle: Option<Bundle>,
+}
+
+/// What the database knows of a round of drafts.
+struct Found {
+    known: HashMap<ExternalRef, (ProductId, String)>,
+    skus: HashMap<String, KnownProduct>,
+    items: Items,
 }
 
 impl ImportSession {
@@ -66,14 +89,19 @@ impl ImportSession {
         round: &[usize],
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
-        let known = self
-            .known_sources(round.iter().map(|at| &drafts[*at].source))
-            .await?;
-        let skus = self.known_skus(round.iter().map(|at| &drafts[*at])).await?;
+        let found = Found {
+            known: self
+                .known_sources(round.iter().map(|at| &drafts[*at].source))
+                .await?,
+            skus: self.known_skus(round.iter().map(|at| &drafts[*at])).await?,
+            items: self
+                .bundle_items(round.iter().map(|at| &drafts[*at]))
+                .await?,
+        };
         let passed = self
-            .check_products(drafts, round, &known, &skus, &mut outcomes)
+            .check_products(drafts, round, &found, &mut outcomes)
             .await?;
-        let prepared = self.prepare(passed, &mut outcomes).await?;
+        let prepared = self.prepare(passed).await?;
         let (new, old): (Vec<_>, Vec<_>) = prepared
             .into_iter()
             .partition(|(_, plan, _)| matches!(plan, Plan::Create));
@@ -87,8 +115,7 @@ impl ImportSession {
         &mut self,
         drafts: &'a [ProductDraft],
         round: &[usize],
-        known: &HashMap<ExternalRef, (ProductId, String)>,
-        skus: &HashMap<String, KnownProduct>,
+        found: &Found,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<Vec<Passed<'a>>, DomainError> {
         for _ in 0..MOST_TRIES {
@@ -96,37 +123,14 @@ impl ImportSession {
             let mut learnt: Vec<SpecKey> = Vec::new();
             let mut dictionary = self.dictionary.clone();
             for at in round {
-                let draft = &drafts[*at];
-                let outcome = classify(draft, known, skus);
-                let (plan, digest) = match outcome {
-                    Err(outcome) => {
-                        outcomes.insert(*at, outcome);
-                        continue;
-                    }
-                    Ok(planned) => planned,
-                };
-                let reference = self.catalog.reference();
-                let refused = check::product(draft, &reference.units);
-                let checked = if refused.is_empty() {
-                    keys::check(draft, &dictionary, &reference.units)
-                } else {
-                    Err(refused)
-                };
-                match checked {
-                    Err(refused) => drop(outcomes.insert(*at, LineOutcome::Rejected(refused))),
-                    Ok(checked) => {
-                        checked
-                            .learnt
-                            .iter()
-                            .for_each(|key| dictionary.add(key.clone()));
-                        learnt.extend(checked.learnt);
-                        passed.push(Passed {
-                            at: *at,
-                            draft,
-                            digest,
-                            specs: checked.specs,
-                            plan,
-                        });
+                match self.check_product(*at, &drafts[*at], found, &dictionary) {
+                    Err(outcome) => drop(outcomes.insert(*at, outcome)),
+                    Ok((one, keys)) => {
+                        for key in &keys {
+                            dictionary.add(key.clone());
+                        }
+                        learnt.extend(keys);
+                        passed.push(one);
                     }
                 }
             }
@@ -137,11 +141,41 @@ impl ImportSession {
         Err(DomainError::Unavailable(None))
     }
 
-    /// Finds or makes what drafts name: categories, suppliers, the products of bundles.
+    /// One draft with the keys it teaches; `Err` when nothing is to be done with it.
+    fn check_product<'a>(
+        &self,
+        at: usize,
+        draft: &'a ProductDraft,
+        found: &Found,
+        dictionary: &Dictionary,
+    ) -> Result<(Passed<'a>, Vec<SpecKey>), LineOutcome> {
+        let (plan, digest) = classify(draft, found)?;
+        let reference = self.catalog.reference();
+        let refused = check::product(draft, &reference.units);
+        if !refused.is_empty() {
+            return Err(LineOutcome::Rejected(refused));
+        }
+        let bundle =
+            bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
+        let checked =
+            keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
+        Ok((
+            Passed {
+                at,
+                draft,
+                digest,
+                specs: checked.specs,
+                plan,
+                bundle,
+            },
+            checked.learnt,
+        ))
+    }
+
+    /// Finds or makes what drafts name: categories and suppliers.
     async fn prepare<'a>(
         &mut self,
         passed: Vec<Passed<'a>>,
-        outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<Vec<(usize, Plan, Prepared<'a>)>, DomainError> {
         let paths: Vec<&[String]> = passed.iter().map(|p| p.draft.category.as_slice()).collect();
         let mut categories = None;
@@ -158,29 +192,21 @@ impl ImportSession {
             .collect();
         self.know_suppliers(&suppliers).await?;
         let now = self.catalog.now();
-        let items = self.bundle_items(&passed).await?;
         let mut prepared = Vec::with_capacity(passed.len());
         for (one, category) in passed.into_iter().zip(categories) {
-            let bundle = match bundle(one.draft, &items) {
-                Ok(bundle) => bundle,
-                Err(refused) => {
-                    outcomes.insert(one.at, LineOutcome::Rejected(vec![refused]));
-                    continue;
-                }
-            };
-            let supplier = one
-                .draft
-                .supplier
-                .as_ref()
-                .and_then(|draft| self.supplier(draft));
-            let supplier = supplier.map(|supplier| supplier.extract(now));
             let Passed {
                 at,
                 draft,
                 digest,
                 specs,
                 plan,
+                bundle,
             } = one;
+            let supplier = draft
+                .supplier
+                .as_ref()
+                .and_then(|draft| self.supplier(draft));
+            let supplier = supplier.map(|supplier| supplier.extract(now));
             prepared.push((
                 at,
                 plan,
@@ -223,17 +249,15 @@ impl ImportSession {
             }
             let refused = self.insert_products(products).await?;
             for ((at, prepared), refused) in ready.into_iter().zip(refused) {
-                match refused.as_deref() {
-                    None => drop(outcomes.insert(at, LineOutcome::Created)),
-                    Some("slug") => waiting.push((at, prepared)),
-                    Some("sku") => {
-                        let reason = format!("another product has the sku {}", prepared.sku());
-                        let refused = Rejection::new("sku", reason);
-                        outcomes.insert(at, LineOutcome::Rejected(vec![refused]));
+                let outcome = match refused.as_deref() {
+                    None => LineOutcome::Created,
+                    Some("slug") => {
+                        waiting.push((at, prepared));
+                        continue;
                     }
-                    // Another import of the same feed was faster.
-                    Some(_) => drop(outcomes.insert(at, LineOutcome::Unchanged)),
-                }
+                    Some(_) => self.settle(&prepared).await?,
+                };
+                outcomes.insert(at, outcome);
             }
         }
         for (at, _) in waiting {
@@ -248,20 +272,10 @@ impl ImportSession {
         products: Vec<Product>,
     ) -> Result<Vec<Option<String>>, DomainError> {
         if !self.writes() {
-            let imagined = products.iter().flat_map(|product| {
-                product.sources.iter().map(|source| {
-                    let at = ExternalRef {
-                        system: source.system.clone(),
-                        external_id: source.external_id.clone(),
-                    };
-                    (at, (product.id, source.digest.clone()))
-                })
-            });
-            self.imagined.products.extend(imagined);
-            let refused = products
-                .into_iter()
-                .map(|product| (!self.imagined.skus.insert(product.sku)).then(|| "sku".to_owned()));
-            return Ok(refused.collect());
+            return Ok(products
+                .iter()
+                .map(|product| self.imagine_product(product))
+                .collect());
         }
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(|store| async move {
@@ -272,6 +286,48 @@ impl ImportSession {
             store.insert_products(&products, encoding).await
         })
         .await
+    }
+
+    /// Remembers what a dry run would have stored; `Some` names what would have been refused.
+    fn imagine_product(&mut self, product: &Product) -> Option<String> {
+        if self.imagined.skus.contains_key(&product.sku) {
+            return Some("sku".to_owned());
+        }
+        for source in &product.sources {
+            let at = ExternalRef {
+                system: source.system.clone(),
+                external_id: source.external_id.clone(),
+            };
+            let owner = (product.id, source.system.clone());
+            self.imagined.skus.insert(product.sku.clone(), owner);
+            self.imagined
+                .products
+                .insert(at, (product.id, source.digest.clone()));
+        }
+        None
+    }
+
+    /// What becomes of a new product that a unique index refused: another import was faster with
+    /// it, or another product has its sku.
+    async fn settle(&mut self, prepared: &Prepared<'_>) -> Result<LineOutcome, DomainError> {
+        let source = &prepared.draft.source;
+        let known = self.known_sources(std::iter::once(source)).await?;
+        if let Some((id, digest)) = known.get(source) {
+            let same = *digest == prepared.digest || prepared.draft.create_only;
+            return if same {
+                Ok(LineOutcome::Unchanged)
+            } else {
+                self.update_product(*id, prepared).await
+            };
+        }
+        let skus = self.known_skus(std::iter::once(prepared.draft)).await?;
+        match skus
+            .get(&prepared.sku())
+            .filter(|product| !is_of_system(product, &source.system))
+        {
+            Some(product) => self.update_product(product.id, prepared).await,
+            None => Ok(LineOutcome::Rejected(vec![sku_taken(&prepared.sku())])),
+        }
     }
 
     async fn update_products(
@@ -289,10 +345,16 @@ impl ImportSession {
     }
 
     async fn update_product(
-        &self,
+        &mut self,
         id: ProductId,
         prepared: &Prepared<'_>,
     ) -> Result<LineOutcome, DomainError> {
+        if !self.writes() {
+            let known = (id, prepared.digest.clone());
+            self.imagined
+                .products
+                .insert(prepared.draft.source.clone(), known);
+        }
         for _ in 0..MOST_TRIES {
             let found = self
                 .store(move |store| async move {
@@ -308,8 +370,11 @@ impl ImportSession {
             if let Some(refused) = self.too_large(&product) {
                 return Ok(LineOutcome::Rejected(vec![refused]));
             }
-            if !self.writes() || self.apply(product, expected).await? {
-                return Ok(LineOutcome::Updated);
+            let sku = product.sku.clone();
+            match self.apply(product, expected).await? {
+                Applied::Done => return Ok(LineOutcome::Updated),
+                Applied::Taken => return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)])),
+                Applied::Lost => {}
             }
         }
         let reason = "the product kept changing while it was imported; import the line again";
@@ -318,21 +383,38 @@ impl ImportSession {
         )]))
     }
 
-    async fn apply(&self, product: Product, expected: i64) -> Result<bool, DomainError> {
+    /// Stores an update, except in a dry run.
+    async fn apply(&self, product: Product, expected: i64) -> Result<Applied, DomainError> {
+        if !self.writes() {
+            return Ok(Applied::Done);
+        }
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(move |store| async move {
             let encoding = Encoding {
                 units: &reference.units,
                 currency,
             };
-            store
+            match store
                 .apply_product_content(&product, expected, encoding)
                 .await
+            {
+                Ok(true) => Ok(Applied::Done),
+                Ok(false) => Ok(Applied::Lost),
+                Err(StorageError::Conflict { .. }) => Ok(Applied::Taken),
+                Err(error) => Err(error),
+            }
         })
         .await
     }
 
     fn too_large(&self, product: &Product) -> Option<Rejection> {
+        if product.specs.len() > MOST_SPECS {
+            let reason = format!(
+                "{} specs together with other sources; {MOST_SPECS} are possible",
+                product.specs.len()
+            );
+            return Some(Rejection::new("specs", reason));
+        }
         if is_plainly_small(product) {
             return None;
         }
@@ -369,13 +451,12 @@ impl ImportSession {
                 self.store(|store| async move { store.known_products(&system, &ids).await });
             for product in found.await? {
                 for ((system, external_id), digest) in product.digests {
-                    known.insert(
-                        ExternalRef {
-                            system,
-                            external_id,
-                        },
-                        (product.id, digest),
-                    );
+                    // What a dry run would have stored goes before what is stored.
+                    let source = ExternalRef {
+                        system,
+                        external_id,
+                    };
+                    known.entry(source).or_insert((product.id, digest));
                 }
             }
         }
@@ -390,13 +471,27 @@ impl ImportSession {
         if skus.is_empty() {
             return Ok(HashMap::new());
         }
+        let imagined: Vec<KnownProduct> = skus
+            .iter()
+            .filter_map(|sku| self.imagined_sku(sku))
+            .collect();
         let found = self
             .store(|store| async move { store.known_skus(&skus).await })
             .await?;
-        Ok(found
-            .into_iter()
-            .map(|product| (product.sku.clone(), product))
-            .collect())
+        let all = found.into_iter().chain(imagined);
+        Ok(all.map(|product| (product.sku.clone(), product)).collect())
+    }
+
+    /// A product that a dry run would have stored.
+    fn imagined_sku(&self, sku: &str) -> Option<KnownProduct> {
+        let (id, system) = self.imagined.skus.get(sku)?;
+        let source = (system.clone(), String::new());
+        let digests = HashMap::from([(source, String::new())]);
+        Some(KnownProduct {
+            id: *id,
+            sku: sku.to_owned(),
+            digests,
+        })
     }
 
     /// A free slug for each: the name, and when that is taken the name with a few digits that
@@ -436,11 +531,10 @@ impl ImportSession {
 
     async fn bundle_items(
         &self,
-        passed: &[Passed<'_>],
-    ) -> Result<HashMap<ExternalRef, BundleItem>, DomainError> {
-        let refs: Vec<&ExternalRef> = passed
-            .iter()
-            .flat_map(|p| p.draft.bundle.iter().map(|item| &item.product))
+        drafts: impl Iterator<Item = &ProductDraft>,
+    ) -> Result<Items, DomainError> {
+        let refs: Vec<&ExternalRef> = drafts
+            .flat_map(|draft| draft.bundle.iter().map(|item| &item.product))
             .collect();
         if refs.is_empty() {
             return Ok(HashMap::new());
@@ -457,6 +551,7 @@ impl ImportSession {
                 version: view.revision()?,
                 name: view.name()?.to_owned(),
                 price: view.price()?,
+                listed: view.status()? == ProductStatus::Active,
             };
             items.insert(view.id(), item);
         }
@@ -466,6 +561,7 @@ impl ImportSession {
             version: 1,
             name: String::new(),
             price: None,
+            listed: true,
         };
         let item = |(source, (id, _)): (ExternalRef, (ProductId, String))| {
             let item = items
@@ -478,14 +574,20 @@ impl ImportSession {
     }
 }
 
+/// The digest of a draft; of a bundle, with the versions of the products it copies from.
+fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
+    if draft.bundle.is_empty() {
+        return digest(draft);
+    }
+    let version = |item: &BundleItemDraft| items.get(&item.product).map(|item| item.version);
+    let versions: Vec<Option<i64>> = draft.bundle.iter().map(version).collect();
+    digest(&(draft, versions))
+}
+
 /// What is to be done with a draft, as far as sources tell; `Err` when nothing is.
-fn classify(
-    draft: &ProductDraft,
-    known: &HashMap<ExternalRef, (ProductId, String)>,
-    skus: &HashMap<String, KnownProduct>,
-) -> Result<(Plan, String), LineOutcome> {
-    let digest = digest(draft);
-    if let Some((id, before)) = known.get(&draft.source) {
+fn classify(draft: &ProductDraft, found: &Found) -> Result<(Plan, String), LineOutcome> {
+    let digest = draft_digest(draft, &found.items);
+    if let Some((id, before)) = found.known.get(&draft.source) {
         let same = draft.create_only || *before == digest;
         return if same {
             Err(LineOutcome::Unchanged)
@@ -493,27 +595,24 @@ fn classify(
             Ok((Plan::Update(*id), digest))
         };
     }
-    let Some(product) = skus.get(&sku(draft)) else {
-        return Ok((Plan::Create, digest));
-    };
-    let same_system = product
-        .digests
-        .keys()
-        .any(|(system, _)| *system == draft.source.system);
-    if same_system {
-        let reason = format!(
-            "another product of {} has the sku {}",
-            draft.source.system, product.sku
-        );
-        return Err(LineOutcome::Rejected(vec![Rejection::new("sku", reason)]));
+    match found.skus.get(&sku(draft)) {
+        None => Ok((Plan::Create, digest)),
+        Some(product) if is_of_system(product, &draft.source.system) => {
+            Err(LineOutcome::Rejected(vec![sku_taken(&product.sku)]))
+        }
+        Some(product) => Ok((Plan::Update(product.id), digest)),
     }
-    Ok((Plan::Update(product.id), digest))
 }
 
-fn bundle(
-    draft: &ProductDraft,
-    items: &HashMap<ExternalRef, BundleItem>,
-) -> Result<Option<Bundle>, Rejection> {
+fn is_of_system(product: &KnownProduct, system: &str) -> bool {
+    product.digests.keys().any(|(of, _)| of == system)
+}
+
+fn sku_taken(sku: &str) -> Rejection {
+    Rejection::new("sku", format!("another product has the sku {sku}"))
+}
+
+fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejection> {
     if draft.kind != "bundle" {
         return Ok(None);
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::{ExternalRef, LineOutcome, Rejection, ReviewDraft, digest};
 use vitrine_model::review::{Origin, Review, ReviewStatus};
+use vitrine_storage::StorageError;
 use vitrine_storage::reviews::KnownReview;
 
 use super::{ImportSession, check};
@@ -78,8 +79,15 @@ impl ImportSession {
         if product.is_none() {
             refused.push(Rejection::new("product", no_product(&draft.product)));
         }
-        if let (None, Some(product), Some(author)) = (before, product, &draft.author)
+        if let (Some(before), Some(product)) = (before, product)
+            && before.product != product
+        {
+            let reason = "the review was imported for another product, and reviews do not move";
+            refused.push(Rejection::new("product", reason));
+        }
+        if let (Some(product), Some(author)) = (product, &draft.author)
             && let Some(other) = known.authors.get(&(product, author.id.clone()))
+            && (before.is_none() || other.as_deref() != Some(draft.origin.external_id.as_str()))
         {
             refused.push(Rejection::new("author", already_reviewed(other.as_deref())));
         }
@@ -100,7 +108,10 @@ impl ImportSession {
         if new.is_empty() {
             return Ok(());
         }
-        let places: Vec<usize> = new.iter().map(|(at, _, _)| *at).collect();
+        let places: Vec<(usize, Option<Origin>, String)> = new
+            .iter()
+            .map(|(at, review, digest)| (*at, review.origin.clone(), digest.clone()))
+            .collect();
         let reviews: Vec<(Review, Option<String>)> = new
             .into_iter()
             .map(|(_, review, digest)| (review, Some(digest)))
@@ -110,18 +121,44 @@ impl ImportSession {
         } else {
             self.imagine(&reviews)
         };
-        for (at, refused) in places.into_iter().zip(refused) {
-            let outcome = match refused.as_deref() {
+        for ((at, origin, digest), refused) in places.into_iter().zip(refused) {
+            let outcome = match refused {
                 None => LineOutcome::Created,
-                Some(fields) if fields.contains("author") => {
-                    LineOutcome::Rejected(vec![Rejection::new("author", already_reviewed(None))])
-                }
-                // Another import of the same feed was faster.
-                Some(_) => LineOutcome::Unchanged,
+                Some(_) => self.refused_review(origin, &digest).await?,
             };
             outcomes.insert(at, outcome);
         }
         Ok(())
+    }
+
+    /// What became of a review that a unique index refused: another import was faster with it, or
+    /// with another review by its author.
+    async fn refused_review(
+        &self,
+        origin: Option<Origin>,
+        digest: &str,
+    ) -> Result<LineOutcome, DomainError> {
+        let refused = LineOutcome::Rejected(vec![Rejection::new("author", already_reviewed(None))]);
+        let Some(Origin {
+            system,
+            external_id,
+        }) = origin
+        else {
+            return Ok(refused);
+        };
+        let ids = vec![external_id.clone()];
+        let found = self
+            .store(|store| async move { store.known_reviews(&system, &ids).await })
+            .await?;
+        Ok(match found.get(&external_id) {
+            Some(known) if known.digest == digest => LineOutcome::Unchanged,
+            Some(_) => {
+                let reason =
+                    "another import stored it meanwhile, with other content; import the line again";
+                LineOutcome::Rejected(vec![Rejection::new("external_id", reason)])
+            }
+            None => refused,
+        })
     }
 
     /// Stores new reviews. Where most of a batch is about few products it is counted at once, in
@@ -162,21 +199,31 @@ impl ImportSession {
             };
             self.imagined
                 .reviews
-                .insert(at, digest.clone().unwrap_or_default());
+                .insert(at, (review.product_id, digest.clone().unwrap_or_default()));
         }
         vec![None; reviews.len()]
     }
 
     async fn update_review(
-        &self,
+        &mut self,
         review: Review,
         digest: String,
     ) -> Result<LineOutcome, DomainError> {
-        if self.writes() {
-            self.store(|store| async move { store.apply_imported_review(&review, &digest).await })
-                .await?;
+        if !self.writes() {
+            self.imagine(&[(review, Some(digest))]);
+            return Ok(LineOutcome::Updated);
         }
-        Ok(LineOutcome::Updated)
+        let updated = self.store(|store| async move {
+            match store.apply_imported_review(&review, &digest).await {
+                Err(StorageError::Conflict { .. }) => Ok(false),
+                result => result.map(|_| true),
+            }
+        });
+        Ok(if updated.await? {
+            LineOutcome::Updated
+        } else {
+            LineOutcome::Rejected(vec![Rejection::new("author", already_reviewed(None))])
+        })
     }
 
     async fn known_for(
@@ -190,12 +237,16 @@ impl ImportSession {
         let mut reviews = HashMap::new();
         let mut by_system: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for origin in round.iter().map(|at| &drafts[*at].origin) {
-            if let Some(digest) = self.imagined.reviews.get(origin) {
-                let known = KnownReview {
-                    id: ReviewId::random(),
-                    digest: digest.clone(),
-                };
-                reviews.insert(origin.clone(), known);
+            if let Some((product, digest)) = self.imagined.reviews.get(origin) {
+                let (id, digest) = (ReviewId::random(), digest.clone());
+                reviews.insert(
+                    origin.clone(),
+                    KnownReview {
+                        id,
+                        product: *product,
+                        digest,
+                    },
+                );
             }
             by_system
                 .entry(origin.system.clone())
@@ -216,7 +267,10 @@ impl ImportSession {
                     known,
                 )
             };
-            reviews.extend(found.into_iter().map(named));
+            // What a dry run would have stored goes before what is stored.
+            for (origin, known) in found.into_iter().map(named) {
+                reviews.entry(origin).or_insert(known);
+            }
         }
         let authors = self.known_authors(drafts, round, &products).await?;
         Ok(Known {

@@ -11,7 +11,7 @@ use vitrine_mongod::Instance;
 
 use super::serve::{Service, listen, serve};
 use super::{owner, report, say, told_to_stop};
-use crate::database::{Database, is_running};
+use crate::database::{Database, cannot_use_data};
 use crate::demo;
 use crate::local::LocalData;
 use crate::settings::{Cli, StartCatalogue};
@@ -96,16 +96,21 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
         return Ok(database);
     }
     let local = LocalData::new(&cli.common)?;
-    if cli.dev.reset {
-        if is_running(&cli.common, &local).await {
-            bail!(
-                "another vitrine uses the data in {}; end it before --reset",
-                local.dir().display()
-            );
+    match Database::start(&cli.common, local.clone(), &report).await {
+        Ok(database) => {
+            if cli.dev.reset {
+                database.store.drop_database().await.context("resetting")?;
+            }
+            Ok(database)
         }
-        local.reset().context("resetting")?;
+        // Data that this mongod cannot read is what a reset is for.
+        Err(error) if cli.dev.reset && cannot_use_data(&error) => {
+            tracing::warn!("starting afresh, because the data cannot be used: {error:#}");
+            local.reset().context("resetting")?;
+            Database::start(&cli.common, local, &report).await
+        }
+        Err(error) => Err(error),
     }
-    Database::start(&cli.common, local, &report).await
 }
 
 /// Waits until told to stop, or until the local mongod ends by itself. Gives the mongod back.

@@ -34,9 +34,13 @@ pub(super) async fn run(settings: &Common, what: Import) -> anyhow::Result<ExitC
         },
     };
     let database = Database::open(settings, &report).await?;
-    database.store.migrate(&owner(), &report).await?;
-    database.require_schema().await?;
-    let catalog = database.catalog_for_work(settings).await?;
+    let catalog = if order.mode == ImportMode::DryRun {
+        database.catalog_to_look_at(settings).await?
+    } else {
+        database.store.migrate(&owner(), &report).await?;
+        database.require_schema().await?;
+        database.catalog_for_work(settings).await?
+    };
     let bar = bar();
     let import = vitrine_ingest::run::import(&catalog, &order, |progress| show(&bar, progress));
     let outcome = tokio::select! {

@@ -249,6 +249,7 @@ fn item(item: &BundleItem) -> Document {
         "quantity": item.quantity,
         "version": item.version,
         "name": &item.name,
+        "listed": item.listed,
     };
     put(&mut doc, "price", item.price.map(money));
     doc
@@ -262,6 +263,7 @@ fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
         version: fields.i64("version")?,
         name: fields.string("name")?,
         price: fields.opt_doc("price")?.map(read_money).transpose()?,
+        listed: fields.bool("listed")?,
     })
 }
 

@@ -189,20 +189,24 @@ impl ReviewConnection {
     }
 
     /// How many reviews the whole list has, from the product's rating numbers: costs nothing, at
-    /// any number of reviews.
+    /// any number of reviews. `AT_LEAST` while reviews of the page are not counted yet.
     async fn total_count(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Say no more than this: 1 to 1,000,000; everything when absent.")]
         up_to: Option<i32>,
     ) -> R<TotalCount> {
-        let found = count_in(&self.stats, &self.page.list.filter);
-        let found = u64::try_from(found).unwrap_or(0);
+        let counted = u64::try_from(count_in(&self.stats, &self.page.list.filter)).unwrap_or(0);
         let most = up_to.map(within).transpose().at(ctx)?.unwrap_or(u64::MAX);
-        let relation = if found > most {
-            TotalRelation::AtLeast
-        } else {
+        // Reviews that wait for the fold are on the page before they are in the numbers.
+        let behind = self.page.rows.iter().any(|row| row.value.dirty);
+        let seen = u64::try_from(self.page.rows.len()).unwrap_or(0);
+        let found = if behind { counted.max(seen) } else { counted };
+        let exact = !behind && found <= most;
+        let relation = if exact {
             TotalRelation::Exact
+        } else {
+            TotalRelation::AtLeast
         };
         Ok(Total {
             value: found.min(most),

@@ -1,0 +1,118 @@
+//! How fast feeds come in, as a share of a bare bulk insert of the very documents they become.
+//!
+//! `cargo bench --bench import` imports generated products; `-- FILE MAPPING` a feed. Both ways
+//! write to a database with all validators and indexes, with majority and journal, alternating in
+//! one run, so that the ratio holds when the machine's speed does not.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, or panics")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::{RawDocumentBuf, doc};
+use mongodb::options::{Acknowledgment, WriteConcern};
+use vitrine_domain::import::ImportMode;
+use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_harness::mongod::Server;
+use vitrine_ingest::demo::{Demo, DemoOptions};
+use vitrine_ingest::mapping::Mapping;
+use vitrine_ingest::run::{ImportOrder, import};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::money::Currency;
+use vitrine_storage::{Store, StoreOptions};
+
+/// How often each way is taken.
+const ROUNDS: usize = 3;
+/// How many documents a bulk insert sends at once, and how many drafts an import.
+const BATCH: usize = 1000;
+/// How many products are generated when there is no feed.
+const GENERATED: usize = 20_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(run(&arguments));
+}
+
+async fn run(arguments: &[String]) {
+    let uri = Server::shared().uri();
+    println!("round  products  import/s  bulk/s  import ÷ bulk");
+    for round in 1..=ROUNDS {
+        let store = empty(uri, "bench_import").await;
+        let (products, imported) = import_all(&store, arguments).await;
+        let documents = documents(uri, "bench_import").await;
+        assert_eq!(documents.len(), products);
+        store.drop_database().await.unwrap();
+        let bulk = bulk_insert(uri, &documents).await;
+        let rate = |time: Duration| f64::from(u32::try_from(products).unwrap()) / time.as_secs_f64();
+        let ratio = rate(imported) / rate(bulk);
+        println!("{round:5}  {products:8}  {:8.0}  {:6.0}  {ratio:13.2}", rate(imported), rate(bulk));
+    }
+}
+
+async fn empty(uri: &str, name: &str) -> Store {
+    let store = Store::connect(&StoreOptions::new(uri, name)).await.unwrap();
+    store.drop_database().await.unwrap();
+    store.create_schema().await.unwrap();
+    store
+}
+
+async fn import_all(store: &Store, arguments: &[String]) -> (usize, Duration) {
+    let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
+    let catalog = Catalog::open(store.clone(), options).await.unwrap();
+    let start = Instant::now();
+    let created = match arguments {
+        [file, mapping] => import_feed(&catalog, file, mapping).await,
+        _ => import_generated(&catalog).await,
+    };
+    (created, start.elapsed())
+}
+
+async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
+    let order = ImportOrder {
+        files: vec![PathBuf::from(file)],
+        mapping: Arc::new(Mapping::load(mapping).unwrap()),
+        mode: ImportMode::Write,
+        rejects: None,
+    };
+    let report = import(catalog, &order, |_| ()).await.unwrap();
+    usize::try_from(report.counts.created).unwrap()
+}
+
+async fn import_generated(catalog: &Catalog) -> usize {
+    let now = Timestamp::parse("2026-06-01T00:00:00Z").unwrap();
+    let demo = Demo::new(DemoOptions { products: GENERATED, reviews: 0, ..DemoOptions::new(now) });
+    let mut session = catalog.import(ImportMode::Write);
+    let mut products = demo.products();
+    loop {
+        let batch: Vec<_> = products.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
+        session.products(batch).await.unwrap();
+    }
+    session.finish().await.unwrap();
+    demo.product_count()
+}
+
+async fn documents(uri: &str, name: &str) -> Vec<RawDocumentBuf> {
+    let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let products = client.database(name).collection::<RawDocumentBuf>("products");
+    products.find(doc! {}).await.unwrap().try_collect().await.unwrap()
+}
+
+async fn bulk_insert(uri: &str, documents: &[RawDocumentBuf]) -> Duration {
+    let store = empty(uri, "bench_bulk").await;
+    let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let products = client.database("bench_bulk").collection::<RawDocumentBuf>("products");
+    let durable = WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build();
+    let start = Instant::now();
+    for batch in documents.chunks(BATCH) {
+        products.insert_many(batch).ordered(false).write_concern(durable.clone()).await.unwrap();
+    }
+    let elapsed = start.elapsed();
+    store.drop_database().await.unwrap();
+    elapsed
+}

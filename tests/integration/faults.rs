@@ -1,0 +1,215 @@
+//! Failures, rehearsed: what a lost connection, a conflict or an election does to a fold, an
+//! import or a query. Nothing is lost and nothing counted twice; the audit at the end says so.
+
+use mongodb::bson::{Document, doc};
+use vitrine_domain::import::ImportMode;
+use vitrine_harness::{App, alone, product, review};
+
+/// The labels that the server itself puts on an error that a transaction may simply be tried again
+/// after.
+fn transient(code: i32) -> Document {
+    doc! { "errorCode": code, "errorLabels": ["TransientTransactionError"] }
+}
+
+/// Two products with a hundred reviews that no fold has seen.
+async fn reviews_waiting(app: &App) {
+    app.has([product("a"), product("b")]).await;
+    let drafts =
+        (0..100_i64).map(|n| review(if n % 2 == 0 { "a" } else { "b" }, n, 1 + n % 5).helpful(n));
+    app.has_reviews(drafts).await;
+    never_folded(app).await;
+}
+
+/// Makes the database as if no fold had ever run.
+async fn never_folded(app: &App) {
+    let reviews = app.direct().collection::<Document>("reviews");
+    let waiting = doc! { "$set": { "applied": null, "dirty": true } };
+    reviews.update_many(doc! {}, waiting).await.unwrap();
+    let products = app.direct().collection::<Document>("products");
+    let zero = doc! { "count": 0_i64, "sum": 0_i64, "histogram": vec![0_i64; 5], "recommended": { "yes": 0_i64, "no": 0_i64 }, "dimensions": {}, "fold_seq": 0_i64 };
+    let set = doc! { "$set": { "stats": zero, "top_reviews": [] }, "$unset": { "top_floor": 1 } };
+    products.update_many(doc! {}, set).await.unwrap();
+    app.direct()
+        .collection::<Document>("rating_months")
+        .delete_many(doc! {})
+        .await
+        .unwrap();
+    assert_eq!(counted(app).await, [0, 0]);
+}
+
+/// How many reviews are counted.
+async fn counted(app: &App) -> Vec<i64> {
+    let answer = app.query(r#"{ a: product(slug: "a") { ratingStats { count } } b: product(slug: "b") { ratingStats { count } } }"#).await;
+    ["/a/ratingStats/count", "/b/ratingStats/count"]
+        .map(|count| answer.at(count).as_i64().unwrap())
+        .to_vec()
+}
+
+#[test]
+fn a_fold_that_meets_another_writer_tries_again() {
+    alone(async |app| {
+        reviews_waiting(app).await;
+        // WriteConflict, twice.
+        app.fail_next(2, &["update"], transient(112)).await;
+        assert_eq!(app.catalog.fold_pending().await.unwrap().reviews, 100);
+        assert_eq!(counted(app).await, [50, 50]);
+        assert_eq!(
+            app.catalog.fold_pending().await.unwrap().reviews,
+            0,
+            "a second fold has nothing to do"
+        );
+    });
+}
+
+#[test]
+fn a_fold_whose_connection_breaks_in_the_middle_counts_nothing_twice() {
+    alone(async |app| {
+        reviews_waiting(app).await;
+        for commands in [&["find"][..], &["update"], &["commitTransaction"]] {
+            never_folded(app).await;
+            app.fail_next(1, commands, doc! { "closeConnection": true })
+                .await;
+            // Whether this try succeeds is the driver's business; what matters is what is stored.
+            let folded = app.catalog.fold_pending().await;
+            app.fail_no_more().await;
+            println!("{commands:?}: {folded:?}");
+            app.catalog.fold_pending().await.unwrap();
+            assert_eq!(counted(app).await, [50, 50], "{commands:?}");
+            app.audit().await;
+        }
+    });
+}
+
+#[test]
+fn a_commit_whose_outcome_is_unknown_counts_once() {
+    alone(async |app| {
+        reviews_waiting(app).await;
+        // The commit takes place and the answer says that nobody knows whether it will last.
+        let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" } };
+        app.fail_next(1, &["commitTransaction"], unsure).await;
+        let folded = app.catalog.fold_pending().await;
+        println!("{folded:?}");
+        app.catalog.fold_pending().await.unwrap();
+        assert_eq!(counted(app).await, [50, 50]);
+    });
+}
+
+#[test]
+fn a_fold_that_never_gets_through_leaves_everything_as_it_was() {
+    alone(async |app| {
+        reviews_waiting(app).await;
+        app.fail_next(1000, &["commitTransaction"], transient(112))
+            .await;
+        let refused = app.catalog.fold_pending().await.unwrap_err();
+        println!("{refused}");
+        app.fail_no_more().await;
+        assert_eq!(counted(app).await, [0, 0]);
+        assert_eq!(app.catalog.fold_pending().await.unwrap().reviews, 100);
+        assert_eq!(counted(app).await, [50, 50]);
+    });
+}
+
+#[test]
+fn a_read_survives_one_election_and_says_when_it_cannot() {
+    alone(async |app| {
+        app.has([product("a")]).await;
+        let query = r#"{ product(slug: "a") { name } units { symbol } }"#;
+        // NotWritablePrimary, once: the driver reads again.
+        app.fail_next(1, &["find"], doc! { "errorCode": 10107 })
+            .await;
+        assert_eq!(app.query(query).await.text("/product/name"), "a");
+        app.fail_next(100, &["find"], doc! { "errorCode": 10107 })
+            .await;
+        let down = app.query(query).await;
+        app.fail_no_more().await;
+        assert_eq!(
+            down.body()["errors"].as_array().unwrap().len(),
+            1,
+            "{}",
+            down.shown()
+        );
+        assert_eq!(
+            down.body()["errors"][0]["extensions"]["code"],
+            "UNAVAILABLE",
+            "{}",
+            down.shown()
+        );
+        assert_eq!(down.body()["errors"][0]["extensions"]["retryable"], true);
+        assert!(
+            down.body()["data"]["units"].is_array(),
+            "what needs no database is answered"
+        );
+        assert_eq!(app.query(query).await.text("/product/name"), "a");
+    });
+}
+
+#[test]
+fn a_lost_connection_is_unavailable_too() {
+    alone(async |app| {
+        app.has([product("a")]).await;
+        app.fail_next(100, &["find"], doc! { "closeConnection": true })
+            .await;
+        let down = app.query(r#"{ product(slug: "a") { name } }"#).await;
+        app.fail_no_more().await;
+        assert_eq!(
+            down.body()["errors"][0]["extensions"]["code"],
+            "UNAVAILABLE",
+            "{}",
+            down.shown()
+        );
+        assert_eq!(down.body()["data"]["product"], serde_json::Value::Null);
+    });
+}
+
+#[test]
+fn a_read_that_takes_too_long_says_so() {
+    alone(async |app| {
+        app.has([product("a")]).await;
+        // MaxTimeMSExpired.
+        app.fail_next(100, &["find"], doc! { "errorCode": 50 })
+            .await;
+        let late = app.query(r#"{ product(slug: "a") { name } }"#).await;
+        app.fail_no_more().await;
+        assert_eq!(
+            late.body()["errors"][0]["extensions"]["code"],
+            "TIMEOUT",
+            "{}",
+            late.shown()
+        );
+        assert_eq!(late.body()["errors"][0]["extensions"]["retryable"], true);
+    });
+}
+
+#[test]
+fn an_import_that_loses_its_connection_is_completed_by_running_it_again() {
+    alone(async |app| {
+        for (at, commands) in [&["insert"][..], &["find"], &["update"]]
+            .into_iter()
+            .enumerate()
+        {
+            let name = format!("p{at}");
+            let run = async || {
+                let mut session = app.catalog.import(ImportMode::Write);
+                session
+                    .products(vec![product(&name).text(&format!("key_{at}"), "x").into()])
+                    .await?;
+                session
+                    .reviews(vec![review(&name, format!("{name} 1"), 5).into()])
+                    .await?;
+                session.finish().await.map(drop)
+            };
+            app.fail_next(3, commands, doc! { "closeConnection": true })
+                .await;
+            let cut_off = run().await;
+            println!("{commands:?}: {cut_off:?}");
+            app.fail_no_more().await;
+            run().await.unwrap();
+            let count = app
+                .query(&format!(
+                    "{{ product(slug: {name:?}) {{ ratingStats {{ count }} }} }}"
+                ))
+                .await;
+            assert_eq!(*count.at("/product/ratingStats/count"), 1, "{commands:?}");
+        }
+    });
+}

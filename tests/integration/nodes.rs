@@ -1,0 +1,124 @@
+//! Anything by its id.
+
+use vitrine_harness::{product, review, test};
+use vitrine_model::id::{GlobalId, ProductId};
+
+#[test]
+fn nodes_come_in_the_order_of_their_ids_with_null_for_what_is_missing() {
+    test(async |app| {
+        app.has([
+            product("a")
+                .kind("book")
+                .supplier("North", "NO")
+                .text("color", "red"),
+            product("b"),
+        ])
+        .await;
+        app.has_reviews([review("a", 1, 5)]).await;
+        let ids = app
+            .query(r#"{ a: product(slug: "a") { id category { id } supplier { id } topReviews { id } } b: product(slug: "b") { id } specKey(key: "color") { id } }"#)
+            .await;
+        let id = |pointer: &str| ids.text(pointer);
+        let missing = GlobalId::Product(ProductId::random()).encode();
+        let all = vec![
+            id("/b/id"),
+            id("/specKey/id"),
+            id("/a/topReviews/0/id"),
+            id("/a/id"),
+            id("/a/category/id"),
+            id("/a/supplier/id"),
+            id("/b/id"),
+        ];
+        let query = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Product { name } ... on Book { pages } ... on Review { rating }
+            ... on Category { slug } ... on Supplier { country } ... on SpecKey { type } } }";
+        let found = app.query(query).with("ids", all).await;
+        insta::assert_snapshot!(found.shown(), @r#"
+        {
+          data: {
+            nodes: [
+              { __typename: "GenericProduct", id: [random], name: "b" }
+              { __typename: "SpecKey", id: [random], type: "TEXT" }
+              { __typename: "Review", id: [random], rating: 5 }
+              { __typename: "Book", id: [random], name: "a", pages: null }
+              { __typename: "Category", id: [random], slug: "things" }
+              { __typename: "Supplier", id: [random], country: "NO" }
+              { __typename: "GenericProduct", id: [random], name: "b" }
+            ]
+          }
+        }
+        "#);
+        let strange = app
+            .query(query)
+            .with(
+                "ids",
+                vec![id("/a/id"), missing, "x".to_owned(), String::new()],
+            )
+            .await;
+        insta::assert_snapshot!(strange.shown(), @r#"
+        {
+          errors: [
+            {
+              message: "id: not an id of this service"
+              locations: [{ line: 1, column: 23 }]
+              path: ["nodes", 2]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+            {
+              message: "id: not an id of this service"
+              locations: [{ line: 1, column: 23 }]
+              path: ["nodes", 3]
+              extensions: { code: "BAD_USER_INPUT", retryable: false }
+            }
+          ]
+          data: { nodes: [{ __typename: "Book", id: [random], name: "a", pages: null }, null, null, null] }
+        }
+        "#);
+    });
+}
+
+#[test]
+fn at_most_a_hundred() {
+    test(async |app| {
+        app.has([product("a")]).await;
+        let id = app
+            .query(r#"{ product(slug: "a") { id } }"#)
+            .await
+            .text("/product/id");
+        let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+        let most = app.query(query).with("ids", vec![id.clone(); 100]).await;
+        most.commands(&["find products"]);
+        assert_eq!(most.at("/nodes").as_array().unwrap().len(), 100);
+        let more = app.query(query).with("ids", vec![id; 101]).await;
+        insta::assert_snapshot!(more.errors().join("\n"), @"BAD_USER_INPUT at nodes: ids: at most 100 at once, not 101");
+        let none = app.query("{ nodes(ids: []) { id } }").await;
+        none.commands(&[]);
+        assert_eq!(none.at("/nodes").as_array().unwrap().len(), 0);
+    });
+}
+
+#[test]
+fn fragments_on_interfaces_find_the_concrete_type() {
+    test(async |app| {
+        app.has([product("a").kind("book"), product("b").kind("gadget")])
+            .await;
+        let ids = app
+            .query("{ products(sort: [{ key: NAME }]) { nodes { id } } }")
+            .await;
+        let ids = vec![
+            ids.text("/products/nodes/0/id"),
+            ids.text("/products/nodes/1/id"),
+        ];
+        let query = "query($ids: [ID!]!) { nodes(ids: $ids) { ...named ... on Node { __typename } ... on GenericProduct { kind } } }
+            fragment named on Product { name ... on Node { id } ... on Book { format } }";
+        insta::assert_snapshot!(app.query(query).with("ids", ids).await.shown(), @r#"
+        {
+          data: {
+            nodes: [
+              { name: "a", id: [random], format: null, __typename: "Book" }
+              { name: "b", id: [random], __typename: "GenericProduct", kind: "gadget" }
+            ]
+          }
+        }
+        "#);
+    });
+}

@@ -1,0 +1,351 @@
+//! The real binary: what an operator sees.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mongodb::bson::{Document, doc};
+use tempfile::TempDir;
+use vitrine_domain::import::ImportMode;
+use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_harness::process::{Service, run};
+use vitrine_harness::{eventually, http, mongod, product};
+use vitrine_model::money::Currency;
+use vitrine_storage::{Store, StoreOptions};
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+/// A service on a data directory, without a made-up catalogue, on a port that the kernel chooses.
+fn start(data: &TempDir) -> Service {
+    let data = data.path().to_str().unwrap();
+    Service::start(&[
+        "--data-dir",
+        data,
+        "--listen",
+        "127.0.0.1:0",
+        "--catalogue",
+        "empty",
+    ])
+}
+
+/// Where the mongod of a data directory can be reached.
+fn uri(data: &Path) -> String {
+    std::fs::read_to_string(data.join("running")).unwrap()
+}
+
+/// Imports a product as another process would.
+async fn add_product(uri: &str, name: &str) {
+    let store = Store::connect(&StoreOptions::new(uri, "vitrine"))
+        .await
+        .unwrap();
+    let options = CatalogOptions::new(
+        Currency::parse("EUR").unwrap(),
+        b"0123456789abcdef".to_vec(),
+    );
+    let catalog = Catalog::open(store, options).await.unwrap();
+    let mut session = catalog.import(ImportMode::Write);
+    session.products(vec![product(name).into()]).await.unwrap();
+    session.finish().await.unwrap();
+}
+
+/// The process id of the mongod at this address.
+async fn mongod_pid(uri: &str) -> String {
+    let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let status = client
+        .database("admin")
+        .run_command(doc! { "serverStatus": 1 })
+        .await
+        .unwrap();
+    status.get_i64("pid").unwrap().to_string()
+}
+
+fn runs(pid: &str) -> bool {
+    Command::new("kill")
+        .args(["-0", pid])
+        .stderr(Stdio::null())
+        .status()
+        .unwrap()
+        .success()
+}
+
+async fn names(address: &str) -> Vec<String> {
+    let reply = http::graphql(
+        address,
+        "{ products(sort: [{ key: NAME }]) { nodes { name } } }",
+        None,
+    )
+    .await
+    .unwrap();
+    let reply = reply.json();
+    let nodes = reply["data"]["products"]["nodes"].as_array().unwrap();
+    nodes
+        .iter()
+        .map(|node| node["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_first_start_answers_and_a_second_keeps_the_data() {
+    let data = tempfile::tempdir().unwrap();
+    block_on(async {
+        let service = start(&data);
+        let address = service.ready().await;
+        assert_eq!(names(&address).await, [""; 0]);
+        for path in ["/health/live", "/health/ready"] {
+            assert_eq!(
+                http::get(&address, path).await.unwrap().status,
+                200,
+                "{path}"
+            );
+        }
+        let token = service.said();
+        let token = token
+            .lines()
+            .find(|line| line.trim().starts_with("eyJ"))
+            .unwrap()
+            .trim()
+            .to_owned();
+        let drafts = http::graphql(
+            &address,
+            "{ products(filter: { status: [DRAFT] }) { nodes { name } } }",
+            Some(&token),
+        )
+        .await;
+        assert_eq!(
+            drafts.unwrap().json()["data"]["products"]["nodes"],
+            serde_json::json!([])
+        );
+        add_product(&uri(data.path()), "Kept").await;
+        assert_eq!(names(&address).await, ["Kept"]);
+        let pid = mongod_pid(&uri(data.path())).await;
+        assert!(service.stop().await.success());
+        assert!(!runs(&pid), "mongod ends before the service does");
+
+        let service = start(&data);
+        let address = service.ready().await;
+        assert_eq!(names(&address).await, ["Kept"]);
+        assert!(service.stop().await.success());
+    });
+}
+
+#[test]
+fn a_killed_service_leaves_no_mongod_and_the_next_start_recovers() {
+    let data = tempfile::tempdir().unwrap();
+    block_on(async {
+        let mut service = start(&data);
+        service.ready().await;
+        add_product(&uri(data.path()), "Survivor").await;
+        let pid = mongod_pid(&uri(data.path())).await;
+        assert!(runs(&pid));
+        service.signal("KILL");
+        service.ended().await;
+        let gone = async || (!runs(&pid)).then_some(());
+        eventually("the end of mongod", Duration::from_secs(25), gone).await;
+
+        let service = start(&data);
+        let address = service.ready().await;
+        assert_eq!(names(&address).await, ["Survivor"]);
+        assert!(service.stop().await.success());
+    });
+}
+
+/// The one message of a command that must fail.
+fn complaint(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    let errors: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("error"))
+        .collect();
+    assert_eq!(errors.len(), 1, "one message, not {said}");
+    said
+}
+
+#[test]
+fn a_taken_port_is_one_clear_message() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let data = tempfile::tempdir().unwrap();
+    let said = complaint(&[
+        "--data-dir",
+        data.path().to_str().unwrap(),
+        "--listen",
+        &address,
+    ]);
+    assert!(
+        said.contains(&format!("cannot listen on {address}")) && said.contains("--listen"),
+        "{said}"
+    );
+    assert!(
+        !data.path().join("mongodb").exists(),
+        "nothing was started for it"
+    );
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_one_clear_message() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let below = file.path().join("data");
+    let said = complaint(&[
+        "--data-dir",
+        below.to_str().unwrap(),
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    assert!(
+        said.contains(below.to_str().unwrap()) && said.contains("--data-dir"),
+        "{said}"
+    );
+}
+
+/// A mongod without a replica set, which ends with the test.
+struct Standalone(Child);
+
+impl Drop for Standalone {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_standalone_server_is_refused_with_the_reason() {
+    let data = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+        .to_string();
+    let binary = block_on(mongod::find_mongod()).unwrap();
+    let mut server = Command::new(binary.path());
+    server.args([
+        "--bind_ip",
+        "127.0.0.1",
+        "--nounixsocket",
+        "--wiredTigerCacheSizeGB",
+        "0.25",
+        "--port",
+        &port,
+        "--dbpath",
+    ]);
+    let server = server
+        .arg(data.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _server = Standalone(server);
+    let uri = format!("mongodb://127.0.0.1:{port}");
+    let secrets = [
+        "--cursor-secret",
+        "0123456789abcdef",
+        "--token-secret",
+        "0123456789abcdef0123456789abcdef",
+    ];
+    let said = complaint(
+        &[
+            &["serve", "--listen", "127.0.0.1:0", "--mongodb-uri", &uri],
+            secrets.as_slice(),
+        ]
+        .concat(),
+    );
+    assert!(
+        said.contains("standalone server") && said.contains("--replSet"),
+        "{said}"
+    );
+}
+
+#[test]
+fn five_hundred_clients_that_hang_up_delay_nobody() {
+    const CLIENTS: usize = 500;
+    const ROUNDS: usize = 7;
+    let data = tempfile::tempdir().unwrap();
+    block_on(async {
+        let service = start(&data);
+        let address = service.ready().await;
+        add_product(&uri(data.path()), "Popular").await;
+        let query = "{ products { nodes { name specs { text } } totalCount { value } } }";
+        let idle = ask(&address, query).await;
+        let mut delays = Vec::new();
+        for _ in 0..ROUNDS {
+            let asking = (0..CLIENTS).map(|_| http::ask_only(&address, query));
+            let connections = futures_util::future::join_all(asking).await;
+            assert_eq!(
+                connections
+                    .iter()
+                    .filter(|connection| connection.is_ok())
+                    .count(),
+                CLIENTS
+            );
+            drop(connections);
+            delays.push(ask(&address, query).await);
+        }
+        println!("idle {idle:?}; right after {CLIENTS} clients hung up: {delays:?}");
+        delays.sort();
+        let usual = delays[ROUNDS / 2];
+        assert!(
+            usual < idle + Duration::from_millis(250),
+            "idle {idle:?}, then {delays:?}"
+        );
+        assert!(service.stop().await.success());
+    });
+}
+
+/// How long an answer takes.
+async fn ask(address: &str, query: &str) -> Duration {
+    let begun = Instant::now();
+    let reply = http::graphql(address, query, None).await.unwrap();
+    let taken = begun.elapsed();
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert!(reply.json().get("errors").is_none(), "{}", reply.body);
+    taken
+}
+
+#[test]
+fn the_audit_finds_damage_and_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let directory = data.path().to_str().unwrap().to_owned();
+    block_on(async {
+        let service = start(&data);
+        service.ready().await;
+        let uri = uri(data.path());
+        add_product(&uri, "Damaged").await;
+        let audit = || run(&["audit", "--data-dir", &directory]);
+        let clean = audit();
+        assert!(clean.status.success());
+        assert_eq!(
+            String::from_utf8(clean.stdout).unwrap().lines().last(),
+            Some("0 differences")
+        );
+        let client = mongodb::Client::with_uri_str(&uri).await.unwrap();
+        let products = client
+            .database("vitrine")
+            .collection::<Document>("products");
+        products
+            .update_many(
+                doc! {},
+                doc! { "$set": { "stats.histogram": [1_i64, 0_i64, 0_i64, 0_i64, 0_i64] } },
+            )
+            .await
+            .unwrap();
+        let found = audit();
+        assert!(!found.status.success());
+        let said = String::from_utf8(found.stdout).unwrap();
+        assert!(
+            said.contains("stats is ") && said.ends_with("differences\n"),
+            "{said}"
+        );
+        assert!(service.stop().await.success());
+    });
+}

@@ -1,0 +1,33 @@
+//! Properties over random data: filters against an evaluation of their own, walks by cursor while
+//! rows are added, rating numbers against a recount.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use vitrine_harness::App;
+
+mod filters;
+mod ratings;
+mod walks;
+
+/// Runs a property inside a test: the closure asks the app and says what does not hold.
+fn check<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    app: &App,
+    property: impl AsyncFn(&App, S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        ..Config::default()
+    };
+    let handle = tokio::runtime::Handle::current();
+    tokio::task::block_in_place(|| {
+        let outcome =
+            TestRunner::new(config).run(strategy, |case| handle.block_on(property(app, case)));
+        if let Err(failure) = outcome {
+            panic!("{failure}");
+        }
+    });
+}
