@@ -4,7 +4,11 @@
 //! write to a database with all validators and indexes, with majority and journal, alternating in
 //! one run, so that the ratio holds when the machine's speed does not.
 
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints, or panics")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, or panics"
+)]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,13 +35,19 @@ const BATCH: usize = 1000;
 const GENERATED: usize = 20_000;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(run(&arguments));
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with("--"))
+        .collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let uri = Server::shared().uri();
+    runtime.block_on(run(uri, &arguments));
 }
 
-async fn run(arguments: &[String]) {
-    let uri = Server::shared().uri();
+async fn run(uri: &str, arguments: &[String]) {
     println!("round  products  import/s  bulk/s  import ÷ bulk");
     for round in 1..=ROUNDS {
         let store = empty(uri, "bench_import").await;
@@ -46,9 +56,14 @@ async fn run(arguments: &[String]) {
         assert_eq!(documents.len(), products);
         store.drop_database().await.unwrap();
         let bulk = bulk_insert(uri, &documents).await;
-        let rate = |time: Duration| f64::from(u32::try_from(products).unwrap()) / time.as_secs_f64();
+        let rate =
+            |time: Duration| f64::from(u32::try_from(products).unwrap()) / time.as_secs_f64();
         let ratio = rate(imported) / rate(bulk);
-        println!("{round:5}  {products:8}  {:8.0}  {:6.0}  {ratio:13.2}", rate(imported), rate(bulk));
+        println!(
+            "{round:5}  {products:8}  {:8.0}  {:6.0}  {ratio:13.2}",
+            rate(imported),
+            rate(bulk)
+        );
     }
 }
 
@@ -83,7 +98,11 @@ async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
 
 async fn import_generated(catalog: &Catalog) -> usize {
     let now = Timestamp::parse("2026-06-01T00:00:00Z").unwrap();
-    let demo = Demo::new(DemoOptions { products: GENERATED, reviews: 0, ..DemoOptions::new(now) });
+    let demo = Demo::new(DemoOptions {
+        products: GENERATED,
+        reviews: 0,
+        ..DemoOptions::new(now)
+    });
     let mut session = catalog.import(ImportMode::Write);
     let mut products = demo.products();
     loop {
@@ -99,18 +118,36 @@ async fn import_generated(catalog: &Catalog) -> usize {
 
 async fn documents(uri: &str, name: &str) -> Vec<RawDocumentBuf> {
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
-    let products = client.database(name).collection::<RawDocumentBuf>("products");
-    products.find(doc! {}).await.unwrap().try_collect().await.unwrap()
+    let products = client
+        .database(name)
+        .collection::<RawDocumentBuf>("products");
+    products
+        .find(doc! {})
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap()
 }
 
 async fn bulk_insert(uri: &str, documents: &[RawDocumentBuf]) -> Duration {
     let store = empty(uri, "bench_bulk").await;
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
-    let products = client.database("bench_bulk").collection::<RawDocumentBuf>("products");
-    let durable = WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build();
+    let products = client
+        .database("bench_bulk")
+        .collection::<RawDocumentBuf>("products");
+    let durable = WriteConcern::builder()
+        .w(Acknowledgment::Majority)
+        .journal(true)
+        .build();
     let start = Instant::now();
     for batch in documents.chunks(BATCH) {
-        products.insert_many(batch).ordered(false).write_concern(durable.clone()).await.unwrap();
+        products
+            .insert_many(batch)
+            .ordered(false)
+            .write_concern(durable.clone())
+            .await
+            .unwrap();
     }
     let elapsed = start.elapsed();
     store.drop_database().await.unwrap();

@@ -56,8 +56,15 @@ impl<'a> Ask<'a> {
         let mut body = serde_json::to_value(&response).expect("answers are JSON");
         // Fields run at the same time, so the order of their errors says nothing.
         if let Some(errors) = body.get_mut("errors").and_then(Value::as_array_mut) {
+            let number =
+                |error: &Value, pointer: &str| error.pointer(pointer).and_then(Value::as_u64);
             errors.sort_by_cached_key(|error| {
-                error["locations"].to_string() + &error["path"].to_string()
+                let (line, column) = ("/locations/0/line", "/locations/0/column");
+                (
+                    number(error, line),
+                    number(error, column),
+                    error["path"].to_string(),
+                )
             });
         }
         Answer {
@@ -167,14 +174,13 @@ impl Answer {
     /// # Panics
     /// When others were.
     #[track_caller]
-    pub fn commands(&self, expected: &[&str]) -> &Self {
+    pub fn commands(&self, expected: &[&str]) {
         assert_eq!(
             self.sent,
             expected,
             "the commands that were sent for {}",
             shown(&self.body)
         );
-        self
     }
 
     /// The whole answer as text for a snapshot.

@@ -1,6 +1,8 @@
 //! Products and reviews, built in the words of the API. What a test does not say has a sensible
 //! value, so that a value that is spelled out is one that the test is about.
 
+use std::fmt;
+
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::AuthorId;
 use vitrine_model::import::{
@@ -19,7 +21,6 @@ pub const SYSTEM: &str = "feed";
 
 /// A product of this name: active, generic, in the category `Things`, known to the feed by its
 /// name.
-#[must_use]
 pub fn product(name: &str) -> ProductBuilder {
     ProductBuilder {
         draft: ProductDraft {
@@ -45,8 +46,7 @@ pub fn product(name: &str) -> ProductBuilder {
 
 /// A review of the product that the feed knows by this name, anonymous and without a text, written
 /// at the instant where the clock stands.
-#[must_use]
-pub fn review(product: &str, external_id: impl ToString, stars: i64) -> ReviewBuilder {
+pub fn review(product: &str, external_id: impl fmt::Display, stars: i64) -> ReviewBuilder {
     ReviewBuilder {
         draft: ReviewDraft {
             origin: external(SYSTEM, &external_id.to_string()),
@@ -107,13 +107,16 @@ impl ProductBuilder {
 
     /// Its kind, without details.
     pub fn kind(mut self, kind: &str) -> Self {
-        self.draft.kind = kind.to_owned();
+        kind.clone_into(&mut self.draft.kind);
         self
     }
 
     /// Its kind, with details.
     pub fn details(mut self, details: Details) -> Self {
-        self.draft.kind = details.kind().unwrap_or("thing").to_owned();
+        details
+            .kind()
+            .unwrap_or("thing")
+            .clone_into(&mut self.draft.kind);
         self.draft.details = details;
         self
     }

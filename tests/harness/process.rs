@@ -12,7 +12,7 @@ use crate::eventually;
 use crate::surroundings::{target_dir, workspace_dir};
 
 /// How long the service may take to say that it is ready.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 /// How long it may take to end.
 const END: Duration = Duration::from_secs(40);
 
@@ -62,6 +62,7 @@ fn build() -> PathBuf {
 ///
 /// # Panics
 /// When it cannot be run.
+#[must_use]
 pub fn run(arguments: &[&str]) -> Output {
     Command::new(binary())
         .args(arguments)

@@ -2,7 +2,7 @@
 //! API and compared with a scan of the files.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn feeds() -> Option<PathBuf> {
 
 /// Says something that is seen although the test passes.
 fn tell(line: &str) {
-    writeln!(std::io::stderr(), "{line}").unwrap();
+    eprintln!("{line}");
 }
 
 async fn run(app: &App, mode: ImportMode, feed: &Path, mapping: &str) -> Report {
@@ -39,7 +39,7 @@ async fn run(app: &App, mode: ImportMode, feed: &Path, mapping: &str) -> Report 
         rejects: None,
     };
     let report = import(&app.catalog, &order, |_| ()).await.unwrap();
-    let counts = report.counts.clone();
+    let counts = report.counts;
     let sum = counts.created + counts.updated + counts.unchanged + counts.rejected + counts.blank;
     assert_eq!(sum, counts.lines, "every line ends as something");
     tell(&format!("{mapping}: {counts:?}"));
@@ -88,7 +88,11 @@ async fn all(app: &App, filter: &str) -> BTreeSet<String> {
 
 /// The ids of all reviews of a product in an order, walked in a direction.
 async fn walk(app: &App, sku: &str, sort: &str, backwards: bool) -> Vec<String> {
-    let (size, from) = if backwards { ("last", "before") } else { ("first", "after") };
+    let (size, from) = if backwards {
+        ("last", "before")
+    } else {
+        ("first", "after")
+    };
     let query = format!(
         "query($sku: String!, $cursor: String) {{ product(sku: $sku) {{
            reviews({size}: 100, {from}: $cursor, sort: {sort}) {{ nodes {{ id }}
@@ -97,15 +101,27 @@ async fn walk(app: &App, sku: &str, sort: &str, backwards: bool) -> Vec<String> 
     let mut pages: Vec<Vec<String>> = Vec::new();
     let mut cursor = Value::Null;
     loop {
-        let ask = app.query(&query).with("sku", sku).with("cursor", cursor.clone());
+        let ask = app
+            .query(&query)
+            .with("sku", sku)
+            .with("cursor", cursor.clone());
         let answer = ask.await;
         let page = &answer.data()["product"]["reviews"];
         let ids = page["nodes"].as_array().unwrap().iter();
-        pages.push(ids.map(|node| node["id"].as_str().unwrap().to_owned()).collect());
+        pages.push(
+            ids.map(|node| node["id"].as_str().unwrap().to_owned())
+                .collect(),
+        );
         let (more, next) = if backwards {
-            (&page["pageInfo"]["hasPreviousPage"], &page["pageInfo"]["startCursor"])
+            (
+                &page["pageInfo"]["hasPreviousPage"],
+                &page["pageInfo"]["startCursor"],
+            )
         } else {
-            (&page["pageInfo"]["hasNextPage"], &page["pageInfo"]["endCursor"])
+            (
+                &page["pageInfo"]["hasNextPage"],
+                &page["pageInfo"]["endCursor"],
+            )
         };
         if *more == false {
             break;
@@ -128,7 +144,10 @@ fn three_feeds_in_one_database_come_out_right() {
         let count = "{ products { totalCount(upTo: 100000) { value relation } } }";
         let answer = app.query(count).await;
         let total = &answer.data()["products"]["totalCount"];
-        assert_eq!((&total["value"], &total["relation"]), (&50_105.into(), &"EXACT".into()));
+        assert_eq!(
+            (&total["value"], &total["relation"]),
+            (&50_105.into(), &"EXACT".into())
+        );
     });
 }
 
@@ -136,7 +155,8 @@ async fn catalogue(app: &App, feeds: &Path) {
     let file = feeds.join("catalog-opendb.jsonl.gz");
     let report = run(app, ImportMode::Write, &file, "opendb").await;
     assert_eq!((report.counts.created, report.counts.rejected), (47_551, 0));
-    let tree = "{ categories { productCount children { productCount children { productCount } } } }";
+    let tree =
+        "{ categories { productCount children { productCount children { productCount } } } }";
     let answer = app.query(tree).await;
     let mut leaves = Vec::new();
     for top in answer.data()["categories"].as_array().unwrap() {
@@ -151,7 +171,9 @@ async fn catalogue(app: &App, feeds: &Path) {
 fn leaves_below(category: &Value, leaves: &mut Vec<i64>) {
     match category["children"].as_array() {
         Some(children) if !children.is_empty() => {
-            children.iter().for_each(|child| leaves_below(child, leaves));
+            for child in children {
+                leaves_below(child, leaves);
+            }
         }
         _ => leaves.push(category["productCount"].as_i64().unwrap()),
     }
@@ -185,14 +207,22 @@ async fn clothing(app: &App, feeds: &Path) {
     answer.commands(&["find products"]);
     let stats = &answer.data()["product"]["ratingStats"];
     assert_eq!(stats["count"], 1_024);
-    let stars: Vec<i64> =
-        stats["histogram"].as_array().unwrap().iter().map(|b| b["count"].as_i64().unwrap()).collect();
+    let stars: Vec<i64> = stats["histogram"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|b| b["count"].as_i64().unwrap())
+        .collect();
     assert_eq!(stars, [562, 234, 136, 59, 33]);
     for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
         let forwards = walk(app, "clothing:1078", sort, false).await;
         let once: BTreeSet<&String> = forwards.iter().collect();
         assert_eq!((forwards.len(), once.len()), (1_024, 1_024), "{sort}");
-        assert_eq!(walk(app, "clothing:1078", sort, true).await, forwards, "{sort} backwards");
+        assert_eq!(
+            walk(app, "clothing:1078", sort, true).await,
+            forwards,
+            "{sort} backwards"
+        );
     }
     let again = run(app, ImportMode::Write, &file, "clothing-reviews").await;
     assert_eq!(again.counts.unchanged, 23_486);
@@ -202,8 +232,18 @@ async fn foods(app: &App, feeds: &Path) {
     let file = feeds.join("reviews-fine-foods.jsonl.gz");
     let foreseen = run(app, ImportMode::DryRun, &file, "fine-food-reviews").await;
     let report = run(app, ImportMode::Write, &file, "fine-food-reviews").await;
-    let counts = |report: &Report| (report.counts.lines, report.counts.created, report.counts.rejected);
+    let counts = |report: &Report| {
+        (
+            report.counts.lines,
+            report.counts.created,
+            report.counts.rejected,
+        )
+    };
     assert_eq!(counts(&report), (9_066, 8_953, 113));
-    assert_eq!(counts(&foreseen), counts(&report), "the dry run told what would happen");
+    assert_eq!(
+        counts(&foreseen),
+        counts(&report),
+        "the dry run told what would happen"
+    );
     assert_eq!(report.products_derived.unwrap().created, 1_348);
 }

@@ -321,10 +321,20 @@ fn what_is_refused_teaches_nothing() {
             .text("one", &"y".repeat(8_000))
             .text("two", &"y".repeat(8_000))
             .text("three", &"y".repeat(8_000));
-        let empty = product("empty").category(["Empty"]).number("hollow", 1.0).item("missing", 1);
+        let empty = product("empty")
+            .category(["Empty"])
+            .number("hollow", 1.0)
+            .item("missing", 1);
         let outcomes = products(app, ImportMode::Write, vec![large, empty]).await;
-        assert!(outcomes.iter().all(|outcome| outcome.starts_with("rejected")), "{outcomes:?}");
-        let learnt = app.query("{ specKeys { nodes { key } } categories { name } }").await;
+        assert!(
+            outcomes
+                .iter()
+                .all(|outcome| outcome.starts_with("rejected")),
+            "{outcomes:?}"
+        );
+        let learnt = app
+            .query("{ specKeys { nodes { key } } categories { name } }")
+            .await;
         insta::assert_snapshot!(learnt.shown(), @"{ data: { specKeys: { nodes: [] }, categories: [] } }");
     });
 }

@@ -4,11 +4,16 @@
     clippy::unwrap_used,
     reason = "a test that panics has failed, as it should"
 )]
+#![expect(
+    clippy::too_many_lines,
+    reason = "tables of cases and snapshots are as long as what they show"
+)]
 
 mod architecture;
 mod conformance;
 mod demo;
 mod faults;
+mod feeds;
 mod imports;
 mod lists;
 mod nodes;

@@ -329,14 +329,15 @@ async fn others(app: &App) -> Vec<Shape> {
             (1, 0),
         ),
         one(
+            // With their products, which say whether the caller may see them.
             "10 reviews by id",
             format!(
                 "{{ nodes(ids: [{}]) {{ id }} }}",
                 of("/product/topReviews/#/id", 10)
             ),
             "_id_",
+            (3, 0),
             (2, 0),
-            (1, 0),
         ),
         one(
             "supplier by id",
@@ -563,7 +564,7 @@ async fn pages(
 /// The cursor at the end of the page before this one.
 async fn cursor_of_page(app: &App, list: &str, page: usize) -> String {
     let mut cursor = String::new();
-    for _ in 0..(page - 1) / 5 + 1 {
+    for _ in 0..=(page - 1) / 5 {
         let query = format!(
             "{{ product(slug: \"p0\") {{ reviews(first: 100, {list}{cursor}) {{ pageInfo {{ endCursor hasNextPage }} }} }} }}"
         );

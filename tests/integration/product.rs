@@ -728,13 +728,7 @@ fn only_admins_see_what_is_not_on_sale() {
             draft: null
             active: { name: "active" }
             archived: null
-            set: {
-              items: [
-                { name: "draft", product: null }
-                { name: "active", product: { name: "active" } }
-                { name: "archived", product: null }
-              ]
-            }
+            set: { items: [{ name: "active", product: { name: "active" } }] }
             products: { nodes: [{ name: "active" }], totalCount: { value: 1 } }
             category: { productCount: 1 }
           }
@@ -781,15 +775,7 @@ fn nobody_but_admins_finds_them_by_their_ids() {
                 .with("b", archived.clone())
                 .with("r", review)
         };
-        insta::assert_snapshot!(ask().await.shown(), @r#"
-        {
-          data: {
-            node: null
-            nodes: [null, null, { __typename: "Review", rating: 5, product: null }]
-            product: null
-          }
-        }
-        "#);
+        insta::assert_snapshot!(ask().await.shown(), @"{ data: { node: null, nodes: [null, null, null], product: null } }");
         insta::assert_snapshot!(ask().as_admin().await.shown(), @r#"
         {
           data: {

@@ -10,11 +10,12 @@ mod ratings;
 mod walks;
 
 /// Runs a property inside a test: the closure asks the app and says what does not hold.
-fn check<S: Strategy>(
+#[expect(clippy::needless_pass_by_value, reason = "a closure is handed over")]
+fn check<S: Strategy, P: AsyncFn(&App, S::Value) -> Result<(), TestCaseError>>(
     cases: u32,
     strategy: &S,
     app: &App,
-    property: impl AsyncFn(&App, S::Value) -> Result<(), TestCaseError>,
+    property: P,
 ) {
     let config = Config {
         cases,

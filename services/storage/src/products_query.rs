@@ -40,7 +40,11 @@ fn column(key: ProductSortKey) -> Column {
         ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
         ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
     };
-    let coarse = matches!(key, ProductSortKey::Rating | ProductSortKey::Popularity);
+    // Ranks are coarse, and imports add products by the thousand at one instant.
+    let coarse = matches!(
+        key,
+        ProductSortKey::Rating | ProductSortKey::Popularity | ProductSortKey::Newest
+    );
     Column {
         field,
         kind,

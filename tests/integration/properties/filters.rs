@@ -41,6 +41,9 @@ struct Toy {
     stars: Vec<i64>,
 }
 
+/// One end of a range of lengths, and whether it belongs to the range.
+type End = Option<(i64, bool)>;
+
 /// A filter as this module sees it.
 #[derive(Clone, Debug)]
 enum Filter {
@@ -49,11 +52,7 @@ enum Filter {
     Price(Option<i64>, Option<i64>),
     Rating(i64),
     Color(Vec<usize>),
-    Length {
-        low: Option<(i64, bool)>,
-        high: Option<(i64, bool)>,
-        unit: usize,
-    },
+    Length { low: End, high: End, unit: usize },
     LengthEqual(i64, usize),
     Ports(Option<i64>, Option<i64>),
     PortsEqual(i64),
@@ -129,7 +128,7 @@ fn leaf() -> impl Strategy<Value = Filter> {
 }
 
 /// A range with at least one end and its ends in order.
-fn length((low, high, unit): (Option<(i64, bool)>, Option<(i64, bool)>, usize)) -> Filter {
+fn length((low, high, unit): (End, End, usize)) -> Filter {
     match (low, high) {
         (None, None) => Filter::Length {
             low: Some((1, true)),

@@ -110,7 +110,7 @@ async fn compare(app: &App, name: &str, last: &BTreeMap<usize, Said>) -> Result<
 fn near(found: &serde_json::Value, expected: Option<f64>) -> Result<(), TestCaseError> {
     match (found.as_f64(), expected) {
         (Some(found), Some(expected)) => {
-            prop_assert!((found - expected).abs() < 1e-9, "{found} for {expected}")
+            prop_assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
         }
         (found, expected) => prop_assert_eq!(found, expected),
     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
-use vitrine_model::id::ProductId;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
@@ -53,6 +54,21 @@ struct Passed<'a> {
     specs: Vec<Spec>,
     plan: Plan,
     bundle: Option<Bundle>,
+}
+
+impl Passed<'_> {
+    /// The product as it would be by itself, to measure it before anything is made for it.
+    fn trial(&self, now: Timestamp) -> Product {
+        let prepared = Prepared {
+            draft: self.draft,
+            digest: self.digest.clone(),
+            specs: self.specs.clone(),
+            category: CategoryId::from_bytes([0; 16]),
+            supplier: None,
+            bundle: self.bundle.clone(),
+        };
+        prepared.create(ProductId::from_bytes([0; 16]), plain_slug(self.draft), now)
+    }
 }
 
 /// What the database knows of a round of drafts.
@@ -159,17 +175,19 @@ impl ImportSession {
             bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        Ok((
-            Passed {
-                at,
-                draft,
-                digest,
-                specs: checked.specs,
-                plan,
-                bundle,
-            },
-            checked.learnt,
-        ))
+        let (specs, learnt) = (checked.specs, checked.learnt);
+        let passed = Passed {
+            at,
+            draft,
+            digest,
+            specs,
+            plan,
+            bundle,
+        };
+        match self.too_large(&passed.trial(self.catalog.now())) {
+            Some(refused) => Err(LineOutcome::Rejected(vec![refused])),
+            None => Ok((passed, learnt)),
+        }
     }
 
     /// Finds or makes what drafts name: categories and suppliers.
