@@ -50,7 +50,9 @@ impl DomainError {
 impl From<StorageError> for DomainError {
     fn from(error: StorageError) -> Self {
         match error {
-            StorageError::Unavailable(_) => Self::Unavailable(Some(error)),
+            StorageError::Unavailable(_) | StorageError::Contended(_) => {
+                Self::Unavailable(Some(error))
+            }
             StorageError::Timeout(_) => Self::Timeout(error),
             _ => Self::Internal(Box::new(error)),
         }

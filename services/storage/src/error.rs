@@ -40,6 +40,9 @@ pub enum StorageError {
     /// The database cannot be reached, or is between two primaries. Trying again may help.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Error),
+    /// Other writers of the same documents were met too often. Trying again may help.
+    #[error("other writers were met too often")]
+    Contended(#[source] Error),
     /// The operation took longer than it may and was ended by the server.
     #[error("the operation took longer than it may")]
     Timeout(#[source] Error),
@@ -52,7 +55,10 @@ impl StorageError {
     /// Whether the very same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Timeout(_))
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Contended(_) | Self::Timeout(_)
+        )
     }
 }
 

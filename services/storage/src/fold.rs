@@ -444,6 +444,10 @@ enum FoldError {
 impl FoldError {
     fn into_storage(self) -> StorageError {
         match self {
+            // Other writers were met too often: later it may work.
+            Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
+                StorageError::Contended(error)
+            }
             Self::Driver(error) => error.into(),
             Self::Storage(error) => error,
         }
