@@ -660,9 +660,9 @@ fn filters_that_make_no_sense() {
         { specs: [{ key: "release", date: { gte: "2024-02-02", lt: "2024-02-01" } }] }
             BAD_USER_INPUT at products: filter.specs[0].date: the lower end is above the upper end
         { specs: [{ key: "color" }] }
-            BAD_USER_INPUT at products: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+            BAD_USER_INPUT at products: filter.specs: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
         { specs: [{ key: "color", exists: true, boolean: true }] }
-            BAD_USER_INPUT at products: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
+            BAD_USER_INPUT at products: filter.specs: the filter for the spec "color" must give exactly one of text, number, boolean, date and exists
         { price: {} }
             BAD_USER_INPUT at products: filter.price: give at least one of gte, lte
         { price: { gte: "2", lte: "1" } }
@@ -678,7 +678,7 @@ fn filters_that_make_no_sense() {
         257 bytes
             BAD_USER_INPUT at products: filter.specs[0].text: text of more than 256 bytes cannot be filtered by
         101 brands
-            BAD_USER_INPUT at products: filter.brand: may list 100 values
+            BAD_USER_INPUT at products: filter.brand: may list at most 100 values
         51 leaves
             BAD_USER_INPUT at products: filter.specs[50]: a filter may have 50 leaves
         "#);

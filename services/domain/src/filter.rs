@@ -182,7 +182,7 @@ impl Resolver<'_> {
         }
         Err(DomainError::invalid(
             path,
-            format!("may list {MOST_VALUES} values"),
+            format!("may list at most {MOST_VALUES} values"),
         ))
     }
 
@@ -305,7 +305,7 @@ fn text(key: &str, qualifier: Option<&str>, values: &[String], path: &str) -> Re
     if values.len() > MOST_VALUES {
         return Err(DomainError::invalid(
             format!("{path}.text.in"),
-            format!("may list {MOST_VALUES} values"),
+            format!("may list at most {MOST_VALUES} values"),
         ));
     }
     let token = |text: &String| {

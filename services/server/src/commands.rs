@@ -4,6 +4,7 @@ mod dev;
 mod import;
 mod serve;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -37,13 +38,9 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes a line for people or programs to standard output.
-#[expect(
-    clippy::print_stdout,
-    reason = "the one place that answers on standard output"
-)]
+/// Writes a line for people or programs to standard output. Whoever reads it may stop reading.
 pub(crate) fn say(line: &str) {
-    println!("{line}");
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// Tells what happens meanwhile.

@@ -51,17 +51,6 @@ pub enum StorageError {
     Driver(#[source] Error),
 }
 
-impl StorageError {
-    /// Whether the very same call may succeed later.
-    #[must_use]
-    pub const fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::Unavailable(_) | Self::Contended(_) | Self::Timeout(_)
-        )
-    }
-}
-
 impl From<Error> for StorageError {
     fn from(error: Error) -> Self {
         if is_unavailable(&error) {

@@ -66,7 +66,7 @@ pub(crate) struct RatingFilterInput {
 }
 
 /// What must hold of some spec with this key. Give exactly one of text, number, boolean, date and
-/// exists. A key that no product has matches nothing.
+/// exists. A key that no product has matches nothing, but `exists: false` matches all.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SpecFilterInput {
     /// The key in the spec dictionary, or an alias of it.
@@ -135,7 +135,8 @@ pub(crate) struct DateFilterInput {
 pub(crate) enum SortKey {
     /// The price in the shop's currency. Ascending unless told otherwise.
     Price,
-    /// The Bayesian rating score. Descending unless told otherwise.
+    /// The Bayesian rating score in steps of 0.05, so that a review rarely moves a product; without
+    /// reviews it is 3.5. Descending unless told otherwise.
     Rating,
     /// How much attention the product gets. Descending unless told otherwise.
     Popularity,
@@ -250,7 +251,7 @@ impl SpecFilterInput {
                 test,
             }),
             _ => Err(Failure::bad_input(format!(
-                "the filter for the spec {:?} must give exactly one of text, number, boolean, date and exists",
+                "filter.specs: the filter for the spec {:?} must give exactly one of text, number, boolean, date and exists",
                 self.key
             ))),
         }

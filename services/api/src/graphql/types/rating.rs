@@ -60,8 +60,8 @@ impl RatingStats {
         Stars::ALL.into_iter().rev().map(bucket).collect()
     }
 
-    /// The Bayesian average: the mean after five imagined reviews of 3.5 stars. What products are
-    /// sorted by, so that one enthusiast does not beat a thousand satisfied customers.
+    /// The Bayesian average: the mean after five imagined reviews of 3.5 stars. Products are sorted
+    /// by it in steps of 0.05, so that one enthusiast does not beat a thousand satisfied customers.
     async fn bayesian_score(&self) -> f64 {
         self.0.bayesian_score()
     }
