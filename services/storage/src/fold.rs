@@ -114,17 +114,23 @@ impl Store {
         }
     }
 
-    async fn try_insert_counted(
-        &self,
-        reviews: &[(Review, Option<String>)],
-        now: Timestamp,
-    ) -> Result<bool, FoldError> {
+    /// A session with a transaction that reads one snapshot and is durable when committed.
+    async fn begin(&self) -> Result<ClientSession, FoldError> {
         let mut session = self.client.start_session().await?;
         session
             .start_transaction()
             .read_concern(snapshot())
             .write_concern(durable())
             .await?;
+        Ok(session)
+    }
+
+    async fn try_insert_counted(
+        &self,
+        reviews: &[(Review, Option<String>)],
+        now: Timestamp,
+    ) -> Result<bool, FoldError> {
+        let mut session = self.begin().await?;
         let done = self.insert_counted_in(&mut session, reviews, now).await;
         match done {
             Ok(true) => commit(&mut session).await.map(|()| true),
@@ -190,12 +196,7 @@ impl Store {
     }
 
     async fn try_fold(&self, products: &[ProductId], now: Timestamp) -> Result<Folded, FoldError> {
-        let mut session = self.client.start_session().await?;
-        session
-            .start_transaction()
-            .read_concern(snapshot())
-            .write_concern(durable())
-            .await?;
+        let mut session = self.begin().await?;
         let done = self.fold_in(&mut session, products, now).await;
         match done {
             Ok(folded) if folded.reviews > 0 => {
