@@ -5,6 +5,9 @@ use std::collections::HashMap;
 
 use crate::id::CategoryId;
 
+/// How many levels a tree of categories may have.
+pub const MOST_CATEGORY_DEPTH: usize = 8;
+
 /// A category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Category {
@@ -16,6 +19,22 @@ pub struct Category {
     pub name: String,
     /// The category it is in, unless it is at the top.
     pub parent: Option<CategoryId>,
+    /// Rises with every change of slug, name or parent. Begins with 1.
+    pub revision: i64,
+}
+
+impl Category {
+    /// A category nobody has changed yet.
+    #[must_use]
+    pub fn new(id: CategoryId, slug: &str, name: &str, parent: Option<CategoryId>) -> Self {
+        Self {
+            id,
+            slug: slug.to_owned(),
+            name: name.to_owned(),
+            parent,
+            revision: 1,
+        }
+    }
 }
 
 /// All categories as a tree. A category whose parent is missing, or that is its own ancestor, is
@@ -100,6 +119,36 @@ impl CategoryTree {
         all
     }
 
+    /// On which level the category is: 1 at the top, 0 when there is no such category.
+    #[must_use]
+    pub fn depth(&self, id: CategoryId) -> usize {
+        self.get(id).map_or(0, |_| self.ancestors(id).len() + 1)
+    }
+
+    /// How many levels the category and those below it take: 1 when nothing is below it, 0 when
+    /// there is no such category.
+    #[must_use]
+    pub fn height(&self, id: CategoryId) -> usize {
+        let own = self.depth(id);
+        let depths = self.subtree(id).into_iter().map(|below| self.depth(below));
+        depths
+            .max()
+            .map_or(0, |deepest| deepest + usize::from(own > 0) - own)
+    }
+
+    /// Whether the category would be its own ancestor if it moved below `new_parent`.
+    #[must_use]
+    pub fn would_cycle(&self, id: CategoryId, new_parent: CategoryId) -> bool {
+        self.subtree(id).contains(&new_parent)
+    }
+
+    /// How many levels there would be on the way from the top to the lowest category below this
+    /// one if it moved below `new_parent`. A category that does not exist yet counts as one level.
+    #[must_use]
+    pub fn depth_below(&self, id: CategoryId, new_parent: Option<CategoryId>) -> usize {
+        new_parent.map_or(0, |parent| self.depth(parent)) + self.height(id).max(1)
+    }
+
     /// The parent, unless following parents from here never ends or leads nowhere.
     fn sound_parent(&self, category: &Category) -> Option<CategoryId> {
         let mut up = category.parent;
@@ -129,12 +178,12 @@ mod tests {
 
     fn category(id: u8, parent: Option<u8>) -> Category {
         let id_of = |n: u8| CategoryId::from_bytes([n; 16]);
-        Category {
-            id: id_of(id),
-            slug: format!("c{id}"),
-            name: format!("C{id}"),
-            parent: parent.map(id_of),
-        }
+        Category::new(
+            id_of(id),
+            &format!("c{id}"),
+            &format!("C{id}"),
+            parent.map(id_of),
+        )
     }
 
     #[test]
@@ -157,5 +206,27 @@ mod tests {
         assert_eq!(tree.subtree(tree.by_slug("c1").unwrap().id).len(), 3);
         let top: Vec<&str> = tree.children(None).map(|c| c.name.as_str()).collect();
         assert_eq!(top, ["C1", "C4", "C5", "C6"]);
+    }
+
+    #[test]
+    fn moving_a_category() {
+        let tree = CategoryTree::new(vec![
+            category(1, None),
+            category(2, Some(1)),
+            category(3, Some(2)),
+            category(4, Some(1)),
+            category(5, None),
+        ]);
+        let id = |n: u8| CategoryId::from_bytes([n; 16]);
+        let levels = |n| (tree.depth(id(n)), tree.height(id(n)));
+        let all = [1, 2, 3, 4, 5, 9].map(levels);
+        assert_eq!(all, [(1, 3), (2, 2), (3, 1), (2, 1), (1, 1), (0, 0)]);
+        assert!(tree.would_cycle(id(1), id(1)));
+        assert!(tree.would_cycle(id(1), id(3)));
+        assert!(!tree.would_cycle(id(3), id(1)));
+        assert!(!tree.would_cycle(id(2), id(4)));
+        assert_eq!(tree.depth_below(id(2), Some(id(4))), 4);
+        assert_eq!(tree.depth_below(id(2), None), 2);
+        assert_eq!(tree.depth_below(id(9), Some(id(3))), 4, "a new one");
     }
 }

@@ -22,8 +22,9 @@ impl Timestamp {
     /// 9999.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
+        // Whole seconds: the library takes no milliseconds within the last one.
         let (min, max) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
-        Self(millis.clamp(min.as_millisecond(), max.as_millisecond()))
+        Self(millis.clamp(min.as_second() * 1000, max.as_second() * 1000))
     }
 
     /// Milliseconds since the start of 1970.
@@ -38,7 +39,7 @@ impl Timestamp {
     /// [`InvalidTimestamp`] when the text has another form or names no real instant.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
         let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
-        Ok(Self(instant.as_millisecond()))
+        Ok(Self::from_millis(instant.as_millisecond()))
     }
 
     /// Reads a calendar day, `2026-05-31`: the instant at which it starts in UTC.
@@ -59,6 +60,24 @@ impl Timestamp {
     pub fn month(self) -> i32 {
         let date = self.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
         i32::from(date.year()) * 12 + i32::from(date.month()) - 1
+    }
+
+    /// The instant at which a month starts in UTC, numbered as [`Timestamp::month`] numbers them;
+    /// clamped to the years -9999 to 9999.
+    #[must_use]
+    pub fn start_of_month(month: i32) -> Self {
+        let year = i16::try_from(month.div_euclid(12));
+        let year = year.unwrap_or(if month < 0 { i16::MIN } else { i16::MAX });
+        let of_year = i8::try_from(month.rem_euclid(12) + 1).expect("1 to 12");
+        match jiff::civil::Date::new(year, of_year, 1) {
+            Ok(day) => day
+                .to_zoned(jiff::tz::TimeZone::UTC)
+                .map_or(Self::from_millis(i64::MIN), |start| {
+                    Self(start.timestamp().as_millisecond())
+                }),
+            Err(_) if month < 0 => Self::from_millis(i64::MIN),
+            Err(_) => Self::from_millis(i64::MAX),
+        }
     }
 
     /// This instant moved by so many milliseconds, which may be negative.
@@ -126,6 +145,26 @@ mod tests {
             Err(InvalidTimestamp)
         );
         assert_eq!(Timestamp::parse_day("2013-02-29"), Err(InvalidTimestamp));
+        for end in [
+            Timestamp::from_millis(i64::MIN),
+            Timestamp::from_millis(i64::MAX),
+            Timestamp::parse("9999-12-30T22:00:00.9Z").unwrap(),
+        ] {
+            assert_eq!(Timestamp::parse(&end.to_string()), Ok(end));
+        }
+    }
+
+    #[test]
+    fn months_start_where_they_start() {
+        let at = |text| Timestamp::parse(text).unwrap();
+        let month = at("2012-10-26T02:00:00Z").month();
+        assert_eq!(Timestamp::start_of_month(month), at("2012-10-01T00:00:00Z"));
+        assert_eq!(Timestamp::start_of_month(-1), at("-000001-12-01T00:00:00Z"));
+        let beyond = [i32::MIN, -9_999 * 12 - 1, 10_000 * 12, i32::MAX];
+        let clamped = beyond.map(|month| Timestamp::start_of_month(month).as_millis());
+        let (min, max) = (i64::MIN, i64::MAX);
+        let ends = [min, min, max, max].map(|n| Timestamp::from_millis(n).as_millis());
+        assert_eq!(clamped, ends);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::id::ProductId;
 use crate::money::{Currency, Money};
+use crate::product::{Details, Product};
+use crate::search::{KeywordSource, keywords};
 use crate::spec::{MOST_FILTERABLE_BYTES, Spec, SpecValue};
 use crate::text::fold;
 
@@ -57,6 +59,22 @@ pub fn tokens(specs: &[Spec], brand: Option<&str>, country: Option<&str>) -> Vec
         }
     }
     tokens.into_iter().collect()
+}
+
+/// The keywords that a product is searched by; of a book also its ISBN.
+#[must_use]
+pub fn product_keywords(product: &Product) -> Vec<String> {
+    let isbn = match &product.details {
+        Details::Book(book) => book.isbn.as_deref(),
+        _ => None,
+    };
+    keywords(&KeywordSource {
+        name: &product.name,
+        brand: product.brand.as_deref(),
+        sku: &product.sku,
+        specs: &product.specs,
+        codes: isbn.as_slice(),
+    })
 }
 
 /// What products are sorted by when sorted by name.
@@ -114,6 +132,10 @@ fn short(folded: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
+    use crate::fold::Computed;
+    use crate::id::CategoryId;
+    use crate::product::{Book, Outlier, ProductStatus};
 
     fn text(key: &str, value: &str, qualifier: Option<&str>) -> Spec {
         let value = SpecValue::Text(value.to_owned());
@@ -153,6 +175,48 @@ mod tests {
         let forged = by_digest.strip_prefix("a=").unwrap();
         assert_ne!(text_token("a", None, forged), Some(by_digest));
         assert_eq!(text_token("a", None, &"x".repeat(257)), None);
+    }
+
+    #[test]
+    fn books_are_found_by_their_isbn() {
+        let at = Timestamp::from_millis(0);
+        let book = Book {
+            isbn: Some("978-3-16-148410-0".to_owned()),
+            ..Book::default()
+        };
+        let product = Product {
+            id: ProductId::from_bytes([1; 16]),
+            kind: "book".to_owned(),
+            sku: "BK-7".to_owned(),
+            slug: "dune".to_owned(),
+            name: "Dune".to_owned(),
+            description: Some("Sand".to_owned()),
+            brand: Some("Ace".to_owned()),
+            status: ProductStatus::Active,
+            category: CategoryId::from_bytes([2; 16]),
+            price: None,
+            media: Vec::new(),
+            specs: vec![text("binding", "Hardcover", None)],
+            details: Details::Book(book),
+            supplier: None,
+            computed: Computed::default(),
+            outlier: Outlier::default(),
+            sources: Vec::new(),
+            revision: 1,
+            created_at: at,
+            updated_at: at,
+        };
+        let keywords = product_keywords(&product);
+        for keyword in ["s:9783161484100", "n:dune", "p:ac", "s:bk7", "s:hardcover"] {
+            assert!(
+                keywords.iter().any(|k| k == keyword),
+                "{keyword}: {keywords:?}"
+            );
+        }
+        assert!(
+            !keywords.iter().any(|k| k.ends_with(":sand")),
+            "not the description"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::clock::Timestamp;
+use crate::facet::FacetKey;
 use crate::id::CategoryId;
 use crate::product::ProductStatus;
 use crate::rating::Stars;
@@ -38,6 +39,8 @@ pub struct ProductFilter {
     pub status: Option<Vec<ProductStatus>>,
     /// The mean rating is at least this; a multiple of 0.5.
     pub min_rating: Option<f64>,
+    /// From a supplier in one of these countries; ISO 3166-1 alpha-2 codes.
+    pub country: Option<Vec<String>>,
     /// All of these must hold.
     pub specs: Option<Vec<SpecFilter>>,
 }
@@ -49,6 +52,166 @@ pub struct Bounds<T> {
     pub gte: Option<T>,
     /// At most this.
     pub lte: Option<T>,
+}
+
+impl ProductFilter {
+    /// The parts that must all hold: this filter, and what its `and` lists, at any depth. What is
+    /// inside `or` and `not` stands for itself in the part that has it.
+    #[must_use]
+    pub fn conjuncts(&self) -> Vec<&Self> {
+        let mut all = vec![self];
+        let mut at = 0;
+        while at < all.len() {
+            all.extend(all[at].and.iter().flatten());
+            at += 1;
+        }
+        all
+    }
+
+    /// The filter without what selects values of this facet, so that counts of its values show
+    /// what else could be chosen. Looks at what must hold in any case ([`Self::conjuncts`]), never
+    /// into `or` and `not`. A spec key is compared as written: see [`Self::without_spec`].
+    #[must_use]
+    pub fn without(&self, facet: &FacetKey) -> Self {
+        if let FacetKey::Spec(key) = facet {
+            return self.without_spec(&|name| name == key);
+        }
+        self.stripped(&|part| match facet {
+            FacetKey::Category => part.category = None,
+            FacetKey::Brand => part.brand = None,
+            FacetKey::Price => part.price = None,
+            FacetKey::Rating => part.min_rating = None,
+            FacetKey::Country => part.country = None,
+            FacetKey::Spec(_) => {}
+        })
+    }
+
+    /// The filter without the tests of the spec keys that `is_it` says yes to. Tests of whether
+    /// there is such a spec stay: they choose no value.
+    #[must_use]
+    pub fn without_spec(&self, is_it: &dyn Fn(&str) -> bool) -> Self {
+        self.stripped(&|part| {
+            if let Some(specs) = &mut part.specs {
+                specs.retain(|spec| !(spec.selects() && is_it(&spec.key)));
+                if specs.is_empty() {
+                    part.specs = None;
+                }
+            }
+        })
+    }
+
+    fn stripped(&self, strip: &dyn Fn(&mut Self)) -> Self {
+        let mut part = self.clone();
+        part.strip(strip);
+        part
+    }
+
+    fn strip(&mut self, strip: &dyn Fn(&mut Self)) {
+        strip(self);
+        for part in self.and.iter_mut().flatten() {
+            part.strip(strip);
+        }
+    }
+
+    /// The facets of which values are selected, each once: the built-in ones first, then spec
+    /// keys as written. Looks where [`Self::without`] does.
+    #[must_use]
+    pub fn selections(&self) -> Vec<FacetKey> {
+        let parts = self.conjuncts();
+        let mut all = Vec::new();
+        let mut built_in = |key: FacetKey, is_selected: &dyn Fn(&Self) -> bool| {
+            if parts.iter().any(|part| is_selected(part)) {
+                all.push(key);
+            }
+        };
+        built_in(FacetKey::Category, &|part| part.category.is_some());
+        built_in(FacetKey::Brand, &|part| part.brand.is_some());
+        built_in(FacetKey::Price, &|part| part.price.is_some());
+        built_in(FacetKey::Rating, &|part| part.min_rating.is_some());
+        built_in(FacetKey::Country, &|part| part.country.is_some());
+        for spec in self.selected_specs(&|_| true) {
+            let key = FacetKey::Spec(spec.key.clone());
+            if !all.contains(&key) {
+                all.push(key);
+            }
+        }
+        all
+    }
+
+    /// The tests that select values of the spec keys that `is_it` says yes to.
+    #[must_use]
+    pub fn selected_specs(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<&SpecFilter> {
+        let specs = self
+            .conjuncts()
+            .into_iter()
+            .flat_map(|part| part.specs.iter().flatten());
+        specs
+            .filter(|spec| spec.selects() && is_it(&spec.key))
+            .collect()
+    }
+
+    /// The texts selected of the spec keys that `is_it` says yes to, as written.
+    #[must_use]
+    pub fn selected_texts(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<&str> {
+        let texts = self
+            .selected_specs(is_it)
+            .into_iter()
+            .map(|spec| match &spec.test {
+                SpecTest::Text(values) => values.as_slice(),
+                _ => &[],
+            });
+        texts.flatten().map(String::as_str).collect()
+    }
+
+    /// The slugs of the categories selected.
+    #[must_use]
+    pub fn selected_categories(&self) -> Vec<&str> {
+        self.selected_names(|part| &part.category)
+    }
+
+    /// The brands selected, as written.
+    #[must_use]
+    pub fn selected_brands(&self) -> Vec<&str> {
+        self.selected_names(|part| &part.brand)
+    }
+
+    /// The countries selected, as written.
+    #[must_use]
+    pub fn selected_countries(&self) -> Vec<&str> {
+        self.selected_names(|part| &part.country)
+    }
+
+    /// The ranges of prices selected.
+    #[must_use]
+    pub fn selected_prices(&self) -> Vec<Bounds<Decimal>> {
+        self.conjuncts()
+            .iter()
+            .filter_map(|part| part.price)
+            .collect()
+    }
+
+    /// The lowest rating selected; of several the highest, which is the one that matters.
+    #[must_use]
+    pub fn selected_rating(&self) -> Option<f64> {
+        let least = self
+            .conjuncts()
+            .into_iter()
+            .filter_map(|part| part.min_rating);
+        least.reduce(f64::max)
+    }
+
+    fn selected_names(&self, field: impl Fn(&Self) -> &Option<Vec<String>>) -> Vec<&str> {
+        let parts = self.conjuncts().into_iter();
+        let names = parts.flat_map(|part| field(part).iter().flatten());
+        names.map(String::as_str).collect()
+    }
+}
+
+impl SpecFilter {
+    /// Whether values are selected, and not only asked whether there are any.
+    const fn selects(&self) -> bool {
+        !matches!(self.test, SpecTest::Exists(_))
+    }
 }
 
 /// What must hold of some spec.
@@ -122,6 +285,10 @@ pub enum Condition {
     Status(Vec<ProductStatus>),
     /// Carries one of these tokens.
     Token(Vec<String>),
+    /// The name, folded and cut as products are sorted by it, is this one.
+    Name(String),
+    /// Of each list at least one keyword is carried; all lists must hold.
+    Words(Vec<Vec<String>>),
     /// The price in minor units of the shop's currency, both ends included.
     Price(Bounds<i64>),
     /// The mean in half stars is at least this.
@@ -159,6 +326,7 @@ impl Condition {
             Self::All(parts) => parts.iter().any(Self::is_nothing),
             Self::Category(ids) => ids.is_empty(),
             Self::Token(tokens) => tokens.is_empty(),
+            Self::Words(lists) => lists.iter().any(Vec::is_empty),
             Self::Status(states) => states.is_empty(),
             _ => false,
         }
@@ -225,10 +393,14 @@ pub enum ProductSortKey {
     Newest,
     /// The name, without regard to case and accents.
     Name,
+    /// How well it matches the words searched for, best first. Only in a search: nothing is stored
+    /// that says it, so no index has this order.
+    Relevance,
 }
 
 impl ProductSortKey {
-    /// All sort keys.
+    /// The sort keys that are stored, each with indexes of its own: all but
+    /// [`ProductSortKey::Relevance`].
     pub const ALL: [Self; 5] = [
         Self::Price,
         Self::Rating,
@@ -319,5 +491,118 @@ mod tests {
         assert!(matches(8.0, 8.0) && !matches(8.0, 8.05));
         assert!(matches(0.0, 0.0) && !matches(0.0, 0.1));
         assert!(matches(-18.0, -18.0));
+    }
+
+    fn spec(key: &str, test: SpecTest) -> SpecFilter {
+        SpecFilter {
+            key: key.to_owned(),
+            qualifier: None,
+            test,
+        }
+    }
+
+    fn texts(key: &str, values: &[&str]) -> SpecFilter {
+        spec(
+            key,
+            SpecTest::Text(values.iter().map(ToString::to_string).collect()),
+        )
+    }
+
+    fn brand(name: &str) -> ProductFilter {
+        ProductFilter {
+            brand: Some(vec![name.to_owned()]),
+            ..ProductFilter::default()
+        }
+    }
+
+    fn nested() -> ProductFilter {
+        let deep = ProductFilter {
+            specs: Some(vec![texts("colour", &["blue"])]),
+            min_rating: Some(3.5),
+            ..brand("Asus")
+        };
+        let middle = ProductFilter {
+            and: Some(vec![deep]),
+            or: Some(vec![brand("Acer")]),
+            country: Some(vec!["DE".to_owned()]),
+            ..ProductFilter::default()
+        };
+        ProductFilter {
+            and: Some(vec![middle]),
+            not: Some(Box::new(brand("MSI"))),
+            category: Some(vec!["laptops".to_owned()]),
+            price: Some(Bounds::default()),
+            min_rating: Some(4.0),
+            specs: Some(vec![
+                texts("color", &["red", "green"]),
+                spec("color", SpecTest::Exists(true)),
+                spec("ports", SpecTest::Boolean(true)),
+            ]),
+            ..brand("HP")
+        }
+    }
+
+    #[test]
+    fn what_must_hold_in_any_case_is_selected() {
+        let filter = nested();
+        let is_color = |key: &str| matches!(key, "color" | "colour");
+        let names: Vec<String> = filter
+            .selections()
+            .iter()
+            .map(|key| key.name().to_owned())
+            .collect();
+        let expected = [
+            "@category",
+            "@brand",
+            "@price",
+            "@rating",
+            "@country",
+            "color",
+            "ports",
+            "colour",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(filter.selected_brands(), ["HP", "Asus"]);
+        assert_eq!(filter.selected_categories(), ["laptops"]);
+        assert_eq!(filter.selected_countries(), ["DE"]);
+        assert_eq!(filter.selected_rating(), Some(4.0));
+        assert_eq!(filter.selected_prices().len(), 1);
+        assert_eq!(filter.selected_texts(&is_color), ["red", "green", "blue"]);
+        assert!(ProductFilter::default().selections().is_empty());
+    }
+
+    #[test]
+    fn a_filter_without_a_facet_keeps_everything_else() {
+        let filter = nested();
+        for facet in FacetKey::BUILT_IN {
+            let without = filter.without(&facet);
+            let mut left = filter.selections();
+            left.retain(|key| *key != facet);
+            assert_eq!(without.selections(), left, "{facet:?}");
+            assert_eq!(without.not, filter.not);
+            assert_eq!(
+                without.and.unwrap()[0].or,
+                filter.and.as_ref().unwrap()[0].or,
+                "alternatives stay"
+            );
+        }
+        let without = filter.without_spec(&|key| key.starts_with("colo"));
+        let names = without.selected_specs(&|_| true);
+        assert_eq!(names.len(), 1);
+        assert_eq!(without.specs.as_ref().unwrap().len(), 2, "exists stays");
+        let written = filter.without(&FacetKey::Spec("color".to_owned()));
+        assert_eq!(written.selected_texts(&|_| true), ["blue"]);
+        assert_eq!(
+            brand("HP").without(&FacetKey::Brand),
+            ProductFilter::default()
+        );
+    }
+
+    #[test]
+    fn words_that_nothing_carries_hold_for_nothing() {
+        let list = || vec!["red".to_owned()];
+        assert!(Condition::Words(vec![list(), Vec::new()]).is_nothing());
+        assert!(!Condition::Words(vec![list()]).is_nothing());
+        assert!(!Condition::Words(Vec::new()).is_nothing());
     }
 }

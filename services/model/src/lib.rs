@@ -9,7 +9,7 @@
 //! | [`clock`] | instants with millisecond precision, the [`clock::Clock`] and a manual one for tests |
 //! | [`text`] | folding, slugs, excerpts |
 //! | [`money`] | amounts in minor units with their currency |
-//! | [`unit`] | units of measure, their dimensions and conversions |
+//! | [`mod@unit`] | units of measure, their dimensions and conversions |
 //! | [`spec`] | attribute values and the dictionary of their keys |
 //! | [`product`] | products and their kinds |
 //! | [`category`] | categories and the tree they form |
@@ -17,7 +17,9 @@
 //! | [`review`] | reviews and the excerpts embedded in products |
 //! | [`rating`] | rating arithmetic: histogram, average, Bayesian score, Wilson bound |
 //! | [`fold`] | how changed reviews change a product's computed data |
-//! | [`derived`] | what a product document derives from its own fields: tokens, slot |
+//! | [`derived`] | what a product document derives from its own fields: tokens, keywords, slot |
+//! | [`search`] | words and keywords, typing mistakes, what is searched for, completions |
+//! | [`facet`] | counting the values of matching products, and the panels made of the counts |
 //! | [`filter`] | the filter grammar for products and reviews, and sort orders |
 //! | [`cursor`] | signed, versioned keyset cursors |
 //! | [`import`] | drafts that feeds are turned into, and what became of them |
@@ -26,6 +28,7 @@ pub mod category;
 pub mod clock;
 pub mod cursor;
 pub mod derived;
+pub mod facet;
 pub mod filter;
 pub mod fold;
 pub mod id;
@@ -34,6 +37,7 @@ pub mod money;
 pub mod product;
 pub mod rating;
 pub mod review;
+pub mod search;
 pub mod spec;
 pub mod supplier;
 pub mod text;

@@ -10,6 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
+use crate::text::fold;
 use crate::unit::{UnitError, UnitTable, format_number};
 
 /// The most specs a product may have.
@@ -22,6 +23,8 @@ pub const MOST_TEXT_BYTES: usize = 8192;
 pub const MOST_KEY_BYTES: usize = 64;
 /// The longest qualifier, in bytes.
 pub const MOST_QUALIFIER_BYTES: usize = 32;
+/// How many of the allowed values a refusal names.
+pub const MOST_NAMED_VALUES: usize = 10;
 
 /// One attribute of a product.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,6 +218,27 @@ pub enum SpecError {
         /// Its length in bytes.
         bytes: usize,
     },
+    /// The key holds one of a fixed list of texts, and this is none of them.
+    #[error("{key} does not hold {found:?}; it holds one of: {}", listed(allowed, *more))]
+    NotAllowed {
+        /// The key.
+        key: String,
+        /// The text given, shortened.
+        found: String,
+        /// The first of the texts that are allowed, at most [`MOST_NAMED_VALUES`].
+        allowed: Vec<String>,
+        /// How many more are allowed.
+        more: usize,
+    },
+}
+
+fn listed(allowed: &[String], more: usize) -> String {
+    let names = allowed.join(", ");
+    if more == 0 {
+        names
+    } else {
+        format!("{names}, and {more} more")
+    }
 }
 
 /// One key of the dictionary.
@@ -234,11 +258,54 @@ pub struct SpecKey {
     pub facetable: bool,
     /// Whether it may be filtered by.
     pub filterable: bool,
-    /// Other keys that mean this one.
+    /// Other keys that mean this one, in order.
     pub aliases: Vec<String>,
+    /// The texts that it may hold, compared without regard to case and accents. Any when absent;
+    /// only keys that hold text have such a list.
+    #[serde(default)]
+    pub allowed_values: Option<Vec<String>>,
+    /// Rises with every change of the entry. Begins with 1.
+    #[serde(default = "first_revision")]
+    pub revision: i64,
+    /// Whether a product ever had a value of it. Its type and dimension are fixed from then on.
+    /// Entries from before this was written down count as used.
+    #[serde(default = "yes")]
+    pub used: bool,
+    /// Keys that are being merged into this one, in order: products that were not rewritten yet
+    /// still carry them. They mean this key, as aliases do.
+    #[serde(default)]
+    pub absorbing: Vec<String>,
+}
+
+const fn first_revision() -> i64 {
+    1
+}
+
+const fn yes() -> bool {
+    true
 }
 
 impl SpecKey {
+    /// An entry for a key that no product has yet: with the label that follows from the key,
+    /// offered for facets and filters, without dimension and aliases.
+    #[must_use]
+    pub fn new(key: &str, value_type: ValueType) -> Self {
+        Self {
+            key: key.to_owned(),
+            label: label(key),
+            value_type,
+            dimension: None,
+            base_unit: None,
+            facetable: true,
+            filterable: true,
+            aliases: Vec::new(),
+            allowed_values: None,
+            revision: first_revision(),
+            used: false,
+            absorbing: Vec::new(),
+        }
+    }
+
     /// The entry that a first value teaches.
     ///
     /// # Errors
@@ -253,21 +320,23 @@ impl SpecKey {
             .and_then(|d| units.base(d))
             .map(|unit| unit.id.clone());
         Ok(Self {
-            key: spec.key.clone(),
-            label: label(&spec.key),
-            value_type: spec.value.value_type(),
             dimension,
             base_unit,
-            facetable: true,
-            filterable: true,
-            aliases: Vec::new(),
+            used: true,
+            ..Self::new(&spec.key, spec.value.value_type())
         })
+    }
+
+    /// Every key that means this one: itself, its aliases, and what is being merged into it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let others = self.aliases.iter().chain(&self.absorbing);
+        std::iter::once(self.key.as_str()).chain(others.map(String::as_str))
     }
 
     /// Whether a value fits this key.
     ///
     /// # Errors
-    /// [`SpecError::Type`] or [`SpecError::Unit`] with both sides named.
+    /// [`SpecError::Type`], [`SpecError::Unit`] or [`SpecError::NotAllowed`] with both sides named.
     pub fn accepts(&self, spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
         if spec.value.value_type() != self.value_type {
             return Err(SpecError::Type {
@@ -277,14 +346,33 @@ impl SpecKey {
                 found_type: spec.value.value_type(),
             });
         }
-        let (SpecValue::Quantity { unit, .. }, Some(dimension)) = (&spec.value, &self.dimension)
-        else {
-            return Ok(());
-        };
+        match (&spec.value, &self.dimension, &self.allowed_values) {
+            (SpecValue::Quantity { unit, .. }, Some(dimension), _) => {
+                self.measures(unit, dimension, units)
+            }
+            (SpecValue::Text(text), _, Some(allowed)) => self.allows(text, allowed),
+            _ => Ok(()),
+        }
+    }
+
+    fn measures(&self, unit: &str, dimension: &str, units: &UnitTable) -> Result<(), SpecError> {
         let fits = units.get_in(unit, dimension);
         fits.map(drop).map_err(|source| SpecError::Unit {
             key: self.key.clone(),
             source,
+        })
+    }
+
+    fn allows(&self, text: &str, allowed: &[String]) -> Result<(), SpecError> {
+        let folded = fold(text);
+        if allowed.iter().any(|one| one == text || fold(one) == folded) {
+            return Ok(());
+        }
+        Err(SpecError::NotAllowed {
+            key: self.key.clone(),
+            found: crate::text::excerpt(text, 60).text,
+            allowed: allowed.iter().take(MOST_NAMED_VALUES).cloned().collect(),
+            more: allowed.len().saturating_sub(MOST_NAMED_VALUES),
         })
     }
 }
@@ -322,7 +410,8 @@ pub fn check(spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
         SpecValue::Number(value) => check_finite(&spec.key, *value),
         SpecValue::Quantity { value, unit } => {
             check_finite(&spec.key, *value)?;
-            dimension_of(&spec.key, unit, units).map(drop)
+            dimension_of(&spec.key, unit, units)?;
+            check_finite(&spec.key, spec.value.canonical(units).unwrap_or(*value))
         }
         SpecValue::Boolean(_) | SpecValue::Date(_) => Ok(()),
     }
@@ -386,7 +475,7 @@ fn check_finite(key: &str, value: f64) -> Result<(), SpecError> {
     }
 }
 
-/// The spec dictionary: every key known, also by its aliases.
+/// The spec dictionary: every key known, also by its aliases and by the keys being merged into it.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     keys: Vec<SpecKey>,
@@ -394,18 +483,28 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// A dictionary of these keys, kept in the order of the keys' names.
+    /// A dictionary of these keys, kept in the order of the keys' names. A key that another one
+    /// is absorbing has no entry of its own; an alias that is also a key stands for the key.
     #[must_use]
     pub fn new(mut keys: Vec<SpecKey>) -> Self {
         keys.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut dictionary = Self {
-            keys: Vec::with_capacity(keys.len()),
-            by_name: HashMap::new(),
-        };
-        for key in keys {
-            dictionary.add(key);
+        keys.dedup_by(|later, earlier| later.key == earlier.key);
+        let homes = homes(&keys);
+        let is_main = |key: &SpecKey| home(&key.key, &homes) == key.key;
+        let main = keys.iter().filter(|key| is_main(key)).enumerate();
+        let mut by_name: HashMap<String, usize> =
+            main.map(|(index, key)| (key.key.clone(), index)).collect();
+        for key in &keys {
+            let index = by_name[home(&key.key, &homes)];
+            for name in key.names() {
+                by_name.entry(name.to_owned()).or_insert(index);
+            }
         }
-        dictionary
+        let kept = keys.iter().filter(|key| is_main(key)).cloned().collect();
+        Self {
+            keys: kept,
+            by_name,
+        }
     }
 
     /// All keys; in the order of their names unless keys were added since.
@@ -414,7 +513,7 @@ impl Dictionary {
         &self.keys
     }
 
-    /// The entry of this key or alias.
+    /// The entry of this key, of this alias, or of the key that is absorbing this one.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&SpecKey> {
         self.by_name.get(key).map(|index| &self.keys[*index])
@@ -426,11 +525,44 @@ impl Dictionary {
         if self.by_name.contains_key(&key.key) {
             return;
         }
-        for name in key.aliases.iter().chain([&key.key]) {
-            self.by_name.entry(name.clone()).or_insert(index);
+        for name in key.names() {
+            self.by_name.entry(name.to_owned()).or_insert(index);
         }
         self.keys.push(key);
     }
+
+    /// The keys by which products may carry values of this key: the main key first, and then
+    /// those that it is absorbing. Empty for a key that nobody knows.
+    #[must_use]
+    pub fn stored_names(&self, key: &str) -> Vec<&str> {
+        self.get(key).map_or_else(Vec::new, |key| {
+            let absorbing = key.absorbing.iter().map(String::as_str);
+            std::iter::once(key.key.as_str()).chain(absorbing).collect()
+        })
+    }
+}
+
+/// Which key is being merged into which.
+fn homes(keys: &[SpecKey]) -> HashMap<&str, &str> {
+    let mut homes = HashMap::new();
+    for key in keys {
+        for name in &key.absorbing {
+            homes.insert(name.as_str(), key.key.as_str());
+        }
+    }
+    homes
+}
+
+/// The key that this one ends up in; itself when it is not being merged, or in a circle.
+fn home<'a>(key: &'a str, homes: &HashMap<&'a str, &'a str>) -> &'a str {
+    let mut at = key;
+    for _ in 0..=homes.len() {
+        match homes.get(at) {
+            Some(next) => at = next,
+            None => return at,
+        }
+    }
+    key
 }
 
 #[cfg(test)]
@@ -461,6 +593,10 @@ mod tests {
         let key = SpecKey::learnt(&volume(12.0, "fl oz"), &units).unwrap();
         assert_eq!(key.dimension.as_deref(), Some("volume"));
         assert_eq!(key.base_unit.as_deref(), Some("ml"));
+        assert_eq!(
+            (key.used, key.revision, key.label.as_str()),
+            (true, 1, "Volume")
+        );
         assert!(key.accepts(&volume(0.5, "l"), &units).is_ok());
         assert!(
             key.accepts(&volume(0.5, "kg"), &units)
@@ -474,6 +610,97 @@ mod tests {
             refusal,
             "volume holds values of type quantity; big is of type text"
         );
+    }
+
+    #[test]
+    fn keys_may_hold_fixed_texts_only() {
+        let units = UnitTable::built_in();
+        let text = |value: &str| spec("color", SpecValue::Text(value.to_owned()));
+        let allowed = |values: &[&str]| SpecKey {
+            allowed_values: Some(values.iter().map(ToString::to_string).collect()),
+            ..SpecKey::new("color", ValueType::Text)
+        };
+        let key = allowed(&["Red", "Crème"]);
+        assert_eq!(key.accepts(&text(" CREME"), &units), Ok(()));
+        let refusal = key.accepts(&text("blue"), &units).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "color does not hold \"blue\"; it holds one of: Red, Crème"
+        );
+        let many: Vec<String> = (0..13).map(|n| format!("c{n}")).collect();
+        let names: Vec<&str> = many.iter().map(String::as_str).collect();
+        let refusal = allowed(&names).accepts(&text("blue"), &units).unwrap_err();
+        assert!(
+            refusal.to_string().ends_with("c8, c9, and 3 more"),
+            "{refusal}"
+        );
+        let number = spec("color", SpecValue::Number(1.0));
+        assert!(matches!(
+            key.accepts(&number, &units),
+            Err(SpecError::Type { .. })
+        ));
+    }
+
+    #[test]
+    fn entries_written_before_are_read() {
+        let old = r#"{"key":"color","label":"Color","value_type":"text","dimension":null,
+            "base_unit":null,"facetable":true,"filterable":true,"aliases":["colour"]}"#;
+        let key: SpecKey = serde_json::from_str(old).unwrap();
+        let expected = SpecKey {
+            aliases: vec!["colour".to_owned()],
+            used: true,
+            ..SpecKey::new("color", ValueType::Text)
+        };
+        assert_eq!(key, expected);
+        assert_eq!(key.names().collect::<Vec<_>>(), ["color", "colour"]);
+    }
+
+    fn entry(key: &str, aliases: &[&str], absorbing: &[&str]) -> SpecKey {
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        SpecKey {
+            aliases: owned(aliases),
+            absorbing: owned(absorbing),
+            ..SpecKey::new(key, ValueType::Text)
+        }
+    }
+
+    #[test]
+    fn a_key_being_merged_means_the_key_it_is_merged_into() {
+        let dictionary = Dictionary::new(vec![
+            entry("color", &["colour"], &["farbe"]),
+            entry("farbe", &["farbton"], &["tint"]),
+            entry("tint", &[], &[]),
+            entry("size", &["color", "groesse"], &[]),
+            entry("hen", &[], &["egg"]),
+            entry("egg", &[], &["hen"]),
+        ]);
+        let main = |name| dictionary.get(name).map(|key| key.key.as_str());
+        for name in ["color", "colour", "farbe", "farbton", "tint"] {
+            assert_eq!(main(name), Some("color"), "{name}");
+        }
+        assert_eq!(main("groesse"), Some("size"));
+        assert_eq!((main("hen"), main("egg")), (Some("hen"), Some("egg")));
+        assert_eq!(main("shape"), None);
+        let keys: Vec<&str> = dictionary
+            .keys()
+            .iter()
+            .map(|key| key.key.as_str())
+            .collect();
+        assert_eq!(keys, ["color", "egg", "hen", "size"]);
+        assert_eq!(dictionary.stored_names("colour"), ["color", "farbe"]);
+        assert_eq!(dictionary.stored_names("size"), ["size"]);
+        assert!(dictionary.stored_names("shape").is_empty());
+    }
+
+    #[test]
+    fn a_known_name_is_not_added_again() {
+        let mut dictionary = Dictionary::new(vec![entry("color", &["colour"], &["farbe"])]);
+        for name in ["color", "colour", "farbe"] {
+            dictionary.add(entry(name, &[], &[]));
+        }
+        assert_eq!(dictionary.keys().len(), 1);
+        dictionary.add(entry("size", &["groesse"], &[]));
+        assert_eq!(dictionary.get("groesse").unwrap().key, "size");
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 mod built_in;
+mod definition;
+
+pub use definition::{MOST_UNIT_ALIASES, MOST_UNIT_CHARACTERS, UnitDefinitionError};
 
 /// One unit of measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +73,11 @@ pub enum UnitError {
     },
 }
 
+/// A spelling as messages repeat it.
+fn shown(spelling: &str) -> String {
+    crate::text::excerpt(spelling, 40).text
+}
+
 /// All units known, found by any of their spellings.
 #[derive(Clone, Debug, Default)]
 pub struct UnitTable {
@@ -117,7 +125,7 @@ impl UnitTable {
     /// [`UnitError::Unknown`].
     pub fn get(&self, spelling: &str) -> Result<&Unit, UnitError> {
         self.find(spelling)
-            .ok_or_else(|| UnitError::Unknown(spelling.to_owned()))
+            .ok_or_else(|| UnitError::Unknown(shown(spelling)))
     }
 
     /// The unit of this spelling, if it measures the dimension.
@@ -130,7 +138,7 @@ impl UnitTable {
             return Ok(unit);
         }
         Err(UnitError::Dimension {
-            unit: spelling.to_owned(),
+            unit: shown(spelling),
             found: unit.dimension.clone(),
             expected: dimension.to_owned(),
         })
@@ -142,6 +150,21 @@ impl UnitTable {
         self.units
             .iter()
             .find(|unit| unit.dimension == dimension && unit.is_base())
+    }
+
+    /// Adds a unit that an admin defines. The same definition again changes nothing.
+    ///
+    /// # Errors
+    /// [`UnitDefinitionError`] names the field that is wrong and what would be right: a spelling
+    /// that another unit has, a dimension without a base unit or with a second one, a factor that
+    /// is no positive number.
+    pub fn define(&mut self, unit: Unit) -> Result<(), UnitDefinitionError> {
+        if self.units.contains(&unit) {
+            return Ok(());
+        }
+        definition::check(&unit, self)?;
+        self.add(unit);
+        Ok(())
     }
 
     /// Splits a text such as `500 ml`, `14nm` or `12 fl oz` into its number and its unit.

@@ -1,0 +1,391 @@
+//! Facets: counting the values of matching products, and the panels made of the counts.
+//!
+//! Whoever reads products gives each to a [`Tally`]. What it counted becomes a [`Panel`]: values of
+//! text with their counts, ranges of numbers, dates and prices with theirs. A product counts once
+//! for each key and once for each value, however many specs say the same.
+//!
+//! | part | what it holds |
+//! |---|---|
+//! | [`Tally`], [`Texts`], [`Numbers`] | the counting |
+//! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with round ends |
+//! | [`Sample`] | what a count says when only some of the products were read |
+//! | [`Panel`] | the result, as it is kept |
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::filter::{Bounds, End, Range};
+use crate::id::CategoryId;
+use crate::spec::check_key;
+
+mod buckets;
+mod numbers;
+mod sample;
+mod tally;
+mod texts;
+
+pub use buckets::{
+    date_bounds, date_buckets, nice_bounds, number_buckets, price_bounds, price_buckets,
+};
+pub use numbers::Numbers;
+pub use sample::{Estimate, LEAST_ESTIMATED, Sample};
+pub use tally::{KeyCoverage, KindCoverage, MOST_SAMPLES, Tally, TallyRow, Wanted, WantedSpecs};
+pub use texts::{TextCount, Texts};
+
+/// The most ranges that a facet of numbers, dates or prices has.
+pub const MOST_BUCKETS: usize = 10;
+/// Up to this many different plain numbers each get a range of their own.
+pub const MOST_SINGLE_VALUES: usize = 6;
+
+/// What products can be counted by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FacetKey {
+    /// The category.
+    Category,
+    /// The brand.
+    Brand,
+    /// The price in the shop's currency.
+    Price,
+    /// The mean rating.
+    Rating,
+    /// The country of the supplier.
+    Country,
+    /// A key of the spec dictionary.
+    Spec(String),
+}
+
+/// The text names nothing that products can be counted by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no facet: give the key of a spec, or one of @category, @brand, @price, @rating, @country"
+)]
+pub struct InvalidFacetKey(String);
+
+impl FacetKey {
+    /// The facets that need no spec.
+    pub const BUILT_IN: [Self; 5] = [
+        Self::Category,
+        Self::Brand,
+        Self::Price,
+        Self::Rating,
+        Self::Country,
+    ];
+
+    /// The name that callers give and panels keep: `@brand`, or the key of a spec.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Category => "@category",
+            Self::Brand => "@brand",
+            Self::Price => "@price",
+            Self::Rating => "@rating",
+            Self::Country => "@country",
+            Self::Spec(key) => key,
+        }
+    }
+
+    /// Reads what [`FacetKey::name`] gives. A name without `@` is the key of a spec, also `brand`.
+    ///
+    /// # Errors
+    /// [`InvalidFacetKey`] when it is neither a built-in name nor has the form of a key.
+    pub fn parse(name: &str) -> Result<Self, InvalidFacetKey> {
+        let built_in = Self::BUILT_IN.into_iter().find(|key| key.name() == name);
+        let spec = || check_key(name).is_ok().then(|| Self::Spec(name.to_owned()));
+        let refused = || InvalidFacetKey(crate::text::excerpt(name, 80).text);
+        built_in.or_else(spec).ok_or_else(refused)
+    }
+}
+
+/// A range from `low` to `high`: `low` belongs to it, `high` only when it says so. An end that is
+/// absent has no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bucket<T> {
+    /// The lower end, included.
+    pub low: Option<T>,
+    /// The upper end.
+    pub high: Option<T>,
+    /// Whether the upper end is included.
+    pub high_included: bool,
+}
+
+/// A range of numbers, in the unit that was asked for.
+pub type NumberBucket = Bucket<f64>;
+
+/// A range and how many products have a value in it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountedBucket<T = f64> {
+    /// The range.
+    pub bucket: Bucket<T>,
+    /// How many products.
+    pub count: u64,
+}
+
+impl<T: Copy> Bucket<T> {
+    /// The range of this one value.
+    #[must_use]
+    pub const fn single(value: T) -> Self {
+        Self {
+            low: Some(value),
+            high: Some(value),
+            high_included: true,
+        }
+    }
+
+    /// The ranges between these boundaries: each value from the first to the last boundary is in
+    /// exactly one. The last boundary belongs to the last range.
+    #[must_use]
+    pub fn between(boundaries: &[T]) -> Vec<Self> {
+        let last = boundaries.len().saturating_sub(2);
+        let pairs = boundaries.windows(2).enumerate();
+        let range = |(at, pair): (usize, &[T])| Self {
+            low: Some(pair[0]),
+            high: Some(pair[1]),
+            high_included: at == last,
+        };
+        pairs.map(range).collect()
+    }
+
+    /// The range with the number of products that `count` finds in it.
+    #[must_use]
+    pub fn counted(self, count: impl Fn(&Self) -> u64) -> CountedBucket<T> {
+        CountedBucket {
+            count: count(&self),
+            bucket: self,
+        }
+    }
+}
+
+impl Bucket<f64> {
+    /// The same range in the terms of filters; in the unit of the bucket.
+    #[must_use]
+    pub fn range(&self) -> Range {
+        let end = |at: f64, included| End { at, included };
+        Range {
+            min: self.low.map(|low| end(low, true)),
+            max: self.high.map(|high| end(high, self.high_included)),
+        }
+    }
+}
+
+impl Bucket<Timestamp> {
+    /// The same range in the canonical numbers of dates: milliseconds.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "dates stay far below 2^53 milliseconds"
+    )]
+    pub fn range(&self) -> Range {
+        let number = |at: Timestamp| at.as_millis() as f64;
+        let bucket = Bucket {
+            low: self.low.map(number),
+            high: self.high.map(number),
+            high_included: self.high_included,
+        };
+        bucket.range()
+    }
+}
+
+impl Bucket<i64> {
+    /// The same prices with both ends included, as filters by price are.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds<i64> {
+        let below = i64::from(!self.high_included);
+        Bounds {
+            gte: self.low,
+            lte: self.high.map(|high| high.saturating_sub(below)),
+        }
+    }
+}
+
+/// What the matching products have in common and what tells them apart. Plain data, to be kept and
+/// read again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// How many products match.
+    pub products: u64,
+    /// What they can be counted by.
+    pub facets: Vec<PanelFacet>,
+}
+
+/// One key of a panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PanelFacet {
+    /// The name of the facet: see [`FacetKey::name`].
+    pub key: String,
+    /// How many products have a value of it.
+    pub products: u64,
+    /// How many different values they have.
+    pub distinct: u64,
+    /// The values.
+    pub data: PanelData,
+}
+
+/// The values of one key and how many products have them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PanelData {
+    /// Texts.
+    Text {
+        /// The values, those of most products first.
+        values: Vec<PanelValue>,
+    },
+    /// Yes and no.
+    Boolean {
+        /// How many products say yes.
+        yes: u64,
+        /// How many products say no.
+        no: u64,
+    },
+    /// Numbers and quantities.
+    Number {
+        /// The lowest, in the unit.
+        min: f64,
+        /// The highest, in the unit.
+        max: f64,
+        /// The unit of all numbers here; absent for plain numbers.
+        unit: Option<String>,
+        /// The ranges, lowest first.
+        buckets: Vec<CountedBucket>,
+    },
+    /// Dates.
+    Date {
+        /// The earliest.
+        min: Timestamp,
+        /// The latest.
+        max: Timestamp,
+        /// The ranges, earliest first.
+        buckets: Vec<CountedBucket<Timestamp>>,
+    },
+    /// Prices, in minor units of the shop's currency.
+    Price {
+        /// The lowest.
+        min: i64,
+        /// The highest.
+        max: i64,
+        /// The ranges, lowest first.
+        buckets: Vec<CountedBucket<i64>>,
+    },
+    /// Ratings.
+    Rating {
+        /// Ratings, and how many products are rated at least so.
+        at_least: Vec<(f64, u64)>,
+    },
+    /// Categories.
+    Category {
+        /// The categories that products are in, those of most products first.
+        counts: Vec<(CategoryId, u64)>,
+    },
+}
+
+/// A text value of a panel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PanelValue {
+    /// The spelling that most products have.
+    pub label: String,
+    /// The text that a filter selects the value by.
+    pub value: String,
+    /// How many products have it in any spelling.
+    pub count: u64,
+}
+
+/// Whether the values of a text key tell products apart rather than group them, as serial numbers
+/// do: more than 20 products have it, and there is more than one value for every two of them.
+/// Such a key is no facet unless somebody asks for it.
+#[must_use]
+pub const fn is_identifying(products: u64, distinct: u64) -> bool {
+    products > 20 && distinct > products / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_facets_come_back_as_they_went() {
+        let spec = FacetKey::Spec("screen_size".to_owned());
+        for key in FacetKey::BUILT_IN.into_iter().chain([spec]) {
+            assert_eq!(FacetKey::parse(key.name()), Ok(key));
+        }
+        assert_eq!(
+            FacetKey::parse("brand"),
+            Ok(FacetKey::Spec("brand".to_owned()))
+        );
+        for wrong in ["@color", "@", "", "Brand", "$where", "@Brand", "a.b"] {
+            let refusal = FacetKey::parse(wrong).unwrap_err().to_string();
+            assert!(refusal.contains("@rating"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn keys_that_tell_products_apart() {
+        assert!(is_identifying(21, 11));
+        assert!(!is_identifying(20, 20), "too few to say");
+        assert!(!is_identifying(22, 11));
+        assert!(!is_identifying(1_000, 12));
+    }
+
+    #[test]
+    fn panels_are_read_as_they_were_written() {
+        let facet = |data| PanelFacet {
+            key: "@brand".to_owned(),
+            products: 3,
+            distinct: 2,
+            data,
+        };
+        let at = Timestamp::from_millis;
+        let value = PanelValue {
+            label: "Acer".to_owned(),
+            value: "Acer".to_owned(),
+            count: 2,
+        };
+        let number = Bucket::between(&[0.1, 0.2, 0.3]);
+        let panel = Panel {
+            products: 4,
+            facets: vec![
+                facet(PanelData::Text {
+                    values: vec![value],
+                }),
+                facet(PanelData::Boolean { yes: 1, no: 2 }),
+                facet(PanelData::Number {
+                    min: 0.1,
+                    max: 0.3,
+                    unit: Some("cm".to_owned()),
+                    buckets: number.into_iter().map(|b| b.counted(|_| 7)).collect(),
+                }),
+                facet(PanelData::Date {
+                    min: at(0),
+                    max: at(5),
+                    buckets: vec![Bucket::single(at(5)).counted(|_| 1)],
+                }),
+                facet(PanelData::Price {
+                    min: 1,
+                    max: 9_000_000_000_000_000,
+                    buckets: vec![Bucket::single(1).counted(|_| 1)],
+                }),
+                facet(PanelData::Rating {
+                    at_least: vec![(4.5, 2)],
+                }),
+                facet(PanelData::Category {
+                    counts: vec![(CategoryId::from_bytes([3; 16]), 2)],
+                }),
+            ],
+        };
+        let text = serde_json::to_string(&panel).unwrap();
+        assert_eq!(serde_json::from_str::<Panel>(&text).unwrap(), panel);
+    }
+
+    #[test]
+    fn ranges_meet_and_do_not_overlap() {
+        let ranges = Bucket::between(&[1.0, 2.0, 3.0]);
+        let within = |value| -> Vec<bool> {
+            let ranges = ranges.iter().map(Bucket::<f64>::range);
+            ranges.map(|range| range.contains(value)).collect()
+        };
+        assert_eq!(within(2.0), [false, true]);
+        assert_eq!(within(3.0), [false, true]);
+        assert_eq!(within(0.9), [false, false]);
+        assert!(Bucket::between(&[1.0]).is_empty());
+        let dates = Bucket::between(&[0, 10].map(Timestamp::from_millis));
+        assert!(dates[0].range().contains(10.0));
+    }
+}

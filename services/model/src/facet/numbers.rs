@@ -1,0 +1,237 @@
+//! Counting numbers.
+
+use std::sync::OnceLock;
+
+use super::texts::Once;
+use crate::filter::{Bounds, Range};
+
+/// The numbers that products have. `N` is `f64` for canonical numbers of specs and `i64` for prices
+/// in minor units.
+#[derive(Clone, Debug)]
+pub struct Numbers<N = f64> {
+    products: Once,
+    /// Each number with its product.
+    all: Vec<(N, u64)>,
+    units: Vec<(String, u64)>,
+    sorted: OnceLock<Sorted<N>>,
+}
+
+#[derive(Clone, Debug)]
+struct Sorted<N> {
+    /// By number, then by product; each pair once.
+    pairs: Vec<(N, u64)>,
+    distinct: usize,
+    /// Whether no product has two numbers.
+    single: bool,
+}
+
+/// A number that can be put in order.
+pub(super) trait Ordered: Copy + PartialEq {
+    fn compare(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+impl Ordered for f64 {
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.total_cmp(other)
+    }
+}
+
+impl Ordered for i64 {
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        self.cmp(other)
+    }
+}
+
+impl<N> Default for Numbers<N> {
+    fn default() -> Self {
+        Self {
+            products: Once::default(),
+            all: Vec::new(),
+            units: Vec::new(),
+            sorted: OnceLock::new(),
+        }
+    }
+}
+
+#[expect(
+    private_bounds,
+    reason = "there are numbers of two types only, and others could not be added"
+)]
+impl<N: Ordered> Numbers<N> {
+    /// How many products have such a number.
+    #[must_use]
+    pub const fn products(&self) -> u64 {
+        self.products.count
+    }
+
+    /// The lowest number.
+    #[must_use]
+    pub fn min(&self) -> Option<N> {
+        self.sorted().pairs.first().map(|(n, _)| *n)
+    }
+
+    /// The highest number.
+    #[must_use]
+    pub fn max(&self) -> Option<N> {
+        self.sorted().pairs.last().map(|(n, _)| *n)
+    }
+
+    /// How many different numbers there are.
+    #[must_use]
+    pub fn distinct(&self) -> usize {
+        self.sorted().distinct
+    }
+
+    /// Every different number and how many products have it, lowest first.
+    #[must_use]
+    pub fn values(&self) -> Vec<(N, u64)> {
+        let runs = self.sorted().pairs.chunk_by(|a, b| a.0 == b.0);
+        let count = |run: &[(N, u64)]| run.len().try_into().unwrap_or(u64::MAX);
+        runs.map(|run| (run[0].0, count(run))).collect()
+    }
+
+    /// The unit in which most numbers were entered; of several the first in order.
+    #[must_use]
+    pub fn common_unit(&self) -> Option<&str> {
+        let best = self
+            .units
+            .iter()
+            .min_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        best.map(|(unit, _)| unit.as_str())
+    }
+
+    pub(super) fn add(&mut self, n: N, unit: Option<&str>, product: u64) {
+        self.sorted.take();
+        self.products.add(product);
+        self.all.push((n, product));
+        let Some(unit) = unit else { return };
+        match self.units.iter_mut().find(|(known, _)| known == unit) {
+            Some((_, count)) => *count += 1,
+            None => self.units.push((unit.to_owned(), 1)),
+        }
+    }
+
+    /// How many products have a number from the first that is not `below` up to the last that is
+    /// not `above`.
+    fn count_within(&self, below: impl Fn(N) -> bool, above: impl Fn(N) -> bool) -> u64 {
+        let sorted = self.sorted();
+        let begin = sorted.pairs.partition_point(|(n, _)| below(*n));
+        let end = sorted.pairs.partition_point(|(n, _)| !above(*n));
+        let within = sorted.pairs.get(begin..end).unwrap_or_default();
+        let count = if sorted.single {
+            within.len()
+        } else {
+            distinct(within.iter().map(|(_, product)| *product).collect())
+        };
+        count.try_into().unwrap_or(u64::MAX)
+    }
+
+    fn sorted(&self) -> &Sorted<N> {
+        self.sorted.get_or_init(|| {
+            let mut pairs = self.all.clone();
+            pairs.sort_unstable_by(|a, b| a.0.compare(&b.0).then_with(|| a.1.cmp(&b.1)));
+            pairs.dedup_by(|a, b| a == b);
+            Sorted {
+                distinct: pairs.chunk_by(|a, b| a.0 == b.0).count(),
+                single: pairs.len().try_into() == Ok(self.products.count),
+                pairs,
+            }
+        })
+    }
+}
+
+impl Numbers<f64> {
+    /// How many products have a number in this range.
+    #[must_use]
+    pub fn count(&self, range: &Range) -> u64 {
+        let above_all = Range {
+            min: None,
+            max: range.max,
+        };
+        let below_none = Range {
+            min: range.min,
+            max: None,
+        };
+        self.count_within(|n| !below_none.contains(n), |n| !above_all.contains(n))
+    }
+}
+
+impl Numbers<i64> {
+    /// How many products have a price in this range.
+    #[must_use]
+    pub fn count(&self, bounds: Bounds<i64>) -> u64 {
+        let below = |n| bounds.gte.is_some_and(|gte| n < gte);
+        let above = |n| bounds.lte.is_some_and(|lte| n > lte);
+        self.count_within(below, above)
+    }
+}
+
+fn distinct(mut products: Vec<u64>) -> usize {
+    products.sort_unstable();
+    products.dedup();
+    products.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::filter::End;
+
+    fn end() -> impl Strategy<Value = Option<End>> {
+        let end = (-6_i8..6, any::<bool>()).prop_map(|(at, included)| End {
+            at: f64::from(at) / 2.0,
+            included,
+        });
+        proptest::option::of(end)
+    }
+
+    proptest! {
+        #[test]
+        fn counts_products_with_a_number_in_the_range(
+            per_product in proptest::collection::vec(proptest::collection::vec(-3_i8..3, 0..4), 0..12),
+            min in end(),
+            max in end(),
+        ) {
+            let mut numbers = Numbers::default();
+            let mut prices: Numbers<i64> = Numbers::default();
+            for (product, own) in (1..).zip(&per_product) {
+                for n in own {
+                    numbers.add(f64::from(*n), None, product);
+                    prices.add(i64::from(*n), None, product);
+                }
+            }
+            let range = Range { min, max };
+            let having = |test: &dyn Fn(i8) -> bool| {
+                u64::try_from(per_product.iter().filter(|own| own.iter().any(|n| test(*n))).count()).unwrap()
+            };
+            prop_assert_eq!(numbers.count(&range), having(&|n| range.contains(f64::from(n))));
+            let bounds = Bounds { gte: Some(-1), lte: Some(1) };
+            prop_assert_eq!(prices.count(bounds), having(&|n| (-1..=1).contains(&n)));
+            prop_assert_eq!(numbers.products(), having(&|_| true));
+            let all: BTreeSet<i8> = per_product.iter().flatten().copied().collect();
+            prop_assert_eq!(numbers.distinct(), all.len());
+            prop_assert_eq!(numbers.min(), all.first().map(|n| f64::from(*n)));
+            prop_assert_eq!(numbers.max(), all.last().map(|n| f64::from(*n)));
+            for (n, count) in prices.values() {
+                prop_assert_eq!(count, having(&|own| i64::from(own) == n));
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_later_counts_too() {
+        let mut numbers = Numbers::default();
+        numbers.add(1.0, Some("cm"), 1);
+        assert_eq!(numbers.max(), Some(1.0));
+        numbers.add(2.0, Some("in"), 2);
+        assert_eq!(numbers.max(), Some(2.0));
+        assert_eq!(numbers.common_unit(), Some("cm"), "the first of equals");
+        numbers.add(3.0, Some("in"), 3);
+        assert_eq!(numbers.common_unit(), Some("in"));
+        assert_eq!(numbers.count(&Range::default()), 3);
+    }
+}

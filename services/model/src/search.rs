@@ -1,0 +1,506 @@
+//! Search: what text is made of words, which keywords a product carries, which words are one
+//! typing mistake away, what a shopper searches for, and how a search may go on.
+//!
+//! Everything compares folded text ([`crate::text::fold`]). A product's keywords come in three
+//! forms, so that one index answers all questions. The index is paid with every keyword, so nothing
+//! is said twice:
+//!
+//! | keyword | the product has |
+//! |---|---|
+//! | `n:word` | the word in its name or brand |
+//! | `s:word` | the word only elsewhere: sku, codes, short text values |
+//! | `p:wor` | a word in its name or brand that begins like this and goes on, up to [`MOST_PREFIX_CHARACTERS`] |
+
+use std::collections::{BTreeSet, HashSet};
+
+use unicode_normalization::char::is_combining_mark;
+
+use crate::spec::{Spec, SpecValue};
+use crate::text::{collapse, fold};
+
+mod completions;
+mod typing;
+
+pub use completions::completions;
+pub use typing::{deletions, within_one};
+
+/// The longest word, in characters; longer ones are cut.
+pub const MOST_WORD_CHARACTERS: usize = 32;
+/// The shortest word, in characters, that is looked for with typing mistakes.
+pub const LEAST_VOCABULARY_CHARACTERS: usize = 4;
+/// The longest beginning of a word, in characters, that has a keyword of its own.
+pub const MOST_PREFIX_CHARACTERS: usize = 4;
+/// The longest text value, in bytes, whose words are keywords.
+pub const MOST_KEYWORD_TEXT_BYTES: usize = 64;
+/// The most keywords of a product.
+pub const MOST_KEYWORDS: usize = 600;
+/// The longest text that can be searched for, in characters.
+pub const MOST_QUERY_CHARACTERS: usize = 200;
+/// How many different words of a search are used.
+pub const MOST_QUERY_WORDS: usize = 8;
+
+/// The words of a text, folded, each once, in the order they appear first. Pieces joined by one of
+/// `- . / _ +` or an apostrophe give their parts and the whole without the joints: `GV-N3080` gives
+/// `gv`, `n3080` and `gvn3080`. Text without blanks, as Chinese is written, is one word.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let folded = clean(text);
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    let mut add = |word: String| {
+        if seen.insert(word.clone()) {
+            all.push(word);
+        }
+    };
+    for piece in pieces(&folded) {
+        for part in piece.parts() {
+            add(cut(part).to_owned());
+        }
+        add(piece.joined());
+    }
+    all
+}
+
+/// What a product's keywords are made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeywordSource<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The brand.
+    pub brand: Option<&'a str>,
+    /// The stock-keeping unit.
+    pub sku: &'a str,
+    /// The specs, in the order they are shown.
+    pub specs: &'a [Spec],
+    /// Other codes that people search for, such as an ISBN.
+    pub codes: &'a [&'a str],
+}
+
+/// The keywords of a product, in order, each once. Of more than [`MOST_KEYWORDS`] those of name and
+/// brand stay first, then those of sku and codes, then those of specs in their order.
+#[must_use]
+pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
+    let mut all = BTreeSet::new();
+    let mut add = |keyword: String| {
+        if all.len() < MOST_KEYWORDS {
+            all.insert(keyword);
+        }
+    };
+    let names = [Some(source.name), source.brand];
+    let names: Vec<String> = names.into_iter().flatten().flat_map(words).collect();
+    for word in &names {
+        add(name_keyword(word));
+    }
+    for prefix in names.iter().flat_map(|word| prefixes(word)) {
+        add(format!("p:{prefix}"));
+    }
+    let named: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let mut elsewhere = |word: String| {
+        if !named.contains(word.as_str()) {
+            add(other_keyword(&word));
+        }
+    };
+    // Of a code only the whole is worth an entry: nobody looks for a part of a number.
+    for code in [source.sku].iter().chain(source.codes) {
+        codes(code).into_iter().for_each(&mut elsewhere);
+    }
+    for text in source.specs.iter().filter_map(short_text) {
+        words(text).into_iter().for_each(&mut elsewhere);
+    }
+    all.into_iter().collect()
+}
+
+/// The pieces of a code, each as one word: `feed:gv-n3080` gives `feed` and `gvn3080`.
+fn codes(code: &str) -> Vec<String> {
+    pieces(&clean(code)).map(Piece::joined).collect()
+}
+
+/// The keyword of products that have this word in name or brand.
+#[must_use]
+pub fn name_keyword(word: &str) -> String {
+    format!("n:{word}")
+}
+
+/// The keyword of products that have this word, but not in name or brand.
+#[must_use]
+pub fn other_keyword(word: &str) -> String {
+    format!("s:{word}")
+}
+
+/// The keyword of products with a word in name or brand that begins like this and goes on; `None`
+/// when no keyword is kept for so long a beginning.
+#[must_use]
+pub fn prefix_keyword(beginning: &str) -> Option<String> {
+    let length = beginning.chars().count();
+    (1..=MOST_PREFIX_CHARACTERS)
+        .contains(&length)
+        .then(|| format!("p:{beginning}"))
+}
+
+/// Of a product's keywords the words that a vocabulary keeps, for typing mistakes and for long
+/// beginnings, of at least [`LEAST_VOCABULARY_CHARACTERS`]: those of name and brand, and of the
+/// others those without digits, which can be mistyped.
+pub fn vocabulary(keywords: &[String]) -> impl Iterator<Item = &str> {
+    let length = LEAST_VOCABULARY_CHARACTERS..=MOST_WORD_CHARACTERS;
+    let word = |keyword: &'_ String| -> Option<std::ops::Range<usize>> {
+        let word = keyword.get(2..)?;
+        let kept = match keyword.get(..2)? {
+            "n:" => true,
+            "s:" => !word.contains(char::is_numeric),
+            _ => false,
+        };
+        kept.then_some(2..keyword.len())
+    };
+    let words = keywords
+        .iter()
+        .filter_map(move |keyword| word(keyword).map(|range| &keyword[range]));
+    words.filter(move |word| length.contains(&word.chars().count()))
+}
+
+/// What somebody searches for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchQuery {
+    /// As it was typed, white space collapsed.
+    pub text: String,
+    /// The text folded, without marks that show nothing.
+    pub folded: String,
+    /// The different words, folded, at least one and at most [`MOST_QUERY_WORDS`]. A code is one
+    /// word, without its joints: `gv-n3080` is `gvn3080`.
+    pub words: Vec<String>,
+    /// The words beyond these, which are not looked for.
+    pub ignored: Vec<String>,
+    /// Whether the last of the words may only be the beginning of one: it was typed last, and no
+    /// blank follows.
+    pub open: bool,
+}
+
+/// Why a text cannot be searched for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// Too long.
+    #[error("a search has at most {MOST_QUERY_CHARACTERS} characters, not {characters}")]
+    TooLong {
+        /// How many characters it has.
+        characters: usize,
+    },
+    /// There is neither a letter nor a digit in it.
+    #[error("a search needs at least one letter or digit")]
+    NoWords,
+}
+
+impl SearchQuery {
+    /// Reads what was typed. Characters that are neither letters nor digits separate words or
+    /// mean nothing; none is an error.
+    ///
+    /// # Errors
+    /// [`SearchError`] when it is too long or has no words.
+    pub fn parse(text: &str) -> Result<Self, SearchError> {
+        let collapsed = collapse(text);
+        let characters = collapsed.chars().count();
+        if characters > MOST_QUERY_CHARACTERS {
+            return Err(SearchError::TooLong { characters });
+        }
+        let folded = clean(text);
+        let typed: Vec<String> = pieces(&folded).map(Piece::joined).collect();
+        let mut words: Vec<String> = Vec::new();
+        for word in &typed {
+            if !words.contains(word) {
+                words.push(word.clone());
+            }
+        }
+        let ignored = words.split_off(words.len().min(MOST_QUERY_WORDS));
+        if words.is_empty() {
+            return Err(SearchError::NoWords);
+        }
+        let may_go_on = !text.ends_with(char::is_whitespace);
+        Ok(Self {
+            open: may_go_on && typed.last() == words.last(),
+            text: collapsed,
+            folded,
+            words,
+            ignored,
+        })
+    }
+}
+
+/// A piece of folded text: words, joined without blanks. Begins and ends with a letter or digit.
+#[derive(Clone, Copy)]
+struct Piece<'a>(&'a str);
+
+impl<'a> Piece<'a> {
+    fn parts(self) -> impl Iterator<Item = &'a str> {
+        let parts = self.0.split(is_joint);
+        parts
+            .map(|part| part.trim_start_matches(is_edge))
+            .filter(|part| is_word(part))
+    }
+
+    /// The piece as one word.
+    fn joined(self) -> String {
+        let characters = self.parts().flat_map(str::chars);
+        characters.take(MOST_WORD_CHARACTERS).collect()
+    }
+}
+
+fn pieces(folded: &str) -> impl Iterator<Item = Piece<'_>> {
+    let apart = |c: char| !(c.is_alphanumeric() || is_combining_mark(c) || is_joint(c));
+    let runs = folded.split(apart);
+    let trimmed = runs.map(|run| run.trim_start_matches(is_edge).trim_end_matches(is_joint));
+    trimmed.filter(|run| is_word(run)).map(Piece)
+}
+
+fn is_word(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
+fn is_edge(c: char) -> bool {
+    is_joint(c) || (is_combining_mark(c) && !c.is_alphanumeric())
+}
+
+const fn is_joint(c: char) -> bool {
+    matches!(c, '-' | '.' | '/' | '_' | '+' | '\'' | '\u{2019}')
+}
+
+/// Folded text without what shows nothing; control characters are blanks.
+fn clean(text: &str) -> String {
+    if !text.contains(|c: char| c.is_control() || shows_nothing(c)) {
+        return fold(text);
+    }
+    let visible = text.chars().filter(|c| !shows_nothing(*c));
+    let plain: String = visible
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    fold(&plain)
+}
+
+/// Marks that steer how text is joined, directed and coloured.
+const fn shows_nothing(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+fn short_text(spec: &Spec) -> Option<&str> {
+    match &spec.value {
+        SpecValue::Text(text) if text.len() <= MOST_KEYWORD_TEXT_BYTES => Some(text),
+        _ => None,
+    }
+}
+
+/// The beginnings of a word that have keywords; the whole word is none of them.
+fn prefixes(word: &str) -> impl Iterator<Item = &str> {
+    let ends = word.char_indices().skip(1).map(|(at, _)| at);
+    ends.take(MOST_PREFIX_CHARACTERS).map(|end| &word[..end])
+}
+
+fn cut(word: &str) -> &str {
+    let end = word.char_indices().nth(MOST_WORD_CHARACTERS);
+    end.map_or(word, |(at, _)| &word[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(key: &str, value: &str) -> Spec {
+        Spec {
+            key: key.to_owned(),
+            value: SpecValue::Text(value.to_owned()),
+            qualifier: None,
+        }
+    }
+
+    fn parse(text: &str) -> SearchQuery {
+        SearchQuery::parse(text).unwrap()
+    }
+
+    #[test]
+    fn words_are_folded_and_codes_are_kept_whole() {
+        assert_eq!(words("GV-N3080"), ["gv", "n3080", "gvn3080"]);
+        assert_eq!(
+            words("1.5 Crème, brûlée; CRÈME"),
+            ["1", "5", "15", "creme", "brulee"]
+        );
+        assert_eq!(words("Levi's 501"), ["levi", "s", "levis", "501"]);
+        assert_eq!(words("(C++) -- .../ _x_"), ["c", "x"]);
+        assert_eq!(words("ノートパソコン 16型"), ["ノートパソコン", "16型"]);
+        assert_eq!(
+            words("हिन्दी की"),
+            ["हिन्दी", "की"],
+            "vowel signs are no separators"
+        );
+        assert_eq!(
+            words("a\0b $where {$gt: 1} c\u{202e}d 🙂e\u{200d}f ❤\u{fe0f}g"),
+            ["a", "b", "where", "gt", "1", "cd", "ef", "g"]
+        );
+        assert_eq!(words("co\u{ad}operate"), ["cooperate"]);
+        assert_eq!(words(" \u{301}\u{200b} !?"), [""; 0]);
+        let long = words(&"é".repeat(40));
+        assert_eq!(long, ["e".repeat(32)]);
+        let cut = words(&format!("b-{}", "ж".repeat(40)));
+        let joined = format!("b{}", "ж".repeat(31));
+        assert_eq!(cut, ["b", &"ж".repeat(32), &joined]);
+    }
+
+    #[test]
+    fn keywords_say_where_a_word_is() {
+        let specs = [
+            text("color", "Deep Red"),
+            text("care", &"word ".repeat(13)),
+            Spec {
+                key: "new".into(),
+                value: SpecValue::Boolean(true),
+                qualifier: None,
+            },
+            Spec {
+                key: "n".into(),
+                value: SpecValue::Number(77.0),
+                qualifier: None,
+            },
+        ];
+        let source = KeywordSource {
+            name: "Notebooks Go",
+            brand: Some("Go"),
+            sku: "NB-1",
+            specs: &specs,
+            codes: &["978-3"],
+        };
+        let expected = [
+            "n:go",
+            "n:notebooks",
+            "p:g",
+            "p:n",
+            "p:no",
+            "p:not",
+            "p:note",
+            "s:9783",
+            "s:deep",
+            "s:nb1",
+            "s:red",
+        ];
+        assert_eq!(keywords(&source), expected);
+        let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        let vocabulary: Vec<&str> = vocabulary(&known).collect();
+        assert_eq!(vocabulary, ["notebooks", "deep"]);
+        assert_eq!(prefix_keyword("note").as_deref(), Some("p:note"));
+        assert_eq!(
+            prefix_keyword("noteb"),
+            None,
+            "so long a beginning is in the vocabulary"
+        );
+        assert_eq!(prefix_keyword(""), None);
+    }
+
+    #[test]
+    fn a_product_has_its_first_keywords_when_it_has_too_many() {
+        let specs: Vec<Spec> = (0..200)
+            .map(|n| text("a", &format!("s{n}a s{n}b s{n}c s{n}d")))
+            .collect();
+        let source = KeywordSource {
+            name: "zebra",
+            sku: "zz-9",
+            specs: &specs,
+            ..KeywordSource::default()
+        };
+        let all = keywords(&source);
+        assert_eq!(all.len(), MOST_KEYWORDS);
+        assert!(all.is_sorted());
+        for kept in ["n:zebra", "p:zebr", "s:zz9", "s:s0a", "s:s100a"] {
+            assert!(all.iter().any(|keyword| keyword == kept), "{kept}");
+        }
+        assert!(!all.iter().any(|keyword| keyword == "s:s199d"));
+    }
+
+    #[test]
+    fn a_long_name_never_crowds_out_the_sku() {
+        let dense: Vec<String> = (0..38).map(|n| format!("{n:02}bcdefg")).collect();
+        let spaced: Vec<String> = (0..33).map(|n| format!("{n:02}-cdef-")).collect();
+        for name in [dense.concat(), dense.join("-"), spaced.join(" ")] {
+            let name: String = name
+                .chars()
+                .take(crate::product::MOST_NAME_CHARACTERS)
+                .collect();
+            let source = KeywordSource {
+                name: &name,
+                sku: "zz-9",
+                ..KeywordSource::default()
+            };
+            assert!(keywords(&source).contains(&"s:zz9".to_owned()));
+        }
+    }
+
+    #[test]
+    fn queries() {
+        let query = parse("  Gaming\tLAPTOP  gv-N3080");
+        assert_eq!(query.text, "Gaming LAPTOP gv-N3080");
+        assert_eq!(query.folded, "gaming laptop gv-n3080");
+        assert_eq!(query.words, ["gaming", "laptop", "gvn3080"]);
+        assert!(query.open && query.ignored.is_empty());
+        assert!(!parse("laptop ").open);
+        assert!(!parse("red shirt red").open, "the shirt is complete");
+        let many = parse("a b c d e a f g h i j i");
+        assert_eq!(many.words.len(), MOST_QUERY_WORDS);
+        assert_eq!(many.ignored, ["i", "j"]);
+        assert!(!many.open, "the last word used is complete");
+        let odd = parse("\0$where.length\u{202e} 🙂 {\"$gt\":\"\"}");
+        assert_eq!(odd.words, ["wherelength", "gt"]);
+    }
+
+    #[test]
+    fn searches_for_too_much_or_nothing_are_refused() {
+        for nothing in ["", "   ", "🙂 - $.", "\u{202e}\0", "\u{301}"] {
+            assert_eq!(
+                SearchQuery::parse(nothing),
+                Err(SearchError::NoWords),
+                "{nothing:?}"
+            );
+        }
+        assert!(SearchQuery::parse(&"é".repeat(200)).is_ok());
+        assert!(SearchQuery::parse(&format!("{}   \n", "é".repeat(200))).is_ok());
+        let characters = 201;
+        let long = "é".repeat(characters);
+        assert_eq!(
+            SearchQuery::parse(&long),
+            Err(SearchError::TooLong { characters })
+        );
+    }
+
+    #[test]
+    fn every_query_word_is_a_keyword_of_the_product_it_was_copied_from() {
+        for name in [
+            "GV-N3080GAMING OC-10GD",
+            "Levi's 501® Jeans",
+            "Wi-Fi 6E/7 (2.4GHz)",
+            "Ｔ-シャツ",
+        ] {
+            let all = keywords(&KeywordSource {
+                name,
+                ..KeywordSource::default()
+            });
+            for word in parse(name).words {
+                assert!(all.contains(&name_keyword(&word)), "{word} of {name}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_typed(typed in any::<String>()) {
+            for word in words(&typed) {
+                prop_assert!((1..=MOST_WORD_CHARACTERS).contains(&word.chars().count()));
+                prop_assert!(!word.contains(|c: char| c == ':' || c == '$' || c.is_whitespace() || c.is_control()));
+            }
+            let short: String = typed.chars().take(150).collect();
+            match SearchQuery::parse(&short) {
+                Ok(query) => {
+                    let all = words(&short);
+                    prop_assert!(query.words.iter().all(|word| all.contains(word)));
+                    let found = completions(&query, [typed.as_str(), short.as_str()].into_iter());
+                    prop_assert!(found.iter().all(|phrase| is_word(phrase)));
+                }
+                Err(error) => prop_assert_eq!(error, SearchError::NoWords),
+            }
+        }
+    }
+}
