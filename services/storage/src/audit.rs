@@ -41,6 +41,7 @@ struct Reference {
     categories: HashSet<CategoryId>,
     suppliers: HashMap<SupplierId, Supplier>,
     dictionary: Dictionary,
+    words: HashSet<String>,
     months: HashMap<ProductId, BTreeMap<i32, Histogram>>,
 }
 
@@ -120,6 +121,7 @@ impl Store {
                 .map(|supplier| (supplier.id, supplier))
                 .collect(),
             dictionary: Dictionary::new(self.all_spec_keys().await?),
+            words: self.all_words().await?,
             months: self.audit_months().await?,
         })
     }
@@ -328,9 +330,18 @@ impl ProductAudit {
         }
         for spec in &self.product.specs {
             let key = reference.dictionary.get(&spec.key);
-            let fits = key.is_some_and(|key| key.value_type == spec.value.value_type());
+            let fits = key.is_some_and(|key| {
+                let named = key.key == spec.key || key.absorbing.contains(&spec.key);
+                named && key.used && key.value_type == spec.value.value_type()
+            });
             if !fits {
                 self.differs(found, "spec key", &spec.key, &key);
+            }
+        }
+        let keywords = vitrine_model::derived::product_keywords(&self.product);
+        for word in vitrine_model::search::vocabulary(&keywords) {
+            if !reference.words.contains(word) {
+                self.differs(found, "vocabulary", &"lacks the word", &word);
             }
         }
         let Some(extract) = &self.product.supplier else {

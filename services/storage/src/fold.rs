@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::error::{TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::{Computed, FoldOutcome};
@@ -23,13 +22,11 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{REFERENCE_VERSION, stats};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, uuid};
-use crate::store::{durable, snapshot};
+use crate::transaction::{MOST_TRIES, TransactionError, commit};
 use crate::{StorageError, Store, reviews};
 
 /// The most reviews one transaction folds.
 pub const MOST_REVIEWS: i64 = 1000;
-/// How often a transaction that met another writer is tried.
-const MOST_TRIES: usize = 5;
 
 /// What a fold did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,8 +86,8 @@ impl Store {
         loop {
             tries += 1;
             match self.try_fold(products, now).await {
-                Err(error) if tries < MOST_TRIES && is_transient(&error) => {}
-                result => return result.map_err(FoldError::into_storage),
+                Err(error) if tries < MOST_TRIES && error.is_transient() => {}
+                result => return result.map_err(TransactionError::into_storage),
             }
         }
     }
@@ -108,28 +105,19 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         match self.try_insert_counted(reviews, now).await {
-            Err(FoldError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => Ok(false),
-            Err(error) if is_transient(&error) => Ok(false),
-            result => result.map_err(FoldError::into_storage),
+            Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
+                Ok(false)
+            }
+            Err(error) if error.is_transient() => Ok(false),
+            result => result.map_err(TransactionError::into_storage),
         }
-    }
-
-    /// A session with a transaction that reads one snapshot and is durable when committed.
-    async fn begin(&self) -> Result<ClientSession, FoldError> {
-        let mut session = self.client.start_session().await?;
-        session
-            .start_transaction()
-            .read_concern(snapshot())
-            .write_concern(durable())
-            .await?;
-        Ok(session)
     }
 
     async fn try_insert_counted(
         &self,
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
-    ) -> Result<bool, FoldError> {
+    ) -> Result<bool, TransactionError> {
         let mut session = self.begin().await?;
         let done = self.insert_counted_in(&mut session, reviews, now).await;
         match done {
@@ -147,7 +135,7 @@ impl Store {
         session: &mut ClientSession,
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
-    ) -> Result<bool, FoldError> {
+    ) -> Result<bool, TransactionError> {
         let mut by_product: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
         for (review, _) in reviews {
             by_product
@@ -180,7 +168,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         reviews: &[(Review, Option<String>)],
-    ) -> Result<bool, FoldError> {
+    ) -> Result<bool, TransactionError> {
         let counted = |(review, digest): &(Review, Option<String>)| {
             let counted = Review {
                 applied: review.contribution(),
@@ -195,7 +183,11 @@ impl Store {
         Ok(!reply.contains_key("writeErrors"))
     }
 
-    async fn try_fold(&self, products: &[ProductId], now: Timestamp) -> Result<Folded, FoldError> {
+    async fn try_fold(
+        &self,
+        products: &[ProductId],
+        now: Timestamp,
+    ) -> Result<Folded, TransactionError> {
         let mut session = self.begin().await?;
         let done = self.fold_in(&mut session, products, now).await;
         match done {
@@ -221,7 +213,7 @@ impl Store {
         session: &mut ClientSession,
         products: &[ProductId],
         now: Timestamp,
-    ) -> Result<Folded, FoldError> {
+    ) -> Result<Folded, TransactionError> {
         let dirty = self.dirty_reviews(session, products).await?;
         if dirty.is_empty() {
             return Ok(Folded::default());
@@ -256,7 +248,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         products: &[ProductId],
-    ) -> Result<BTreeMap<ProductId, Vec<Review>>, FoldError> {
+    ) -> Result<BTreeMap<ProductId, Vec<Review>>, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
         let filter = doc! { "dirty": true, "product_id": { "$in": ids } };
         let collection = self.raw(reviews::COLLECTION);
@@ -277,7 +269,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         ids: Vec<Bson>,
-    ) -> Result<HashMap<ProductId, FoldState>, FoldError> {
+    ) -> Result<HashMap<ProductId, FoldState>, TransactionError> {
         let projection = doc! { "stats": 1, "top_reviews": 1, "outlier": 1 };
         let collection = self.raw("products");
         let find = collection
@@ -306,7 +298,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         product: ProductId,
-    ) -> Result<Vec<vitrine_model::review::TopReview>, FoldError> {
+    ) -> Result<Vec<vitrine_model::review::TopReview>, TransactionError> {
         let published = ReviewStatus::Published.name();
         let filter = doc! { "product_id": uuid(product.to_bytes()), "status": published };
         let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
@@ -322,12 +314,12 @@ impl Store {
         Ok(top)
     }
 
-    async fn update_each(
+    pub(crate) async fn update_each(
         &self,
         session: &mut ClientSession,
         collection: &str,
         updates: Vec<Document>,
-    ) -> Result<(), FoldError> {
+    ) -> Result<(), TransactionError> {
         if updates.is_empty() {
             return Ok(());
         }
@@ -345,7 +337,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         ids: Vec<Bson>,
-    ) -> Result<(), FoldError> {
+    ) -> Result<(), TransactionError> {
         let published = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
         let counted = doc! {
             "rating": "$rating",
@@ -421,52 +413,4 @@ fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document 
 
 fn dirty_index() -> Hint {
     Hint::Name("dirty".to_owned())
-}
-
-async fn commit(session: &mut ClientSession) -> Result<(), FoldError> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match session.commit_transaction().await {
-            Err(error)
-                if tries < MOST_TRIES
-                    && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
-            result => return result.map_err(FoldError::from),
-        }
-    }
-}
-
-/// Keeps the driver's error with its labels until it is decided whether to try again.
-enum FoldError {
-    Driver(mongodb::error::Error),
-    Storage(StorageError),
-}
-
-impl FoldError {
-    fn into_storage(self) -> StorageError {
-        match self {
-            // Other writers were met too often: later it may work.
-            Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
-                StorageError::Contended(error)
-            }
-            Self::Driver(error) => error.into(),
-            Self::Storage(error) => error,
-        }
-    }
-}
-
-impl From<mongodb::error::Error> for FoldError {
-    fn from(error: mongodb::error::Error) -> Self {
-        Self::Driver(error)
-    }
-}
-
-impl From<StorageError> for FoldError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-fn is_transient(error: &FoldError) -> bool {
-    matches!(error, FoldError::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR))
 }

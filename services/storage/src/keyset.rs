@@ -259,6 +259,59 @@ impl Store {
         Ok(false)
     }
 
+    /// Reads one page of several lists that follow each other, each sorted in itself. A position's
+    /// first key says in which list it lies. One command for each list that the page reaches.
+    pub(crate) async fn read_tiers(
+        &self,
+        tiers: &[ListQuery],
+        request: &PageRequest,
+    ) -> Result<Page<RawDocumentBuf>, StorageError> {
+        let (position, backward) = match &request.from {
+            From::After(position) => (position.as_ref(), false),
+            From::Before(position) => (position.as_ref(), true),
+        };
+        let mut rows: Vec<Row<RawDocumentBuf>> = Vec::with_capacity(request.size + 1);
+        for (tier, from) in tiers_from(tiers.len(), position, backward) {
+            let wanted = PageRequest {
+                size: request.size - rows.len(),
+                from,
+            };
+            let page = self.read_page(&tiers[tier], &wanted).await?;
+            let place = |row: Row<RawDocumentBuf>| Row {
+                position: in_tier(tier, row.position),
+                ..row
+            };
+            let found = page.rows.into_iter().map(place);
+            if backward {
+                rows.splice(0..0, found);
+            } else {
+                rows.extend(found);
+            }
+            if page.more {
+                return Ok(Page { rows, more: true });
+            }
+        }
+        Ok(Page { rows, more: false })
+    }
+
+    /// Whether lists that follow each other have a row before this position (or after it).
+    pub(crate) async fn has_row_in_tiers(
+        &self,
+        tiers: &[ListQuery],
+        from: &From,
+    ) -> Result<bool, StorageError> {
+        let (position, backward) = match from {
+            From::After(position) => (position.as_ref(), false),
+            From::Before(position) => (position.as_ref(), true),
+        };
+        for (tier, from) in tiers_from(tiers.len(), position, backward) {
+            if self.has_row(&tiers[tier], &from).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     async fn run_scan(
         &self,
         query: &ListQuery,
@@ -278,6 +331,37 @@ impl Store {
             find = find.projection(projection.clone());
         }
         Ok(find.await?.try_collect().await?)
+    }
+}
+
+/// The lists that a page may reach, in the order of reading, and from where in each.
+fn tiers_from(tiers: usize, position: Option<&Position>, backward: bool) -> Vec<(usize, From)> {
+    let from = |position| {
+        if backward {
+            From::Before(position)
+        } else {
+            From::After(position)
+        }
+    };
+    let first = match position.and_then(|position| position.keys.first()) {
+        Some(KeyValue::Int(tier)) => usize::try_from(*tier).unwrap_or(0).min(tiers - 1),
+        _ if backward => tiers - 1,
+        _ => 0,
+    };
+    let mut reached: Vec<(usize, From)> = vec![(first, from(position.map(rest)))];
+    if backward {
+        reached.extend((0..first).rev().map(|tier| (tier, from(None))));
+    } else {
+        reached.extend((first + 1..tiers).map(|tier| (tier, from(None))));
+    }
+    reached
+}
+
+fn in_tier(tier: usize, position: Position) -> Position {
+    let tier = KeyValue::Int(i64::try_from(tier).expect("few"));
+    Position {
+        keys: std::iter::once(tier).chain(position.keys).collect(),
+        id: position.id,
     }
 }
 

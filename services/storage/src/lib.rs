@@ -9,17 +9,23 @@
 //! | [`store`] | connecting, limits, watching commands |
 //! | [`error`] | what can go wrong, by what the caller can do about it |
 //! | [`products`], [`reviews`], [`reference`] | one per collection, or few that belong together |
+//! | [`write`] | changes that happen whole or not at all |
+//! | [`counts`] | counting for facets, and counts made ahead |
+//! | [`words`] | the vocabulary of searches |
 //! | [`fold`] | the transaction that brings computed data up to date |
 //! | [`keyset`] | pages of lists |
 //! | [`schema`], [`migrations`] | what the database looks like and how it came to |
 //! | [`audit`] | everything read back and compared with what it should be |
 //! | [`views`] | documents read lazily |
 
+mod by_spec;
 mod documents;
 mod products_query;
 mod raw;
+mod transaction;
 
 pub mod audit;
+pub mod counts;
 pub mod error;
 pub mod fold;
 pub mod keyset;
@@ -32,6 +38,8 @@ pub mod schema;
 pub mod settings;
 pub mod store;
 pub mod views;
+pub mod words;
+pub mod write;
 
 pub use error::StorageError;
 pub use store::{CommandSeen, Store, StoreOptions};

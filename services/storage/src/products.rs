@@ -6,22 +6,27 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::category::CategoryTree;
 use vitrine_model::filter::{Condition, ProductSort};
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{Product, ProductStatus};
 
-use crate::documents::product::{self as document, OPTIONAL_CONTENT};
+use crate::documents::product as document;
 use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
 use crate::products_query;
 use crate::raw::{Fields, uuid};
-use crate::store::{durable, durable_document};
+use crate::store::durable_document;
+use crate::transaction::MOST_TRIES;
 use crate::views::ProductView;
+use crate::write::pause;
 use crate::{StorageError, Store};
 
 pub use crate::documents::product::Encoding;
 
 pub(crate) const COLLECTION: &str = "products";
+
+/// How many products are inserted in one transaction. A product has about a hundred index entries,
+/// and the server undoes transactions that hold too much of its cache.
+const MOST_TOGETHER: usize = 250;
 
 /// How a single product is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +57,33 @@ pub struct ProductList {
     pub sort: ProductSort,
     /// What of them.
     pub fields: ProductFields,
+    /// The spec key whose values they are sorted by, in the direction of `sort`.
+    pub by_spec: Option<SpecOrder>,
+    /// How a search ranks them, when they are sorted by relevance.
+    pub ranking: Option<Ranking>,
+    /// Whether the index of the order is walked and filtered where the index of the condition would
+    /// have to be read whole and sorted. Right when much of what is walked fits.
+    pub walk: bool,
+}
+
+/// An order by the values of one spec key: of several values of a product the lowest counts when
+/// ascending and the highest when descending; products without one come last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecOrder {
+    /// The names under which products may carry the key.
+    pub names: Vec<String>,
+    /// Whether the values are texts or booleans, which compare by their tokens, and not numbers.
+    pub by_token: bool,
+}
+
+/// How a search ranks products: those whose name is the text, then those that have all words in
+/// name or brand, then the rest; each group by popularity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranking {
+    /// The text as names are sorted by it.
+    pub name: String,
+    /// For each word the keywords that say that it is in the name or brand.
+    pub words: Vec<Vec<String>>,
 }
 
 /// A product that an import met again.
@@ -133,7 +165,11 @@ impl Store {
         list: &ProductList,
         request: &PageRequest,
     ) -> Result<Page<ProductView>, StorageError> {
-        let page = self.read_page(&query(list), request).await?;
+        let page = match (&list.by_spec, tiers(list)) {
+            (Some(order), _) => self.read_by_spec(list, order, request).await?,
+            (None, Some(tiers)) => self.read_tiers(&tiers, request).await?,
+            (None, None) => self.read_page(&query(list), request).await?,
+        };
         let view = |row: Row<RawDocumentBuf>| {
             Ok(Row {
                 value: ProductView::new(row.value)?,
@@ -156,7 +192,15 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn has_product(&self, list: &ProductList, from: From) -> Result<bool, StorageError> {
-        self.has_row(&query(list), &from).await
+        match (&list.by_spec, tiers(list)) {
+            (Some(order), _) => {
+                let request = PageRequest { size: 1, from };
+                let page = self.read_by_spec(list, order, &request).await?;
+                Ok(!page.rows.is_empty())
+            }
+            (None, Some(tiers)) => self.has_row_in_tiers(&tiers, &from).await,
+            (None, None) => self.has_row(&query(list), &from).await,
+        }
     }
 
     /// How many products fulfil a condition, counted up to `most`.
@@ -168,6 +212,9 @@ impl Store {
         condition: &Condition,
         most: u64,
     ) -> Result<u64, StorageError> {
+        if most == 0 {
+            return Ok(0);
+        }
         let filter = products_query::predicate(condition);
         let hint = Hint::Name(products_query::count_index(condition).to_owned());
         let collection = self.documents(COLLECTION);
@@ -175,20 +222,19 @@ impl Store {
         Ok(count.max_time(self.max_time).await?)
     }
 
-    /// How many products in these states each category has; categories without any are absent.
-    /// Covered by the index `category_popularity`. One command for up to ten thousand categories.
+    /// How many products in these states each of these categories has; those without any are absent.
+    /// Covered by the index `category_newest`. One command for up to ten thousand categories.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn count_by_category(
         &self,
         states: &[ProductStatus],
-        tree: &CategoryTree,
+        categories: &[CategoryId],
     ) -> Result<HashMap<CategoryId, u64>, StorageError> {
-        let ids = tree.all().iter().map(|category| category.id).collect();
         let condition = Condition::All(vec![
             Condition::Status(states.to_vec()),
-            Condition::Category(ids),
+            Condition::Category(categories.to_vec()),
         ]);
         let pipeline = [
             doc! { "$match": products_query::predicate(&condition) },
@@ -199,7 +245,7 @@ impl Store {
             .aggregate(pipeline)
             .batch_size(10_000)
             .max_time(self.max_time);
-        let hint = Hint::Name("category_popularity".to_owned());
+        let hint = Hint::Name("category_newest".to_owned());
         let groups: Vec<RawDocumentBuf> = aggregate
             .hint(hint)
             .await?
@@ -249,8 +295,8 @@ impl Store {
             .collect()
     }
 
-    /// Stores new products. The answer says for each whether it was stored; `Some(fields)` names the
-    /// unique index that had its key already.
+    /// Stores new products, some at a time, and those one by one of which one is refused. The answer says for each
+    /// whether it was stored; `Some(fields)` names the unique index that had its key already.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; some products may have been stored then.
@@ -259,11 +305,20 @@ impl Store {
         products: &[Product],
         encoding: Encoding<'_>,
     ) -> Result<Vec<Option<String>>, StorageError> {
-        let docs = products
-            .iter()
-            .map(|product| document::document(product, encoding))
-            .collect();
-        self.insert_each(COLLECTION, docs, false).await
+        let mut refused = Vec::with_capacity(products.len());
+        for some in products.chunks(MOST_TOGETHER) {
+            match self.insert_products_together(some, encoding).await {
+                Ok(None) => refused.resize(refused.len() + some.len(), None),
+                Ok(Some(_)) | Err(StorageError::Contended(_)) => {
+                    for product in some {
+                        let product = std::slice::from_ref(product);
+                        refused.push(self.insert_products_together(product, encoding).await?);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(refused)
     }
 
     /// Replaces what admins and imports write of a product, if its revision is still `expected`.
@@ -277,23 +332,57 @@ impl Store {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
-        let content = document::content(product, encoding);
-        let lacking = OPTIONAL_CONTENT
-            .iter()
-            .filter(|field| !content.contains_key(**field));
-        let unset: Document = lacking
-            .map(|field| ((*field).to_owned(), Bson::Int32(1)))
-            .collect();
-        let mut update = doc! { "$set": content };
-        if !unset.is_empty() {
-            update.insert("$unset", unset);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut unit = self.begin_write().await?;
+            let replaced = match unit.replace_product(product, expected, encoding).await {
+                Ok(true) => unit.commit().await.map(|()| true),
+                other => {
+                    unit.abort().await;
+                    other
+                }
+            };
+            match replaced {
+                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
+                result => return result,
+            }
         }
-        let filter = doc! { "_id": uuid(product.id.to_bytes()), "revision": expected };
+    }
+
+    /// Products that carry a spec key, whatever their state; at most so many.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn products_with_key(
+        &self,
+        key: &str,
+        most: u32,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(with_key(key))
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("spec_number".to_owned()));
+        let found = find.limit(i64::from(most)).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).id("_id");
+        found
+            .iter()
+            .map(|doc| id(doc).map(ProductId::from_bytes))
+            .collect()
+    }
+
+    /// How many products carry a spec key, whatever their state. Covered.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_with_key(&self, key: &str) -> Result<u64, StorageError> {
         let collection = self.documents(COLLECTION);
-        let updated = collection
-            .update_one(filter, update)
-            .write_concern(durable());
-        Ok(updated.await?.matched_count == 1)
+        let count = collection
+            .count_documents(with_key(key))
+            .hint(Hint::Name("spec_number".to_owned()));
+        Ok(count.max_time(self.max_time).await?)
     }
 
     async fn find_known(
@@ -343,9 +432,15 @@ impl Store {
     }
 }
 
+/// One predicate on one path: it cannot mix up two specs.
+fn with_key(key: &str) -> Document {
+    let states: Vec<&str> = ProductStatus::ALL.iter().map(|s| s.name()).collect();
+    doc! { "status": { "$in": states }, "specs.k": key }
+}
+
 /// Which document was refused and the fields of the unique index that did; any other refusal is an
 /// error.
-fn write_error(error: &Bson) -> Result<(usize, String), StorageError> {
+pub(crate) fn write_error(error: &Bson) -> Result<(usize, String), StorageError> {
     let error = error.as_document().cloned().unwrap_or_default();
     let index = error
         .get_i32("index")
@@ -360,11 +455,35 @@ fn write_error(error: &Bson) -> Result<(usize, String), StorageError> {
 }
 
 fn query(list: &ProductList) -> ListQuery {
-    products_query::list(&list.condition, list.sort, projection(list.fields))
+    let projection = projection(list.fields);
+    products_query::list(&list.condition, list.sort, list.walk, projection)
 }
 
-fn projection(fields: ProductFields) -> Document {
-    let mut hidden = doc! { "tokens": 0, "slot": 0, "top_floor": 0 };
+/// The groups of a list that is sorted by relevance; together they are the list.
+fn tiers(list: &ProductList) -> Option<Vec<ListQuery>> {
+    let ranking = list.ranking.as_ref()?;
+    let name = Condition::Name(ranking.name.clone());
+    let words = Condition::Words(ranking.words.clone());
+    let not = |condition: &Condition| Condition::Not(Box::new(condition.clone()));
+    let groups = [
+        vec![name.clone()],
+        vec![words.clone(), not(&name)],
+        vec![not(&words), not(&name)],
+    ];
+    let tier = |group: Vec<Condition>| {
+        let all = std::iter::once(list.condition.clone()).chain(group);
+        let list = ProductList {
+            condition: Condition::All(all.collect()),
+            ranking: None,
+            ..list.clone()
+        };
+        query(&list)
+    };
+    Some(groups.into_iter().map(tier).collect())
+}
+
+pub(crate) fn projection(fields: ProductFields) -> Document {
+    let mut hidden = doc! { "tokens": 0, "keywords": 0, "slot": 0, "top_floor": 0 };
     if fields == ProductFields::WithoutTopReviews {
         hidden.insert("top_reviews", 0);
     }

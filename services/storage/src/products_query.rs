@@ -15,35 +15,76 @@ use crate::raw::uuid;
 const MOST_MERGED_RANGES: usize = 200;
 
 /// The query for a list of products.
-pub(crate) fn list(condition: &Condition, sort: ProductSort, projection: Document) -> ListQuery {
+pub(crate) fn list(
+    condition: &Condition,
+    sort: ProductSort,
+    walk: bool,
+    projection: Document,
+) -> ListQuery {
+    let shape = Shape::of(condition);
+    let index = if walk && sorts(shape, sort.key) {
+        walked_index(shape, sort.key)
+    } else {
+        index(shape, sort.key)
+    };
     ListQuery {
         collection: "products",
         filter: predicate(condition),
         columns: vec![column(sort.key)],
         descending: sort.direction == Direction::Descending,
-        index: index(condition, sort.key),
-        merged: Shape::of(condition).ranges() > 1,
+        index,
+        merged: shape.ranges() > 1,
         projection: Some(projection),
     }
 }
 
-/// The index for counting what fulfils a condition.
+/// The index for counting what fulfils a condition. Reviews move products within the indexes by
+/// popularity and rating, and one that moves while it is counted may be counted twice or not at
+/// all: so it is one of those that only change with the product itself, except for searches, of
+/// which there is no such index.
 pub(crate) fn count_index(condition: &Condition) -> &'static str {
-    index(condition, ProductSortKey::Popularity)
+    let shape = Shape::of(condition);
+    let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
+    if shape.exists && !bounded {
+        return if shape.categories.is_some() {
+            "category_spec_number"
+        } else {
+            "spec_number"
+        };
+    }
+    match index(shape, ProductSortKey::Newest) {
+        "category_tokens_popularity" => "category_tokens_price",
+        "tokens_popularity" => "tokens_slot",
+        other => other,
+    }
+}
+
+/// The index for a sample by slots.
+pub(crate) fn slot_index(condition: &Condition) -> &'static str {
+    if Shape::of(condition).tokens.is_some() {
+        "tokens_slot"
+    } else {
+        "category_slot"
+    }
 }
 
 fn column(key: ProductSortKey) -> Column {
     let (field, kind, nullable) = match key {
         ProductSortKey::Price => ("list_price", ColumnKind::Integer, true),
         ProductSortKey::Rating => ("rank.rating", ColumnKind::Number, false),
-        ProductSortKey::Popularity => ("rank.popularity", ColumnKind::Integer, false),
+        ProductSortKey::Popularity | ProductSortKey::Relevance => {
+            ("rank.popularity", ColumnKind::Integer, false)
+        }
         ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
         ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
     };
     // Ranks are coarse, and imports add products by the thousand at one instant.
     let coarse = matches!(
         key,
-        ProductSortKey::Rating | ProductSortKey::Popularity | ProductSortKey::Newest
+        ProductSortKey::Rating
+            | ProductSortKey::Popularity
+            | ProductSortKey::Relevance
+            | ProductSortKey::Newest
     );
     Column {
         field,
@@ -59,7 +100,10 @@ struct Shape {
     statuses: usize,
     categories: Option<usize>,
     tokens: Option<usize>,
+    words: Option<usize>,
+    name: bool,
     range: bool,
+    exists: bool,
 }
 
 impl Shape {
@@ -76,13 +120,26 @@ impl Shape {
             Condition::Token(tokens) => self.tokens = Some(fewer(self.tokens, tokens.len())),
             Condition::Status(states) => self.statuses = self.statuses.max(states.len()),
             Condition::SpecRange { .. } => self.range = true,
+            Condition::SpecExists { .. } => self.exists = true,
+            Condition::Name(_) => self.name = true,
+            Condition::Words(words) => {
+                self.words = Some(
+                    words
+                        .first()
+                        .map_or(1, Vec::len)
+                        .max(self.words.unwrap_or(1)),
+                );
+            }
             _ => {}
         }
     }
 
     /// How many ranges of an index the condition takes.
     fn ranges(self) -> usize {
-        self.statuses.max(1) * self.categories.unwrap_or(1) * self.tokens.unwrap_or(1)
+        self.statuses.max(1)
+            * self.categories.unwrap_or(1)
+            * self.tokens.unwrap_or(1)
+            * self.words.unwrap_or(1)
     }
 
     /// Whether the server can walk these ranges and still keep the order.
@@ -97,14 +154,22 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 
 /// The index for a condition and an order.
 ///
+/// 1. Words of a search bound the scan to the products that have the rarest of them, unless a token
+///    within a category bounds it further.
 /// 1. A token bounds the scan to the products that carry it; by price and popularity it comes in
 ///    order as well.
 /// 2. Else a range of numbers bounds it, and the products found are sorted.
 /// 3. Else the index of the order is walked and filtered; `or`, `not`, `exists`, price and rating
 ///    ride on it.
-fn index(condition: &Condition, key: ProductSortKey) -> &'static str {
-    let shape = Shape::of(condition);
+fn index(shape: Shape, key: ProductSortKey) -> &'static str {
+    if shape.name {
+        return "name";
+    }
     let by_category = shape.categories.is_some() && shape.merges();
+    let both = shape.tokens.is_some() && by_category;
+    if shape.words.is_some() && !both {
+        return "keywords_popularity";
+    }
     match (shape.tokens.is_some(), shape.range, by_category) {
         (true, _, true) if key == ProductSortKey::Price => "category_tokens_price",
         (true, _, true) => "category_tokens_popularity",
@@ -116,11 +181,33 @@ fn index(condition: &Condition, key: ProductSortKey) -> &'static str {
     }
 }
 
+/// Whether what [`index`] gives has to be sorted.
+fn sorts(shape: Shape, key: ProductSortKey) -> bool {
+    let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
+    let has_order = match index(shape, key) {
+        "category_tokens_price" => key == ProductSortKey::Price,
+        "category_tokens_popularity" | "tokens_popularity" | "keywords_popularity" => {
+            matches!(key, ProductSortKey::Popularity | ProductSortKey::Relevance)
+        }
+        _ => false,
+    };
+    bounded && !shape.name && !has_order
+}
+
+/// The index that has the order, for walking.
+fn walked_index(shape: Shape, key: ProductSortKey) -> &'static str {
+    if shape.categories.is_some() && shape.merges() {
+        category_index(key)
+    } else {
+        plain_index(key)
+    }
+}
+
 const fn category_index(key: ProductSortKey) -> &'static str {
     match key {
         ProductSortKey::Price => "category_price",
         ProductSortKey::Rating => "category_rating",
-        ProductSortKey::Popularity => "category_popularity",
+        ProductSortKey::Popularity | ProductSortKey::Relevance => "category_popularity",
         ProductSortKey::Newest => "category_newest",
         ProductSortKey::Name => "category_name",
     }
@@ -130,9 +217,76 @@ const fn plain_index(key: ProductSortKey) -> &'static str {
     match key {
         ProductSortKey::Price => "price",
         ProductSortKey::Rating => "rating",
-        ProductSortKey::Popularity => "popularity",
+        ProductSortKey::Popularity | ProductSortKey::Relevance => "popularity",
         ProductSortKey::Newest => "newest",
         ProductSortKey::Name => "name",
+    }
+}
+
+/// What of a condition can be counted from indexes alone.
+pub(crate) struct Covered {
+    /// Conditions that all products in question fulfil, each counted without reading a product.
+    pub(crate) parts: Vec<Condition>,
+    /// Whether any one of them says all that the condition says.
+    pub(crate) whole: bool,
+}
+
+/// The most counts that are tried for a bound.
+const MOST_BOUNDS: usize = 4;
+
+/// States and categories with one token, key or word each: what `category_tokens_price`,
+/// `tokens_slot`, `spec_number` and `keywords_popularity` hold.
+pub(crate) fn covered(condition: &Condition) -> Covered {
+    let mut frame = Vec::new();
+    let mut clauses = Vec::new();
+    let mut whole = true;
+    sort_out(condition, &mut frame, &mut clauses, &mut whole);
+    whole &= clauses.len() <= 1;
+    let with = |clause: Condition| {
+        let words = matches!(clause, Condition::Words(_));
+        let kept = frame
+            .iter()
+            .filter(|part| !words || matches!(part, Condition::Status(_)));
+        Condition::All(kept.cloned().chain([clause]).collect())
+    };
+    let words_and_category = clauses.iter().any(|c| matches!(c, Condition::Words(_)))
+        && frame
+            .iter()
+            .any(|part| matches!(part, Condition::Category(_)));
+    whole &= !words_and_category;
+    let parts = if clauses.is_empty() {
+        vec![Condition::All(frame)]
+    } else {
+        clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
+    };
+    Covered { parts, whole }
+}
+
+fn sort_out(
+    condition: &Condition,
+    frame: &mut Vec<Condition>,
+    clauses: &mut Vec<Condition>,
+    whole: &mut bool,
+) {
+    match condition {
+        Condition::All(parts) => {
+            for part in parts {
+                sort_out(part, frame, clauses, whole);
+            }
+        }
+        Condition::Status(_) | Condition::Category(_) => frame.push(condition.clone()),
+        Condition::Token(_)
+        | Condition::SpecExists {
+            qualifier: None, ..
+        } => clauses.push(condition.clone()),
+        Condition::Words(words) => {
+            clauses.extend(
+                words
+                    .iter()
+                    .map(|either| Condition::Words(vec![either.clone()])),
+            );
+        }
+        _ => *whole = false,
     }
 }
 
@@ -148,6 +302,8 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
             states.iter().map(|status| Bson::from(status.name())),
         ),
         Condition::Token(tokens) => one_of("tokens", tokens.iter().map(Bson::from)),
+        Condition::Words(words) => all_of(words.iter().enumerate().map(word).collect()),
+        Condition::Name(key) => doc! { "name_key": key },
         Condition::Price(bounds) => price(*bounds),
         Condition::HalfStars(least) => doc! { "rank.stars": { "$gte": least } },
         Condition::SpecRange {
@@ -159,10 +315,28 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
             spec.insert("n", comparison(*range));
             doc! { "specs": { "$elemMatch": spec } }
         }
+        // One predicate on one path cannot mix up two specs, and can be counted from the index.
+        Condition::SpecExists {
+            key,
+            qualifier: None,
+        } => doc! { "specs.k": key },
         Condition::SpecExists { key, qualifier } => {
             doc! { "specs": { "$elemMatch": spec(key, qualifier.as_deref()) } }
         }
     }
+}
+
+/// The first word bounds the scan of the index. The others are written so that the server cannot
+/// take one of them instead: it judges by a trial, and a common word wins a trial that it should
+/// not.
+fn word((at, either): (usize, &Vec<String>)) -> Document {
+    let keywords = either.iter().map(Bson::from);
+    if at == 0 {
+        return one_of("keywords", keywords);
+    }
+    let wanted = doc! { "$literal": keywords.collect::<Vec<Bson>>() };
+    let common = doc! { "$setIntersection": ["$keywords", wanted] };
+    doc! { "$expr": { "$gt": [{ "$size": common }, 0] } }
 }
 
 fn one_of(field: &str, values: impl Iterator<Item = Bson>) -> Document {
@@ -234,13 +408,16 @@ mod tests {
     #[test]
     fn the_index_follows_what_bounds_most() {
         let all = |parts: &[Condition]| Condition::All(parts.to_vec());
-        let price = |condition: &Condition| index(condition, ProductSortKey::Price);
+        let price = |condition: &Condition| index(Shape::of(condition), ProductSortKey::Price);
         assert_eq!(
             price(&all(&[leaf(), token("a=b"), range()])),
             "category_tokens_price"
         );
         assert_eq!(
-            index(&all(&[leaf(), token("a=b")]), ProductSortKey::Name),
+            index(
+                Shape::of(&all(&[leaf(), token("a=b")])),
+                ProductSortKey::Name
+            ),
             "category_tokens_popularity"
         );
         assert_eq!(price(&token("a=b")), "tokens_popularity");

@@ -165,6 +165,11 @@ impl<'a> Fields<'a> {
         mongodb::bson::deserialize_from_slice(self.doc.as_bytes()).map_err(|_| self.corrupt(field))
     }
 
+    /// The document by itself.
+    pub(crate) fn owned(self) -> mongodb::bson::RawDocumentBuf {
+        self.doc.to_owned()
+    }
+
     pub(crate) fn within(&self, doc: &'a RawDocument) -> Fields<'a> {
         Fields { doc, ..*self }
     }

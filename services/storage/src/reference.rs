@@ -1,17 +1,23 @@
-//! Reference data: categories, suppliers, spec keys. There is little of it, and processes keep it
+//! Reference data: categories, suppliers, spec keys, units. There is little of it, and processes keep it
 //! in memory.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
 use vitrine_model::category::Category;
-use vitrine_model::id::SupplierId;
+use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::fold;
+use vitrine_model::unit::Unit;
 
 use crate::documents::reference;
+use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, Read, uuid};
+use crate::store::durable;
+use crate::transaction::MOST_TRIES;
+use crate::write::{WriteUnit, pause};
 use crate::{StorageError, Store};
 
 impl Store {
@@ -28,7 +34,59 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn all_spec_keys(&self) -> Result<Vec<SpecKey>, StorageError> {
-        self.read_all("spec_keys", reference::read_spec_key).await
+        let entries = self.read_all("spec_keys", reference::read_entry).await?;
+        Ok(reference::spec_keys(entries))
+    }
+
+    /// The units that were defined beside the built-in ones.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn all_units(&self) -> Result<Vec<Unit>, StorageError> {
+        self.read_all("units", reference::read_unit).await
+    }
+
+    /// A page of all suppliers, by name. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_suppliers(
+        &self,
+        request: &PageRequest,
+    ) -> Result<Page<Supplier>, StorageError> {
+        let page = self.read_page(&supplier_list(), request).await?;
+        let supplier = |row: Row<RawDocumentBuf>| {
+            Ok(Row {
+                value: reference::read_supplier(&Fields::of("suppliers", &row.value))?,
+                position: row.position,
+            })
+        };
+        Ok(Page {
+            rows: page
+                .rows
+                .into_iter()
+                .map(supplier)
+                .collect::<Result<_, StorageError>>()?,
+            more: page.more,
+        })
+    }
+
+    /// Whether there are suppliers behind (or before) this position.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn has_supplier(&self, from: From) -> Result<bool, StorageError> {
+        self.has_row(&supplier_list(), &from).await
+    }
+
+    /// How many suppliers there are.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_suppliers(&self) -> Result<u64, StorageError> {
+        let collection = self.documents("suppliers");
+        let count = collection.count_documents(Document::new());
+        Ok(count.max_time(self.max_time).await?)
     }
 
     /// The suppliers with these ids, in no particular order. One command.
@@ -53,16 +111,76 @@ impl Store {
             .await
     }
 
-    /// Stores categories, parents first. Gives whether all were new: from the first on whose slug is
-    /// taken, none is stored.
+    /// The suppliers whose products may carry an older version of them: with `all`, every supplier
+    /// that ever changed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn changed_suppliers(&self, all: bool) -> Result<Vec<Supplier>, StorageError> {
+        let filter = if all {
+            doc! { "v": { "$gt": 1 } }
+        } else {
+            doc! { "$expr": { "$lt": ["$propagated_v", "$v"] } }
+        };
+        self.find_suppliers(filter).await
+    }
+
+    /// Products that carry an older version of a supplier; at most so many.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn products_behind(
+        &self,
+        supplier: &Supplier,
+        most: u32,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let behind = doc! {
+            "supplier._id": uuid(supplier.id.to_bytes()),
+            "supplier.v": { "$lt": supplier.version },
+        };
+        let collection = self.raw("products");
+        let find = collection
+            .find(behind)
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("supplier".to_owned()));
+        let found = find.limit(i64::from(most)).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| Fields::of("products", doc).id("_id");
+        found
+            .iter()
+            .map(|doc| id(doc).map(ProductId::from_bytes))
+            .collect()
+    }
+
+    /// Notes that all products carry this version of a supplier, unless it has changed since.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
+        let filter = doc! { "_id": uuid(supplier.id.to_bytes()), "v": supplier.version };
+        let update = doc! { "$set": { "propagated_v": supplier.version } };
+        let collection = self.documents("suppliers");
+        let updated = collection.update_one(filter, update);
+        updated.write_concern(durable()).await?;
+        Ok(())
+    }
+
+    /// Stores categories, parents first, all or none. Gives whether they were stored: not when a
+    /// slug is taken.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn insert_categories(&self, categories: &[Category]) -> Result<bool, StorageError> {
-        let docs = categories.iter().map(reference::category).collect();
-        let refused = self.insert_each("categories", docs, true).await?;
-        self.raise_reference_version().await?;
-        Ok(refused.iter().all(Option::is_none))
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut unit = self.begin_write().await?;
+            let stored = unit.insert_categories(categories).await;
+            match finish(unit, stored).await {
+                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
+                result => return result,
+            }
+        }
     }
 
     /// Stores suppliers. Gives whether all were new: one whose name is taken is left out.
@@ -75,16 +193,22 @@ impl Store {
         Ok(refused.iter().all(Option::is_none))
     }
 
-    /// Adds keys to the dictionary. Gives whether all were new: one that is there already stays as
-    /// it is.
+    /// Adds keys to the dictionary, all or none. Gives whether they were added: not when a name is
+    /// there already.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn insert_spec_keys(&self, keys: &[SpecKey]) -> Result<bool, StorageError> {
-        let docs = keys.iter().map(reference::spec_key).collect();
-        let refused = self.insert_each("spec_keys", docs, false).await?;
-        self.raise_reference_version().await?;
-        Ok(refused.iter().all(Option::is_none))
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let mut unit = self.begin_write().await?;
+            let stored = unit.insert_spec_keys(keys).await;
+            match finish(unit, stored).await {
+                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
+                result => return result,
+            }
+        }
     }
 
     async fn find_suppliers(&self, filter: Document) -> Result<Vec<Supplier>, StorageError> {
@@ -109,5 +233,38 @@ impl Store {
             .iter()
             .map(|doc| read(&Fields::of(collection, doc)))
             .collect()
+    }
+}
+
+/// Commits what was stored. Gives whether it was: a refusal by a unique index is no error.
+async fn finish(unit: WriteUnit, stored: Result<(), StorageError>) -> Result<bool, StorageError> {
+    match stored {
+        Ok(()) => unit.commit().await.map(|()| true),
+        Err(error) => {
+            unit.abort().await;
+            match error {
+                StorageError::Conflict { .. } => Ok(false),
+                error => Err(error),
+            }
+        }
+    }
+}
+
+/// Names are unique but for case and accents, so one key sorts them.
+fn supplier_list() -> ListQuery {
+    let name = Column {
+        field: "name_key",
+        kind: ColumnKind::Text,
+        nullable: false,
+        coarse: false,
+    };
+    ListQuery {
+        collection: "suppliers",
+        filter: Document::new(),
+        columns: vec![name],
+        descending: false,
+        index: "name",
+        merged: false,
+        projection: None,
     }
 }

@@ -9,17 +9,23 @@ use serde::Deserialize;
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 16] = [
     include_str!("../../../schema/mongodb/categories.json"),
+    include_str!("../../../schema/mongodb/category_stamps.json"),
+    include_str!("../../../schema/mongodb/facet_panels.json"),
     include_str!("../../../schema/mongodb/import_runs.json"),
+    include_str!("../../../schema/mongodb/key_coverage.json"),
     include_str!("../../../schema/mongodb/leases.json"),
     include_str!("../../../schema/mongodb/migrations.json"),
+    include_str!("../../../schema/mongodb/mutations.json"),
     include_str!("../../../schema/mongodb/products.json"),
     include_str!("../../../schema/mongodb/rating_months.json"),
     include_str!("../../../schema/mongodb/reviews.json"),
     include_str!("../../../schema/mongodb/settings.json"),
     include_str!("../../../schema/mongodb/spec_keys.json"),
     include_str!("../../../schema/mongodb/suppliers.json"),
+    include_str!("../../../schema/mongodb/units.json"),
+    include_str!("../../../schema/mongodb/words.json"),
 ];
 
 #[derive(Deserialize)]
@@ -177,11 +183,11 @@ fn compare(schema: &CollectionSchema, live: &Live, newer: bool, missing: &mut Ve
     }
     for index in &schema.indexes {
         let name = index.get_str("name").unwrap_or_default();
-        let mut wanted = index.clone();
+        let mut wanted = normal(index);
         wanted.remove("name");
         match live.indexes.get(name) {
             None => missing.push(format!("index {}.{name}", schema.collection)),
-            Some(found) if *found != wanted => {
+            Some(found) if normal(found) != wanted => {
                 missing.push(format!(
                     "index {}.{name} as {wanted}, found {found}",
                     schema.collection
@@ -190,6 +196,17 @@ fn compare(schema: &CollectionSchema, live: &Live, newer: bool, missing: &mut Ve
             Some(_) => {}
         }
     }
+}
+
+/// The same document with all whole numbers of one type: the server stores some as it likes.
+fn normal(document: &Document) -> Document {
+    let value = |value: &Bson| match value {
+        Bson::Int32(n) => Bson::Int64(i64::from(*n)),
+        Bson::Document(inner) => Bson::Document(normal(inner)),
+        other => other.clone(),
+    };
+    let fields = document.iter();
+    fields.map(|(field, v)| (field.clone(), value(v))).collect()
 }
 
 #[cfg(test)]

@@ -55,12 +55,6 @@ impl Store {
         Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
     }
 
-    pub(crate) async fn raise_reference_version(&self) -> Result<(), StorageError> {
-        let first = doc! { "schema_version": REFERENCE_VERSION };
-        let raise = doc! { "$inc": { "v": 1_i64 }, "$setOnInsert": first };
-        self.settings(REFERENCE, raise).await.map(drop)
-    }
-
     async fn settings(&self, id: &str, update: Document) -> Result<Document, StorageError> {
         let collection = self.documents(COLLECTION);
         let update = collection.find_one_and_update(doc! { "_id": id }, update);

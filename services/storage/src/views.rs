@@ -1,7 +1,7 @@
 //! Documents read lazily: a view holds the bytes the server sent and reads a field when it is
 //! asked for, so that a page pays for what it shows.
 
-use mongodb::bson::RawDocumentBuf;
+use mongodb::bson::{Document, RawDocumentBuf};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
@@ -37,6 +37,16 @@ impl ProductView {
 
     fn fields(&self) -> Fields<'_> {
         Fields::of("products", &self.doc)
+    }
+
+    /// What is shown of the product, without what only indexes need.
+    pub(crate) fn to_document(&self) -> Read<Document> {
+        let read = Document::try_from(self.doc.as_ref());
+        let mut doc = read.map_err(|_| self.fields().corrupt("document"))?;
+        for field in ["tokens", "keywords", "slot", "top_floor"] {
+            doc.remove(field);
+        }
+        Ok(doc)
     }
 
     /// Identifies the product.

@@ -34,6 +34,34 @@ impl Encoding<'_> {
     }
 }
 
+impl Encoding<'_> {
+    /// The same bytes by what takes them, largest first: fields, and each key among the specs.
+    #[must_use]
+    pub fn content_parts(self, product: &Product) -> Vec<(String, usize)> {
+        let mut parts: Vec<(String, usize)> = Vec::new();
+        for (field, value) in content(product, self) {
+            if field != "specs" {
+                parts.push((field, size(value)));
+            }
+        }
+        for spec in &product.specs {
+            let bytes = size(Bson::Document(spec_document(spec, self.units)));
+            let name = format!("specs.{}", spec.key);
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, all)) => *all += bytes,
+                None => parts.push((name, bytes)),
+            }
+        }
+        parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        parts
+    }
+}
+
+/// How many bytes a value takes in a document.
+fn size(value: Bson) -> usize {
+    mongodb::bson::serialize_to_vec(&doc! { "v": value }).map_or(0, |bytes| bytes.len())
+}
+
 /// The whole document of a product.
 pub(crate) fn document(product: &Product, encoding: Encoding<'_>) -> Document {
     let mut doc = doc! { "_id": uuid(product.id.to_bytes()), "schema_version": PRODUCT_VERSION };
@@ -61,6 +89,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
         "category": uuid(product.category.to_bytes()),
         "specs": product.specs.iter().map(|spec| spec_document(spec, encoding.units)).collect::<Vec<_>>(),
         "tokens": tokens,
+        "keywords": derived::product_keywords(product),
         "media": product.media.iter().map(media).collect::<Vec<_>>(),
         "sources": product.sources.iter().map(source).collect::<Vec<_>>(),
         "revision": product.revision,

@@ -1,4 +1,6 @@
-//! Categories, suppliers and spec keys as they are stored.
+//! Categories, suppliers, spec keys and units as they are stored.
+
+use std::collections::HashMap;
 
 use mongodb::bson::{Document, doc};
 use vitrine_model::category::Category;
@@ -6,9 +8,10 @@ use vitrine_model::id::{CategoryId, SupplierId};
 use vitrine_model::spec::{SpecKey, ValueType};
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::fold;
+use vitrine_model::unit::Unit;
 
 use super::{REFERENCE_VERSION, put};
-use crate::raw::{Fields, Read, uuid};
+use crate::raw::{Fields, Read, number, uuid};
 
 pub(crate) fn category(category: &Category) -> Document {
     let mut doc = doc! {
@@ -16,6 +19,7 @@ pub(crate) fn category(category: &Category) -> Document {
         "schema_version": REFERENCE_VERSION,
         "slug": &category.slug,
         "name": &category.name,
+        "revision": category.revision,
     };
     put(
         &mut doc,
@@ -31,6 +35,7 @@ pub(crate) fn read_category(fields: &Fields<'_>) -> Read<Category> {
         slug: fields.string("slug")?,
         name: fields.string("name")?,
         parent: fields.opt_id("parent")?.map(CategoryId::from_bytes),
+        revision: fields.i64("revision")?,
     })
 }
 
@@ -65,16 +70,44 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
         "type": key.value_type.name(),
         "facetable": key.facetable,
         "filterable": key.filterable,
-        "aliases": &key.aliases,
+        "used": key.used,
+        "revision": key.revision,
     };
     put(&mut doc, "dimension", key.dimension.as_deref());
     put(&mut doc, "base_unit", key.base_unit.as_deref());
+    put(&mut doc, "allowed_values", key.allowed_values.clone());
     doc
 }
 
-pub(crate) fn read_spec_key(fields: &Fields<'_>) -> Read<SpecKey> {
+/// A name that means another key; `absorbing` while products may still carry it. It lies beside the
+/// keys so that no two of all these names are alike.
+pub(crate) fn alias(name: &str, of: &str, absorbing: bool) -> Document {
+    let mut doc = doc! { "_id": name, "schema_version": REFERENCE_VERSION, "alias_of": of };
+    put(&mut doc, "absorbing", absorbing.then_some(true));
+    doc
+}
+
+/// A document of the dictionary.
+pub(crate) enum Entry {
+    Key(SpecKey),
+    Alias {
+        name: String,
+        of: String,
+        absorbing: bool,
+    },
+}
+
+pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
+    if let Some(of) = fields.opt_string("alias_of")? {
+        return Ok(Entry::Alias {
+            name: fields.string("_id")?,
+            of,
+            absorbing: fields.opt_bool("absorbing")?.unwrap_or(false),
+        });
+    }
     let value_type = ValueType::named(fields.str("type")?);
-    Ok(SpecKey {
+    let allowed = fields.items("allowed_values", |value| value.as_str().map(str::to_owned))?;
+    Ok(Entry::Key(SpecKey {
         key: fields.string("_id")?,
         label: fields.string("label")?,
         value_type: value_type.ok_or_else(|| fields.corrupt("type"))?,
@@ -82,6 +115,66 @@ pub(crate) fn read_spec_key(fields: &Fields<'_>) -> Read<SpecKey> {
         base_unit: fields.opt_string("base_unit")?,
         facetable: fields.bool("facetable")?,
         filterable: fields.bool("filterable")?,
+        allowed_values: (!allowed.is_empty()).then_some(allowed),
+        revision: fields.i64("revision")?,
+        used: fields.bool("used")?,
+        aliases: Vec::new(),
+        absorbing: Vec::new(),
+    }))
+}
+
+/// The keys with their aliases put in place.
+pub(crate) fn spec_keys(entries: Vec<Entry>) -> Vec<SpecKey> {
+    let mut keys = Vec::with_capacity(entries.len());
+    let mut aliases: HashMap<String, Vec<(String, bool)>> = HashMap::new();
+    for entry in entries {
+        match entry {
+            Entry::Key(key) => keys.push(key),
+            Entry::Alias {
+                name,
+                of,
+                absorbing,
+            } => aliases.entry(of).or_default().push((name, absorbing)),
+        }
+    }
+    for key in &mut keys {
+        for (name, absorbing) in aliases.remove(&key.key).unwrap_or_default() {
+            if absorbing {
+                key.absorbing.push(name);
+            } else {
+                key.aliases.push(name);
+            }
+        }
+        key.aliases.sort_unstable();
+        key.absorbing.sort_unstable();
+    }
+    keys
+}
+
+pub(crate) fn unit(unit: &Unit) -> Document {
+    let mut doc = doc! {
+        "_id": &unit.id,
+        "schema_version": REFERENCE_VERSION,
+        "dimension": &unit.dimension,
+        "factor": unit.factor,
+        "offset": unit.offset,
+        "aliases": &unit.aliases,
+    };
+    put(&mut doc, "ucum", unit.ucum.as_deref());
+    doc
+}
+
+pub(crate) fn read_unit(fields: &Fields<'_>) -> Read<Unit> {
+    let number = |field: &str| {
+        let value = fields.get(field)?.and_then(number);
+        value.ok_or_else(|| fields.corrupt(field))
+    };
+    Ok(Unit {
+        id: fields.string("_id")?,
+        dimension: fields.string("dimension")?,
+        factor: number("factor")?,
+        offset: number("offset")?,
+        ucum: fields.opt_string("ucum")?,
         aliases: fields.items("aliases", |value| value.as_str().map(str::to_owned))?,
     })
 }

@@ -1,0 +1,165 @@
+//! Lists that are sorted by the values of a spec key.
+//!
+//! No index has that order: the numbers of all keys lie in one array, and an index order on it would
+//! be that of the lowest number of any key. So the value is computed for each product that fulfils
+//! the condition, and the page is the top of what is sorted. Whoever calls bounds how many those
+//! are.
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::cursor::{KeyValue, Position};
+use vitrine_model::filter::Direction;
+
+use crate::keyset::{From, Page, PageRequest, Row};
+use crate::products::{COLLECTION, ProductList, SpecOrder, projection};
+use crate::raw::{Fields, number, uuid};
+use crate::{StorageError, Store, products_query};
+
+/// The computed value, and whether there is none.
+const VALUE: &str = "sort_value";
+const ABSENT: &str = "sort_absent";
+
+impl Store {
+    /// Reads one page. One command.
+    pub(crate) async fn read_by_spec(
+        &self,
+        list: &ProductList,
+        order: &SpecOrder,
+        request: &PageRequest,
+    ) -> Result<Page<RawDocumentBuf>, StorageError> {
+        let descending = list.sort.direction == Direction::Descending;
+        let (position, backward) = match &request.from {
+            From::After(position) => (position.as_ref(), false),
+            From::Before(position) => (position.as_ref(), true),
+        };
+        let mut pipeline = vec![
+            doc! { "$match": products_query::predicate(&list.condition) },
+            doc! { "$set": { VALUE: value(order, descending) } },
+            doc! { "$set": { ABSENT: { "$lte": [format!("${VALUE}"), Bson::Null] } } },
+        ];
+        if let Some(position) = position {
+            pipeline.push(doc! { "$match": beyond(position, descending, backward) });
+        }
+        let limit = i64::try_from(request.size + 1).expect("pages are small");
+        let mut shown = projection(list.fields);
+        shown.insert(ABSENT, 0);
+        pipeline.extend([
+            doc! { "$sort": sort(descending, backward) },
+            doc! { "$limit": limit },
+            doc! { "$project": shown },
+        ]);
+        let collection = self.documents(COLLECTION);
+        let aggregate = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name(
+                products_query::count_index(&list.condition).to_owned(),
+            ))
+            .max_time(self.max_time);
+        let cursor = aggregate.await?.with_type::<RawDocumentBuf>();
+        let mut found: Vec<RawDocumentBuf> = cursor.try_collect().await?;
+        let more = found.len() > request.size;
+        found.truncate(request.size);
+        if backward {
+            found.reverse();
+        }
+        let rows: Result<Vec<Row<RawDocumentBuf>>, StorageError> =
+            found.into_iter().map(row).collect();
+        Ok(Page { rows: rows?, more })
+    }
+}
+
+/// The value of a product: its lowest when ascending, its highest when descending; null when it
+/// has none.
+fn value(order: &SpecOrder, descending: bool) -> Document {
+    let all = if order.by_token {
+        let begins = |name: &String| {
+            let prefix = doc! { "$literal": format!("{name}=") };
+            Bson::from(doc! { "$eq": [{ "$indexOfBytes": ["$$this", prefix] }, 0] })
+        };
+        let any: Vec<Bson> = order.names.iter().map(begins).collect();
+        let tokens = doc! { "$filter": { "input": "$tokens", "cond": { "$or": any } } };
+        // What follows the key, so that two names of one key compare by their values.
+        let from = doc! { "$add": [{ "$indexOfBytes": ["$$this", "="] }, 1] };
+        let rest = doc! { "$substrBytes": ["$$this", from, { "$strLenBytes": "$$this" }] };
+        doc! { "$map": { "input": tokens, "in": rest } }
+    } else {
+        let names = doc! { "$literal": &order.names };
+        let specs = doc! { "$filter": {
+            "input": "$specs",
+            "cond": { "$in": ["$$this.k", names] },
+        } };
+        doc! { "$map": { "input": specs, "in": "$$this.n" } }
+    };
+    let operator = if descending { "$max" } else { "$min" };
+    doc! { operator: all }
+}
+
+/// What lies behind (or before) a position: products without a value come last in both directions.
+fn beyond(position: &Position, descending: bool, backward: bool) -> Document {
+    let further = if descending == backward { "$gt" } else { "$lt" };
+    let id = doc! { further: uuid(position.id) };
+    let tie = |value: Bson| doc! { VALUE: value, "_id": id.clone() };
+    let value = match position.keys.first() {
+        Some(KeyValue::Float(n)) => Some(Bson::Double(*n)),
+        Some(KeyValue::Text(text)) => Some(Bson::String(text.clone())),
+        _ => None,
+    };
+    let parts = match (value, backward) {
+        (Some(value), false) => vec![
+            doc! { VALUE: { further: value.clone() } },
+            tie(value),
+            doc! { ABSENT: true },
+        ],
+        (Some(value), true) => vec![doc! { VALUE: { further: value.clone() } }, tie(value)],
+        (None, false) => vec![doc! { ABSENT: true, "_id": id.clone() }],
+        (None, true) => vec![
+            doc! { ABSENT: false },
+            doc! { ABSENT: true, "_id": id.clone() },
+        ],
+    };
+    doc! { "$or": parts }
+}
+
+fn sort(descending: bool, backward: bool) -> Document {
+    let value = if descending == backward { 1 } else { -1 };
+    let absent = if backward { -1 } else { 1 };
+    doc! { ABSENT: absent, VALUE: value, "_id": value }
+}
+
+fn row(value: RawDocumentBuf) -> Result<Row<RawDocumentBuf>, StorageError> {
+    let fields = Fields::of(COLLECTION, &value);
+    let key = match fields.get(VALUE)? {
+        None | Some(RawBsonRef::Null) => KeyValue::Absent,
+        Some(RawBsonRef::String(text)) => KeyValue::Text(text.to_owned()),
+        Some(other) => KeyValue::Float(number(other).ok_or_else(|| fields.corrupt(VALUE))?),
+    };
+    let position = Position {
+        keys: vec![key],
+        id: fields.id("_id")?,
+    };
+    Ok(Row { value, position })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_never_become_operators() {
+        let order = SpecOrder {
+            names: vec!["$where".to_owned()],
+            by_token: true,
+        };
+        let text = value(&order, false).to_string();
+        assert!(text.contains(r#""$literal": "$where=""#), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_value_is_last_either_way() {
+        assert_eq!(sort(false, false), doc! { ABSENT: 1, VALUE: 1, "_id": 1 });
+        assert_eq!(sort(true, false), doc! { ABSENT: 1, VALUE: -1, "_id": -1 });
+        assert_eq!(sort(true, true), doc! { ABSENT: -1, VALUE: 1, "_id": 1 });
+    }
+}

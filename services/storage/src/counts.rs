@@ -1,0 +1,396 @@
+//! Counting for facets, and counts that were made ahead.
+//!
+//! Counting reads the products that fulfil a condition once and counts everything in one pass.
+//! What was counted for a whole category is kept with the stamp the category had before the
+//! counting began: every write of a product by admins, imports and workers raises that stamp in its
+//! own transaction, so equal stamps mean that nothing has changed since. Only what is computed from
+//! reviews changes without it.
+
+use std::collections::HashMap;
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::facet::{Tally, TallyRow};
+use vitrine_model::filter::Condition;
+use vitrine_model::id::CategoryId;
+use vitrine_model::product::ProductStatus;
+
+use crate::documents::REFERENCE_VERSION;
+use crate::keyset::all_of;
+use crate::products::COLLECTION;
+use crate::raw::{Fields, Read, date, integer, number, uuid};
+use crate::store::durable;
+use crate::{StorageError, Store, products_query};
+
+const PANELS: &str = "facet_panels";
+const COVERAGE: &str = "key_coverage";
+/// How many products are looked at for tokens beyond the known ones.
+const MOST_OTHERS: i64 = 100;
+/// How many products the server sends at once.
+const BATCH: u32 = 4_000;
+
+/// Which products are counted, and how they are found.
+#[derive(Clone, Debug)]
+pub struct CountOrder {
+    /// Which products.
+    pub condition: Condition,
+    /// Only those in the slots from the first to before the second: a sample of so many percent.
+    pub slots: Option<(u8, u8)>,
+    /// Whether the sample is found through slots: of tokens if the condition names some, else of
+    /// categories, of which it must name some then. Otherwise everything that the condition itself
+    /// is found by is read.
+    pub through_slots: bool,
+    /// Stop when there are more than so many.
+    pub most: u64,
+    /// How long the server may work on it; as on anything else when absent.
+    pub max_time: Option<std::time::Duration>,
+    /// Names of keys that mean another one.
+    pub renamed: HashMap<String, String>,
+}
+
+/// Something that was counted ahead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The stamp of what it was counted from, as it was before the counting.
+    pub stamp: String,
+    /// When it was counted.
+    pub as_of: Timestamp,
+    /// What was counted, in a form that the caller can read.
+    pub counted: String,
+    /// How many products were counted.
+    pub products: i64,
+}
+
+/// What is known of a panel without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanelSummary {
+    /// The stamp of what it was counted from.
+    pub stamp: String,
+    /// How many products were counted.
+    pub products: u64,
+    /// When.
+    pub as_of: Timestamp,
+}
+
+impl Store {
+    /// Counts products. Gives the tally, or `None` when there are more than the order allows. One
+    /// command, and more where the answer is large.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn tally(
+        &self,
+        order: CountOrder,
+        mut tally: Tally,
+    ) -> Result<Option<Tally>, StorageError> {
+        let mut parts = vec![products_query::predicate(&order.condition)];
+        if let Some((first, end)) = order.slots {
+            parts.push(doc! { "slot": { "$gte": i32::from(first), "$lt": i32::from(end) } });
+        }
+        let index = if order.through_slots {
+            products_query::slot_index(&order.condition)
+        } else {
+            products_query::count_index(&order.condition)
+        };
+        let limit = i64::try_from(order.most.saturating_add(1)).unwrap_or(i64::MAX);
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(all_of(parts))
+            .projection(counted_fields())
+            .hint(Hint::Name(index.to_owned()))
+            .limit(limit)
+            .batch_size(BATCH);
+        let max_time = order.max_time.unwrap_or(self.max_time);
+        let mut cursor = find.max_time(max_time).await?;
+        let mut seen = 0;
+        while cursor.advance().await? {
+            seen += 1;
+            if seen > order.most {
+                return Ok(None);
+            }
+            count(cursor.current(), &order.renamed, &mut tally)?;
+        }
+        Ok(Some(tally))
+    }
+
+    /// At most how many products fulfil a condition, and whether it is exactly so many; found from
+    /// indexes alone, without reading a product, and counted up to `most`. At most four commands,
+    /// one after the other.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn bound(
+        &self,
+        condition: &Condition,
+        most: u64,
+    ) -> Result<(u64, bool), StorageError> {
+        let covered = products_query::covered(condition);
+        let mut least = most.saturating_add(1);
+        for part in &covered.parts {
+            least = least.min(self.count_products(part, least).await?);
+        }
+        Ok((least, covered.whole && covered.parts.len() == 1))
+    }
+
+    /// A number that differs whenever the products of these categories have changed; of all
+    /// categories when none are named. Covered.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn stamp(&self, categories: Option<&[CategoryId]>) -> Result<i64, StorageError> {
+        let filter = categories.map_or_else(Document::new, |ids| {
+            let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+            doc! { "category": { "$in": ids } }
+        });
+        let collection = self.raw("category_stamps");
+        let find = collection
+            .find(filter)
+            .projection(doc! { "_id": 0, "n": 1 })
+            .hint(Hint::Name("category".to_owned()))
+            .batch_size(10_000);
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let n = |doc: &RawDocumentBuf| Fields::of("category_stamps", doc).i64("n");
+        found.iter().map(n).sum()
+    }
+
+    /// The same number for every category whose products ever changed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn stamps(&self) -> Result<HashMap<CategoryId, i64>, StorageError> {
+        let collection = self.raw("category_stamps");
+        let find = collection
+            .find(Document::new())
+            .projection(doc! { "_id": 0, "category": 1, "n": 1 })
+            .hint(Hint::Name("category".to_owned()))
+            .batch_size(10_000);
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let mut stamps = HashMap::new();
+        for doc in &found {
+            let fields = Fields::of("category_stamps", doc);
+            let category = CategoryId::from_bytes(fields.id("category")?);
+            *stamps.entry(category).or_default() += fields.i64("n")?;
+        }
+        Ok(stamps)
+    }
+
+    /// What is known of all panels that were counted ahead, by scope.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn panel_summaries(&self) -> Result<HashMap<String, PanelSummary>, StorageError> {
+        let collection = self.raw(PANELS);
+        let find = collection.find(Document::new());
+        let find = find.projection(doc! { "stamp": 1, "products": 1, "as_of": 1 });
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let summary = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(PANELS, doc);
+            let products = u64::try_from(fields.i64("products")?);
+            let summary = PanelSummary {
+                stamp: fields.string("stamp")?,
+                products: products.map_err(|_| fields.corrupt("products"))?,
+                as_of: fields.date("as_of")?,
+            };
+            Ok((fields.string("_id")?, summary))
+        };
+        found.iter().map(summary).collect()
+    }
+
+    /// The panel that was counted ahead for a scope.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn panel(&self, scope: &str) -> Result<Option<Kept>, StorageError> {
+        let collection = self.raw(PANELS);
+        let find = collection.find_one(doc! { "_id": scope });
+        let found = find.max_time(self.max_time).await?;
+        found
+            .map(|doc| read_kept(PANELS, &doc, "panel"))
+            .transpose()
+    }
+
+    /// Keeps a panel for a scope.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn keep_panel(&self, scope: &str, kept: &Kept) -> Result<(), StorageError> {
+        let set = doc! { "$set": kept_document(kept, "panel") };
+        let collection = self.documents(PANELS);
+        let update = collection.update_one(doc! { "_id": scope }, set);
+        update.upsert(true).write_concern(durable()).await?;
+        Ok(())
+    }
+
+    /// The coverage that was counted ahead for these keys, by key.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn kept_coverage(
+        &self,
+        keys: &[String],
+    ) -> Result<HashMap<String, Kept>, StorageError> {
+        let collection = self.raw(COVERAGE);
+        let find = collection.find(doc! { "_id": { "$in": keys } });
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let read = |doc: &RawDocumentBuf| {
+            let key = Fields::of(COVERAGE, doc).string("_id")?;
+            Ok((key, read_kept(COVERAGE, doc, "coverage")?))
+        };
+        found.iter().map(read).collect()
+    }
+
+    /// Keeps the coverage of keys.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; of some keys it may have been kept then.
+    ///
+    /// The entries are written in their order: the last one may say that all others are there.
+    pub async fn keep_coverage(&self, all: &[(String, Kept)]) -> Result<(), StorageError> {
+        for batch in all.chunks(1_000) {
+            let update = |(key, kept): &(String, Kept)| {
+                let set = doc! { "$set": kept_document(kept, "coverage") };
+                doc! { "q": { "_id": key }, "u": set, "upsert": true }
+            };
+            let updates: Vec<Document> = batch.iter().map(update).collect();
+            let command = doc! {
+                "update": COVERAGE,
+                "updates": updates,
+                "ordered": true,
+                "writeConcern": crate::store::durable_document(),
+            };
+            let reply = self.db.run_command(command).await?;
+            if reply.contains_key("writeErrors") {
+                return Err(StorageError::Driver(mongodb::error::Error::custom(reply)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokens of a text key that products carry beyond these, whatever the products' state; at most
+    /// so many.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn other_tokens(
+        &self,
+        key: &str,
+        known: &[String],
+        most: usize,
+    ) -> Result<Vec<String>, StorageError> {
+        // One range per gap between the known tokens.
+        let other = doc! {
+            "$gt": format!("{key}="),
+            "$lt": format!("{key}=\u{10ffff}"),
+            "$nin": known,
+        };
+        let states: Vec<&str> = ProductStatus::ALL.iter().map(|s| s.name()).collect();
+        let filter = doc! { "status": { "$in": states }, "tokens": { "$elemMatch": other } };
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(filter)
+            .projection(doc! { "_id": 1, "tokens": 1 })
+            .hint(Hint::Name("tokens_slot".to_owned()))
+            .limit(MOST_OTHERS);
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let begins = format!("{key}=");
+        let mut others = Vec::new();
+        for doc in &found {
+            let fields = Fields::of(COLLECTION, doc);
+            let tokens = fields.items("tokens", |value| value.as_str().map(str::to_owned))?;
+            let new = tokens
+                .into_iter()
+                .filter(|token| token.starts_with(&begins) && !known.contains(token));
+            for token in new {
+                if others.len() < most && !others.contains(&token) {
+                    others.push(token);
+                }
+            }
+        }
+        Ok(others)
+    }
+}
+
+fn counted_fields() -> Document {
+    doc! { "_id": 0, "kind": 1, "category": 1, "brand": 1, "supplier": 1, "list_price": 1, "rank": 1, "specs": 1 }
+}
+
+/// Counts one product. Everything is read in the order it is stored in, in one go.
+fn count(
+    doc: &RawDocument,
+    renamed: &HashMap<String, String>,
+    tally: &mut Tally,
+) -> Result<(), StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    let supplier = fields.opt_doc("supplier")?;
+    let country = supplier
+        .map(|s| s.opt_str("country"))
+        .transpose()?
+        .flatten();
+    let stars = fields.doc("rank")?.get("stars")?.and_then(number);
+    tally.begin_product(&TallyRow {
+        kind: fields.str("kind")?,
+        category: CategoryId::from_bytes(fields.id("category")?),
+        brand: fields.opt_str("brand")?,
+        country,
+        list_price: fields.get("list_price")?.and_then(integer),
+        half_stars: stars,
+    });
+    let specs = fields.get("specs")?.and_then(RawBsonRef::as_array);
+    for spec in specs.into_iter().flatten() {
+        let spec = spec.ok().and_then(RawBsonRef::as_document);
+        let spec = spec.ok_or_else(|| fields.corrupt("specs"))?;
+        count_spec(spec, renamed, tally).ok_or_else(|| fields.corrupt("specs"))?;
+    }
+    Ok(())
+}
+
+fn count_spec(
+    spec: &RawDocument,
+    renamed: &HashMap<String, String>,
+    tally: &mut Tally,
+) -> Option<()> {
+    let (mut key, mut value, mut unit, mut canonical) = (None, None, None, None);
+    for entry in spec {
+        let (name, field) = entry.ok()?;
+        match name.as_str() {
+            "k" => key = field.as_str(),
+            "v" => value = Some(field),
+            "u" => unit = field.as_str(),
+            "n" => canonical = number(field),
+            _ => {}
+        }
+    }
+    let key = key?;
+    let key = renamed.get(key).map_or(key, String::as_str);
+    match value? {
+        RawBsonRef::String(text) => tally.text(key, text),
+        RawBsonRef::Boolean(value) => tally.boolean(key, value),
+        RawBsonRef::DateTime(_) => tally.date(key, canonical?),
+        _ => tally.number(key, canonical?, unit),
+    }
+    Some(())
+}
+
+fn read_kept(collection: &'static str, doc: &RawDocument, field: &str) -> Read<Kept> {
+    let fields = Fields::of(collection, doc);
+    Ok(Kept {
+        stamp: fields.string("stamp")?,
+        as_of: fields.date("as_of")?,
+        counted: fields.string(field)?,
+        products: fields.i64("products")?,
+    })
+}
+
+fn kept_document(kept: &Kept, field: &str) -> Document {
+    let mut doc = doc! {
+        "schema_version": REFERENCE_VERSION,
+        "stamp": &kept.stamp,
+        "as_of": date(kept.as_of),
+        "products": kept.products,
+    };
+    doc.insert(field, &kept.counted);
+    doc
+}

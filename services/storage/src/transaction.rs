@@ -1,0 +1,74 @@
+//! Transactions: how they begin, end, and fail.
+
+use mongodb::ClientSession;
+use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
+
+use crate::store::{durable, snapshot};
+use crate::{StorageError, Store};
+
+/// How often a transaction that met another writer is tried, and how often a commit is that was
+/// not heard of.
+pub(crate) const MOST_TRIES: usize = 5;
+
+impl Store {
+    /// A session with a transaction that reads one snapshot and is durable when committed.
+    pub(crate) async fn begin(&self) -> Result<ClientSession, TransactionError> {
+        let mut session = self.client.start_session().await?;
+        session
+            .start_transaction()
+            .read_concern(snapshot())
+            .write_concern(durable())
+            .await?;
+        Ok(session)
+    }
+}
+
+/// Commits; asks again when the answer was lost.
+pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), TransactionError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match session.commit_transaction().await {
+            Err(error)
+                if tries < MOST_TRIES
+                    && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
+            result => return result.map_err(TransactionError::from),
+        }
+    }
+}
+
+/// Keeps the driver's error with its labels until it is decided whether to try again.
+pub(crate) enum TransactionError {
+    Driver(Error),
+    Storage(StorageError),
+}
+
+impl TransactionError {
+    /// Whether another writer was met, so that the whole transaction may be tried again.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR))
+    }
+
+    pub(crate) fn into_storage(self) -> StorageError {
+        match self {
+            // Other writers were met too often: later it may work.
+            Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
+                StorageError::Contended(error)
+            }
+            Self::Driver(error) => error.into(),
+            Self::Storage(error) => error,
+        }
+    }
+}
+
+impl From<Error> for TransactionError {
+    fn from(error: Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<StorageError> for TransactionError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
