@@ -20,7 +20,10 @@ use vitrine_storage::products::Encoding;
 use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
+use crate::admin::merges::Settling;
+use crate::admin::words::KnownWords;
 use crate::clock::SystemClock;
+use crate::facets::selectivity::PanelMemory;
 use crate::reference::ReferenceCache;
 
 /// How long operations under way may take when the service stops.
@@ -67,6 +70,9 @@ struct Shared {
     cursors: CursorCodec,
     clock: Arc<dyn Clock>,
     reference: ReferenceCache,
+    words: KnownWords,
+    settling: Settling,
+    panels: PanelMemory,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
@@ -113,6 +119,9 @@ impl Catalog {
             cursors: CursorCodec::new(&options.cursor_secret),
             clock: options.clock,
             reference,
+            words: KnownWords::default(),
+            settling: Settling::default(),
+            panels: PanelMemory::default(),
             permits: Arc::new(Semaphore::new(options.concurrency)),
             waiting: AtomicUsize::new(0),
             queue: options.queue,
@@ -162,6 +171,23 @@ impl Catalog {
 
     pub(crate) fn reference_cache(&self) -> &ReferenceCache {
         &self.0.reference
+    }
+
+    pub(crate) fn words(&self) -> &KnownWords {
+        &self.0.words
+    }
+
+    pub(crate) fn settling(&self) -> &Settling {
+        &self.0.settling
+    }
+
+    pub(crate) fn panel_memory(&self) -> &PanelMemory {
+        &self.0.panels
+    }
+
+    /// Runs work that nobody waits for but [`Catalog::drain`].
+    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(work);
     }
 
     pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {

@@ -3,14 +3,16 @@
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
-use vitrine_model::derived::{boolean_token, brand_token, text_token};
+use vitrine_model::derived::{boolean_token, brand_token, country_token, text_token};
 use vitrine_model::filter::{
     Bounds, Condition, DateTest, End, MOST_DEPTH, MOST_LEAVES, MOST_VALUES, NumberTest,
     ProductFilter, Range, SpecFilter, SpecTest, equality_band,
 };
 use vitrine_model::money::Currency;
 use vitrine_model::product::ProductStatus;
-use vitrine_model::spec::{MOST_FILTERABLE_BYTES, SpecKey, ValueType, normal_qualifier};
+use vitrine_model::spec::{
+    MOST_FILTERABLE_BYTES, MOST_KEY_BYTES, SpecKey, ValueType, normal_qualifier,
+};
 use vitrine_model::unit::{Unit, UnitTable};
 
 use crate::DomainError;
@@ -21,6 +23,9 @@ use crate::reference::Reference;
 /// size: `27 in` and `68.58 cm` are the same although their last bits differ.
 const LEEWAY: f64 = 1e-9;
 
+/// The most filters that `and`, `or` and `not` may hold together, empty ones too.
+const MOST_OBJECTS: usize = 100;
+
 /// Whether the reference data has everything that a filter names.
 pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
     let categories = filter.category.iter().flatten();
@@ -30,6 +35,70 @@ pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
         .all(|slug| reference.categories.by_slug(slug).is_some())
         && specs.all(|spec| reference.dictionary.get(&spec.key).is_some())
         && parts(filter).all(|part| is_known(part, reference))
+}
+
+/// Something about a request that is no error but may not be what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The path of the input.
+    pub path: String,
+    /// What is odd about it.
+    pub message: String,
+}
+
+/// A hint for each spec key of the filter that no product has ever had.
+pub(crate) fn hints(filter: &ProductFilter, reference: &Reference) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    collect_hints(filter, "filter", reference, &mut hints);
+    hints
+}
+
+fn collect_hints(filter: &ProductFilter, path: &str, reference: &Reference, hints: &mut Vec<Hint>) {
+    for (at, spec) in filter.specs.iter().flatten().enumerate() {
+        if reference.dictionary.get(&spec.key).is_none() {
+            let path = format!("{path}.specs[{at}].key");
+            hints.push(unknown_key_hint(&path, &spec.key, reference));
+        }
+    }
+    let lists = [("and", &filter.and), ("or", &filter.or)];
+    for (name, parts) in lists {
+        for (at, part) in parts.iter().flatten().enumerate() {
+            collect_hints(part, &format!("{path}.{name}[{at}]"), reference, hints);
+        }
+    }
+    if let Some(part) = filter.not.as_deref() {
+        collect_hints(part, &format!("{path}.not"), reference, hints);
+    }
+}
+
+/// That a key is not in the dictionary, with the key that comes nearest.
+pub(crate) fn unknown_key_hint(path: &str, key: &str, reference: &Reference) -> Hint {
+    let shown = vitrine_model::text::excerpt(key, 80).text;
+    let known = reference.dictionary.keys().iter().flat_map(|entry| {
+        let names = std::iter::once(&entry.key).chain(&entry.aliases);
+        names.map(|name| (name.as_str(), entry.key.as_str()))
+    });
+    let near = known
+        .filter(|(name, _)| key.len() <= MOST_KEY_BYTES && name.len().abs_diff(key.len()) <= 2)
+        .map(|(name, entry)| (strsim::osa_distance(name, key), entry))
+        .filter(|(distance, _)| *distance <= 2)
+        .min();
+    let meant = near.map_or_else(String::new, |(_, entry)| {
+        format!("; did you mean {entry:?}?")
+    });
+    Hint {
+        path: path.to_owned(),
+        message: format!("there is no spec key {shown:?}{meant}"),
+    }
+}
+
+/// The canonical range that a number filter stands for.
+pub(crate) fn number_range(
+    test: &NumberTest,
+    key: &SpecKey,
+    units: &UnitTable,
+) -> Result<Range, DomainError> {
+    number(test, Some(key), units, "number")
 }
 
 fn parts(filter: &ProductFilter) -> impl Iterator<Item = &ProductFilter> {
@@ -53,6 +122,7 @@ pub(crate) fn resolve(
         currency,
         sight,
         leaves: 0,
+        objects: 0,
     };
     let mut all = vec![Condition::Status(resolver.visible(filter)?)];
     all.extend(resolver.object(filter, "filter", 0, true)?);
@@ -64,6 +134,7 @@ struct Resolver<'a> {
     currency: Currency,
     sight: Sight,
     leaves: usize,
+    objects: usize,
 }
 
 type Resolved<T> = Result<T, DomainError>;
@@ -97,6 +168,11 @@ impl Resolver<'_> {
         depth: usize,
         top: bool,
     ) -> Resolved<Vec<Condition>> {
+        self.objects += 1;
+        if self.objects > MOST_OBJECTS {
+            let reason = format!("a filter may have {MOST_OBJECTS} objects in and, or and not");
+            return Err(DomainError::invalid(path, reason));
+        }
         if depth > MOST_DEPTH {
             let reason = format!("and, or and not may be nested {MOST_DEPTH} deep");
             return Err(DomainError::invalid(path, reason));
@@ -138,14 +214,19 @@ impl Resolver<'_> {
         all: &mut Vec<Condition>,
     ) -> Resolved<()> {
         if let Some(slugs) = &filter.category {
-            let path = self.list(path, "category", slugs.len())?;
-            all.push(self.category(slugs, &path));
+            self.list(path, "category", slugs.len())?;
+            all.push(self.category(slugs));
         }
         if let Some(brands) = &filter.brand {
             self.list(path, "brand", brands.len())?;
             all.push(Condition::Token(
                 brands.iter().map(|brand| brand_token(brand)).collect(),
             ));
+        }
+        if let Some(countries) = &filter.country {
+            self.list(path, "country", countries.len())?;
+            let tokens = countries.iter().map(|country| country_token(country));
+            all.push(Condition::Token(tokens.collect()));
         }
         if let Some(bounds) = &filter.price {
             let path = self.list(path, "price", 1)?;
@@ -187,7 +268,7 @@ impl Resolver<'_> {
     }
 
     /// A category stands for itself and all below it; one that does not exist for nothing.
-    fn category(&self, slugs: &[String], _path: &str) -> Condition {
+    fn category(&self, slugs: &[String]) -> Condition {
         let tree = &self.reference.categories;
         let known = slugs.iter().filter_map(|slug| tree.by_slug(slug));
         let mut ids: Vec<_> = known
@@ -224,8 +305,16 @@ impl Resolver<'_> {
         if let Some(key) = key {
             suits(key, &filter.test, path)?;
         }
-        let name = key.map_or(&filter.key, |key| &key.key);
-        let condition = self.spec_test(name, key, filter, path)?;
+        // While a key is being merged into another, products may carry either.
+        let mut names = self.reference.dictionary.stored_names(&filter.key);
+        if names.is_empty() {
+            names.push(&filter.key);
+        }
+        let mut either = Vec::with_capacity(names.len());
+        for name in names {
+            either.push(self.spec_test(name, key, filter, path)?);
+        }
+        let condition = any_of(either);
         let absent = matches!(filter.test, SpecTest::Exists(false));
         // What nobody knows no product has; that it is absent holds for all of them.
         let condition = if key.is_none() {
@@ -266,6 +355,22 @@ impl Resolver<'_> {
                 qualifier: normal.clone(),
             }),
         }
+    }
+}
+
+/// Any of these; tokens in one list, which an index can bound.
+fn any_of(mut either: Vec<Condition>) -> Condition {
+    if either.len() == 1 {
+        return either.remove(0);
+    }
+    let tokens = |condition: &Condition| match condition {
+        Condition::Token(tokens) => Some(tokens.clone()),
+        _ => None,
+    };
+    let lists: Option<Vec<Vec<String>>> = either.iter().map(tokens).collect();
+    match lists {
+        Some(lists) => Condition::Token(lists.concat()),
+        None => Condition::Any(either),
     }
 }
 

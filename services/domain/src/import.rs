@@ -5,7 +5,7 @@
 //! it would have written. Whatever it is given again it leaves alone: sources carry a digest of
 //! what they said last. Killed at any point, the same feed given again completes the work.
 
-mod categories;
+pub(crate) mod categories;
 mod check;
 mod keys;
 mod merge;
@@ -53,6 +53,8 @@ pub struct ImportSession {
     mode: ImportMode,
     dictionary: Dictionary,
     categories: Vec<Category>,
+    /// The version of the reference data that these are from.
+    seen: i64,
     suppliers: HashMap<String, Supplier>,
     /// In a dry run, what would have been stored: products, and reviews by origin and by author.
     imagined: Imagined,
@@ -77,6 +79,7 @@ impl Catalog {
             mode,
             dictionary: reference.dictionary.clone(),
             categories: reference.categories.all().to_vec(),
+            seen: reference.version(),
             suppliers: HashMap::new(),
             imagined: Imagined::default(),
             summary: ImportSummary::default(),

@@ -8,22 +8,33 @@
 //! |---|---|
 //! | [`catalog`] | the handle, and the shield that keeps callers' hurry away from the driver |
 //! | [`reference`] | categories, spec dictionary and units, kept in memory |
-//! | [`products`], [`reviews`] | reading |
+//! | [`products`], [`reviews`], [`suppliers`] | reading |
+//! | [`facets`] | filter panels, coverage of keys |
+//! | [`search`] | how search texts are read |
+//! | [`admin`] | what catalogue admins do |
 //! | [`filter`] | from what callers ask for to what is stored |
 //! | [`page`] | page arguments and cursors |
 //! | [`import`] | writing what feeds say |
+//! | [`propagation`] | carrying changes of suppliers to their products |
 //! | [`upkeep`] | what workers call |
 //! | [`error`] | what can go wrong, by what the caller can do about it |
 
+pub mod admin;
 pub mod catalog;
 pub mod clock;
 pub mod error;
+pub mod facets;
 pub mod filter;
 pub mod import;
+mod limits;
 pub mod page;
 pub mod products;
+pub mod propagation;
 pub mod reference;
 pub mod reviews;
+pub mod search;
+mod specs;
+pub mod suppliers;
 pub mod upkeep;
 
 pub use catalog::{Catalog, CatalogOptions};

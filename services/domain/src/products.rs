@@ -1,18 +1,24 @@
 //! Reading products.
 
 use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use vitrine_model::cursor::ListFingerprint;
-use vitrine_model::filter::{Condition, ProductFilter, ProductSort};
+use vitrine_model::filter::{Condition, Direction, ProductFilter, ProductSort, ProductSortKey};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::product::ProductStatus;
+use vitrine_model::spec::ValueType;
 use vitrine_model::supplier::Supplier;
 use vitrine_storage::keyset::Page;
-use vitrine_storage::products::ProductList;
 pub use vitrine_storage::products::{ProductFields, ProductKey};
+use vitrine_storage::products::{ProductList, SpecOrder};
 pub use vitrine_storage::views::ProductView;
 
+pub use crate::filter::Hint;
 use crate::page::{Beyond, Listed, PageArguments};
+use crate::reference::Reference;
+use crate::search::Search;
 use crate::{Catalog, DomainError};
 
 /// What a caller may see.
@@ -36,13 +42,21 @@ impl Sight {
     }
 }
 
+/// The most products that are sorted by the values of a spec key: no index has that order.
+pub const MOST_SORTED_BY_SPEC: u64 = 20_000;
+
 /// Which products are wanted, and how.
 #[derive(Clone, Debug)]
 pub struct ProductsQuery {
     /// Which.
     pub filter: ProductFilter,
-    /// In which order.
+    /// Only those that this text finds.
+    pub search: Option<String>,
+    /// In which order. By relevance only with a search.
     pub sort: ProductSort,
+    /// Sorted by the values of this spec key instead, in the direction of `sort`. Only as long as
+    /// at most [`MOST_SORTED_BY_SPEC`] products fulfil the filter.
+    pub sort_spec: Option<String>,
     /// Which page.
     pub page: PageArguments,
     /// What the caller may see.
@@ -52,7 +66,22 @@ pub struct ProductsQuery {
 }
 
 /// A page of products.
-pub type ListedProducts = Listed<ProductView, ProductList>;
+#[derive(Clone, Debug)]
+pub struct ListedProducts {
+    page: Listed<ProductView, ProductList>,
+    /// What may not be what was meant.
+    pub hints: Vec<Hint>,
+    pub(crate) query: ProductsQuery,
+    pub(crate) search: Option<Search>,
+}
+
+impl Deref for ListedProducts {
+    type Target = Listed<ProductView, ProductList>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.page
+    }
+}
 
 /// A number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,12 +144,16 @@ impl Catalog {
     pub async fn products(&self, query: ProductsQuery) -> Result<ListedProducts, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
-        let condition = self.product_condition(&query.filter, query.sight).await?;
-        let list = ProductList {
-            condition,
-            sort: query.sort,
-            fields: query.fields,
-        };
+        let (reference, condition) = self.product_condition(&query.filter, query.sight).await?;
+        let mut hints = crate::filter::hints(&query.filter, &reference);
+        let search = self
+            .understand(query.search.as_deref(), query.sight)
+            .await?;
+        let walk = self.is_better_walked(&query, &condition, search.as_ref(), &reference);
+        let mut list = product_list(&query, condition, search.as_ref(), walk)?;
+        if let Some(key) = &query.sort_spec {
+            list.by_spec = self.spec_order(key, &list.condition, &mut hints).await?;
+        }
         let page = if list.condition.is_nothing() {
             Page {
                 rows: Vec::new(),
@@ -131,7 +164,12 @@ impl Catalog {
             self.shielded(async move { store.page_products(&list, &request).await })
                 .await?
         };
-        Ok(Listed::new(self, fingerprint, list, request, page))
+        Ok(ListedProducts {
+            page: Listed::new(self, fingerprint, list, request, page),
+            hints,
+            query,
+            search,
+        })
     }
 
     /// Whether the list goes on after a page. At most one command.
@@ -192,13 +230,10 @@ impl Catalog {
         sight: Sight,
     ) -> Result<HashMap<CategoryId, u64>, DomainError> {
         let (store, reference) = (self.store().clone(), self.reference());
-        let tree = std::sync::Arc::clone(&reference);
+        let all = reference.categories.all().iter();
+        let ids: Vec<CategoryId> = all.map(|category| category.id).collect();
         let own = self
-            .shielded(async move {
-                store
-                    .count_by_category(sight.states(), &tree.categories)
-                    .await
-            })
+            .shielded(async move { store.count_by_category(sight.states(), &ids).await })
             .await?;
         let below = |id: CategoryId| {
             reference
@@ -234,6 +269,52 @@ impl Catalog {
             .collect())
     }
 
+    /// How to sort by a spec key; refused when too many products would have to be sorted. A key
+    /// that nobody knows sorts nothing.
+    async fn spec_order(
+        &self,
+        key: &str,
+        condition: &Condition,
+        hints: &mut Vec<Hint>,
+    ) -> Result<Option<SpecOrder>, DomainError> {
+        const PATH: &str = "sort[0].spec";
+        let reference = self
+            .reference_knowing(|reference| reference.dictionary.get(key).is_some())
+            .await?;
+        let Some(entry) = reference.dictionary.get(key) else {
+            hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
+            return Ok(Some(SpecOrder {
+                names: Vec::new(),
+                by_token: false,
+            }));
+        };
+        if !entry.filterable {
+            let reason = format!("{} may not be sorted by", entry.key);
+            return Err(DomainError::invalid(PATH, reason));
+        }
+        let (store, condition) = (self.store().clone(), condition.clone());
+        let found = if condition.is_nothing() {
+            0
+        } else {
+            let most = MOST_SORTED_BY_SPEC + 1;
+            self.shielded(async move { store.count_products(&condition, most).await })
+                .await?
+        };
+        if found > MOST_SORTED_BY_SPEC {
+            let reason = format!(
+                "more than {MOST_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
+                 the filter or sort by a key such as PRICE",
+                entry.key
+            );
+            return Err(DomainError::invalid(PATH, reason));
+        }
+        let names = reference.dictionary.stored_names(key);
+        Ok(Some(SpecOrder {
+            names: names.into_iter().map(str::to_owned).collect(),
+            by_token: matches!(entry.value_type, ValueType::Text | ValueType::Boolean),
+        }))
+    }
+
     async fn has_products(&self, list: &ProductList, beyond: Beyond) -> Result<bool, DomainError> {
         match beyond {
             Beyond::Known(more) => Ok(more),
@@ -246,20 +327,53 @@ impl Catalog {
         }
     }
 
-    async fn product_condition(
+    pub(crate) async fn product_condition(
         &self,
         filter: &ProductFilter,
         sight: Sight,
-    ) -> Result<Condition, DomainError> {
-        let known =
-            |reference: &crate::reference::Reference| crate::filter::is_known(filter, reference);
+    ) -> Result<(Arc<Reference>, Condition), DomainError> {
+        let known = |reference: &Reference| crate::filter::is_known(filter, reference);
         let reference = self.reference_knowing(known).await?;
-        crate::filter::resolve(filter, sight, &reference, self.currency())
+        let condition = crate::filter::resolve(filter, sight, &reference, self.currency())?;
+        Ok((reference, condition))
     }
 }
 
+/// The list that a query asks for.
+fn product_list(
+    query: &ProductsQuery,
+    condition: Condition,
+    search: Option<&Search>,
+    walk: bool,
+) -> Result<ProductList, DomainError> {
+    let by_relevance = query.sort.key == ProductSortKey::Relevance;
+    if by_relevance && search.is_none() {
+        let reason = "RELEVANCE needs a search; sort by something else";
+        return Err(DomainError::invalid("sort[0].key", reason));
+    }
+    if by_relevance && query.sort.direction == Direction::Ascending {
+        let reason = "RELEVANCE is always DESCENDING: the best first";
+        return Err(DomainError::invalid("sort[0].direction", reason));
+    }
+    let condition = match search {
+        Some(search) => Condition::All(vec![condition, search.condition()]),
+        None => condition,
+    };
+    let by_relevance = by_relevance && query.sort_spec.is_none();
+    let ranking = search.filter(|_| by_relevance).map(Search::ranking);
+    Ok(ProductList {
+        condition,
+        sort: query.sort,
+        fields: query.fields,
+        by_spec: None,
+        ranking,
+        walk,
+    })
+}
+
 fn fingerprint(query: &ProductsQuery) -> ListFingerprint {
-    let filter = serde_json::to_vec(&(&query.filter, query.sort)).expect("filters are plain data");
+    let list = (&query.filter, &query.search, query.sort, &query.sort_spec);
+    let filter = serde_json::to_vec(&list).expect("filters are plain data");
     ListFingerprint::of(&[
         b"products",
         &filter,

@@ -14,7 +14,7 @@ use vitrine_model::category::CategoryTree;
 use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::id::CategoryId;
 use vitrine_model::spec::{Dictionary, SpecKey};
-use vitrine_model::unit::UnitTable;
+use vitrine_model::unit::{Unit, UnitTable};
 use vitrine_storage::keyset::{From, PageRequest};
 use vitrine_storage::{StorageError, Store};
 
@@ -34,6 +34,13 @@ pub struct Reference {
     /// All units.
     pub units: UnitTable,
     version: i64,
+}
+
+impl Reference {
+    /// Which state of the reference data this is; a later one has a greater number.
+    pub(crate) const fn version(&self) -> i64 {
+        self.version
+    }
 }
 
 /// A page of the spec dictionary.
@@ -193,9 +200,16 @@ async fn read(store: &Store) -> Result<Reference, StorageError> {
     Ok(Reference {
         categories: CategoryTree::new(store.all_categories().await?),
         dictionary: Dictionary::new(store.all_spec_keys().await?),
-        units: UnitTable::built_in(),
+        units: unit_table(store.all_units().await?),
         version,
     })
+}
+
+/// The built-in units and those that were defined.
+pub(crate) fn unit_table(defined: Vec<Unit>) -> UnitTable {
+    let mut units = UnitTable::built_in().units().to_vec();
+    units.extend(defined);
+    UnitTable::new(units)
 }
 
 fn position(key: &SpecKey) -> Position {

@@ -75,14 +75,16 @@ impl Catalog {
     pub async fn audit(&self) -> Result<Vec<Difference>, DomainError> {
         let (store, reference, currency) =
             (self.store().clone(), self.reference(), self.currency());
-        self.shielded(async move {
+        let audit = self.shielded(async move {
             let encoding = vitrine_storage::products::Encoding {
                 units: &reference.units,
                 currency,
             };
             store.audit(encoding).await
-        })
-        .await
+        });
+        let mut differences = audit.await?;
+        differences.extend(self.audit_panels().await?);
+        Ok(differences)
     }
 }
 

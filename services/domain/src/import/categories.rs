@@ -51,32 +51,13 @@ impl ImportSession {
     }
 
     fn add_category(&mut self, name: &str, parent: Option<CategoryId>) -> CategoryId {
-        let slug = self.free_slug(name, parent);
-        let id = CategoryId::random();
-        self.categories.push(Category {
-            id,
-            slug,
-            name: name.trim().to_owned(),
-            parent,
-        });
-        id
-    }
-
-    /// The name as a slug; with its parents' before it, or a number behind it, when that is taken.
-    fn free_slug(&self, name: &str, parent: Option<CategoryId>) -> String {
-        let own = slug(name).unwrap_or_else(|| "category".to_owned());
         let above = parent.and_then(|id| self.categories.iter().find(|category| category.id == id));
-        let long = above.map_or_else(|| own.clone(), |above| format!("{}-{own}", above.slug));
-        let numbered = (2..).map(|n| format!("{long}-{n}"));
-        let taken = |slug: &String| {
-            self.categories
-                .iter()
-                .any(|category| category.slug == *slug)
-        };
-        let mut candidates = [own.clone(), long.clone()].into_iter().chain(numbered);
-        candidates
-            .find(|slug| !taken(slug))
-            .expect("numbers do not end")
+        let taken = |slug: &str| self.categories.iter().any(|category| category.slug == slug);
+        let slug = free_slug(name, above.map(|above| above.slug.as_str()), taken);
+        let new = Category::new(CategoryId::random(), &slug, name.trim(), parent);
+        let id = new.id;
+        self.categories.push(new);
+        id
     }
 
     fn path_of(&self, category: &Category) -> Vec<String> {
@@ -88,4 +69,15 @@ impl ImportSession {
         }
         path
     }
+}
+
+/// The name as a slug; with its parent's before it, or a number behind it, when that is taken.
+pub(crate) fn free_slug(name: &str, parent: Option<&str>, taken: impl Fn(&str) -> bool) -> String {
+    let own = slug(name).unwrap_or_else(|| "category".to_owned());
+    let long = parent.map_or_else(|| own.clone(), |parent| format!("{parent}-{own}"));
+    let numbered = (2..).map(|n| format!("{long}-{n}"));
+    let mut candidates = [own.clone(), long.clone()].into_iter().chain(numbered);
+    candidates
+        .find(|slug| !taken(slug))
+        .expect("numbers do not end")
 }

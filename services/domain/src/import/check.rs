@@ -1,18 +1,13 @@
 //! What can be said of a draft without the database.
 
+use vitrine_model::category::MOST_CATEGORY_DEPTH;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
-use vitrine_model::product::{
-    Details, MOST_DESCRIPTION_CHARACTERS, MOST_KIND_BYTES, MOST_MEDIA, MOST_NAME_CHARACTERS,
-    MOST_SKU_BYTES,
-};
+use vitrine_model::product::{Details, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS};
 use vitrine_model::review::{MOST_BODY_CHARACTERS, MOST_TITLE_CHARACTERS};
-use vitrine_model::spec::{self, MOST_SPECS};
+use vitrine_model::spec;
 use vitrine_model::unit::UnitTable;
 
-/// The longest brand, supplier or category name, in characters.
-const MOST_LABEL_CHARACTERS: usize = 200;
-/// How deep the category tree may be.
-const MOST_CATEGORY_DEPTH: usize = 8;
+use crate::limits::{self, Checked, MOST_LABEL_CHARACTERS};
 
 /// Everything that is wrong with a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
@@ -29,19 +24,14 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
         draft.supplier.as_ref().map(|s| s.name.as_str()),
         MOST_LABEL_CHARACTERS,
     );
-    found.external("external_id", &draft.source.external_id);
+    found.check("external_id", limits::code(&draft.source.external_id));
     if let Some(sku) = &draft.sku {
-        found.external("sku", sku);
+        found.check("sku", limits::code(sku));
     }
     found.kind(draft);
     found.categories(&draft.category);
     found.media(draft);
-    found.that(draft.specs.len() <= MOST_SPECS, "specs", || {
-        format!(
-            "{} specs; a product may have {MOST_SPECS}",
-            draft.specs.len()
-        )
-    });
+    found.check("specs", limits::spec_count(draft.specs.len()));
     for spec in &draft.specs {
         if let Err(wrong) = spec::check(spec, units) {
             found.add(&format!("specs.{}", spec.key), wrong.to_string());
@@ -53,11 +43,11 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
 /// Everything that is wrong with a review draft.
 pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
     let mut found = Found::default();
-    found.external("external_id", &draft.origin.external_id);
+    found.check("external_id", limits::code(&draft.origin.external_id));
     found.length("title", &draft.title, 0, MOST_TITLE_CHARACTERS);
     found.length("body", &draft.body, 0, MOST_BODY_CHARACTERS);
     if let Some(author) = &draft.author {
-        found.external("author.id", &author.id.0);
+        found.check("author.id", limits::code(&author.id.0));
         found.length("author.name", &author.name, 1, MOST_LABEL_CHARACTERS);
     }
     for (field, votes) in [("helpful", draft.helpful), ("unhelpful", draft.unhelpful)] {
@@ -87,14 +77,14 @@ impl Found {
         }
     }
 
+    fn check(&mut self, field: &str, checked: Checked) {
+        if let Err(reason) = checked {
+            self.add(field, reason);
+        }
+    }
+
     fn length(&mut self, field: &str, text: &str, least: usize, most: usize) {
-        let characters = text.trim().chars().count();
-        self.that((least..=most).contains(&characters), field, || {
-            format!("{characters} characters; {least} to {most} are possible")
-        });
-        self.that(!text.contains('\0'), field, || {
-            "holds a NUL character".to_owned()
-        });
+        self.check(field, limits::text(text, least..=most));
     }
 
     fn optional(&mut self, field: &str, text: Option<&str>, most: usize) {
@@ -103,30 +93,9 @@ impl Found {
         }
     }
 
-    fn external(&mut self, field: &str, id: &str) {
-        let fits = (1..=MOST_SKU_BYTES).contains(&id.len()) && !id.contains(char::is_control);
-        self.that(fits, field, || {
-            format!(
-                "{} bytes; 1 to {MOST_SKU_BYTES} without control characters are possible",
-                id.len()
-            )
-        });
-    }
-
     fn kind(&mut self, draft: &ProductDraft) {
         let kind = &draft.kind;
-        let letters = kind
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        self.that(
-            letters && (1..=MOST_KIND_BYTES).contains(&kind.len()),
-            "kind",
-            || {
-                format!(
-                    "a kind is 1 to {MOST_KIND_BYTES} lower-case letters, digits and underscores"
-                )
-            },
-        );
+        self.check("kind", limits::kind(kind));
         let typed = draft.details.kind().is_none_or(|of| of == kind);
         self.that(typed, "details", || {
             format!(
@@ -138,13 +107,8 @@ impl Found {
         self.that(bundle || draft.bundle.is_empty(), "bundle", || {
             "only products of kind bundle have items".to_owned()
         });
-        let quantities = draft
-            .bundle
-            .iter()
-            .all(|item| (1..=10_000).contains(&item.quantity));
-        self.that(quantities && draft.bundle.len() <= 100, "bundle", || {
-            "a bundle has at most 100 items, each 1 to 10,000 times".to_owned()
-        });
+        let quantities = draft.bundle.iter().map(|item| item.quantity);
+        self.check("bundle", limits::items(draft.bundle.len(), quantities));
     }
 
     fn categories(&mut self, path: &[String]) {
@@ -159,22 +123,9 @@ impl Found {
     }
 
     fn media(&mut self, draft: &ProductDraft) {
-        self.that(draft.media.len() <= MOST_MEDIA, "media", || {
-            format!(
-                "{} media; a product may have {MOST_MEDIA}",
-                draft.media.len()
-            )
-        });
+        self.check("media", limits::media_count(draft.media.len()));
         for media in &draft.media {
-            let web = media.url.starts_with("https://") || media.url.starts_with("http://");
-            let plain = media.url.len() <= 2048
-                && !media
-                    .url
-                    .contains(|c: char| c.is_whitespace() || c.is_control());
-            self.that(web && plain, "media.url", || {
-                "an address begins with https:// or http:// and has at most 2,048 characters"
-                    .to_owned()
-            });
+            self.check("media.url", limits::address(&media.url));
         }
     }
 }

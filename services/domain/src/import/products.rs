@@ -8,23 +8,17 @@ use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
-use vitrine_model::product::{
-    Bundle, BundleItem, Details, MOST_NAME_CHARACTERS, Media, Product, ProductStatus,
-};
-use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec, SpecKey, SpecValue};
+use vitrine_model::product::{Bundle, BundleItem, Product, ProductStatus};
+use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec};
 use vitrine_model::text::slug;
 use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
+use super::keys::{self, Taught};
 use super::merge::{Prepared, sku};
-use super::{ImportSession, check, keys};
-use crate::DomainError;
+use super::{ImportSession, check};
+use crate::{DomainError, limits};
 
-/// The most bytes of a product's admin-written part, tokens included, so that computed data always
-/// fits beside it.
-pub(super) const MOST_CONTENT_BYTES: usize = 40_000;
-/// The longest name, in bytes; other short fields are no longer.
-const MOST_NAME_BYTES: usize = 4 * MOST_NAME_CHARACTERS;
 /// How often something is tried again because another process was faster.
 const MOST_TRIES: usize = 4;
 
@@ -90,6 +84,7 @@ impl ImportSession {
     ) -> Result<Vec<LineOutcome>, DomainError> {
         let mut outcomes: BTreeMap<usize, LineOutcome> = BTreeMap::new();
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
+        self.see_changes().await?;
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);
             outcomes.extend(self.product_round(&drafts, &round).await?);
@@ -136,21 +131,22 @@ impl ImportSession {
     ) -> Result<Vec<Passed<'a>>, DomainError> {
         for _ in 0..MOST_TRIES {
             let mut passed = Vec::new();
-            let mut learnt: Vec<SpecKey> = Vec::new();
+            let mut taught = Taught::default();
             let mut dictionary = self.dictionary.clone();
             for at in round {
                 match self.check_product(*at, &drafts[*at], found, &dictionary) {
                     Err(outcome) => drop(outcomes.insert(*at, outcome)),
                     Ok((one, keys)) => {
-                        for key in &keys {
+                        for key in &keys.learnt {
                             dictionary.add(key.clone());
                         }
-                        learnt.extend(keys);
+                        taught.learnt.extend(keys.learnt);
+                        taught.unused.extend(keys.unused);
                         passed.push(one);
                     }
                 }
             }
-            if self.learn(learnt).await? {
+            if self.learn(taught).await? {
                 return Ok(passed);
             }
         }
@@ -164,7 +160,7 @@ impl ImportSession {
         draft: &'a ProductDraft,
         found: &Found,
         dictionary: &Dictionary,
-    ) -> Result<(Passed<'a>, Vec<SpecKey>), LineOutcome> {
+    ) -> Result<(Passed<'a>, Taught), LineOutcome> {
         let (plan, digest) = classify(draft, found)?;
         let reference = self.catalog.reference();
         let refused = check::product(draft, &reference.units);
@@ -175,18 +171,21 @@ impl ImportSession {
             bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        let (specs, learnt) = (checked.specs, checked.learnt);
+        let taught = Taught {
+            learnt: checked.learnt,
+            unused: checked.unused,
+        };
         let passed = Passed {
             at,
             draft,
             digest,
-            specs,
+            specs: checked.specs,
             plan,
             bundle,
         };
         match self.too_large(&passed.trial(self.catalog.now())) {
             Some(refused) => Err(LineOutcome::Rejected(vec![refused])),
-            None => Ok((passed, learnt)),
+            None => Ok((passed, taught)),
         }
     }
 
@@ -295,6 +294,7 @@ impl ImportSession {
                 .map(|product| self.imagine_product(product))
                 .collect());
         }
+        self.catalog.learn_words(&products).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(|store| async move {
             let encoding = Encoding {
@@ -406,6 +406,9 @@ impl ImportSession {
         if !self.writes() {
             return Ok(Applied::Done);
         }
+        self.catalog
+            .learn_words(std::slice::from_ref(&product))
+            .await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(move |store| async move {
             let encoding = Encoding {
@@ -433,19 +436,10 @@ impl ImportSession {
             );
             return Some(Rejection::new("specs", reason));
         }
-        if is_plainly_small(product) {
-            return None;
-        }
         let reference = self.catalog.reference();
-        let bytes = self
-            .catalog
-            .encoding(&reference.units)
-            .content_bytes(product);
-        (bytes > MOST_CONTENT_BYTES).then(|| {
-            let reason =
-                format!("the product takes {bytes} bytes; {MOST_CONTENT_BYTES} are possible");
-            Rejection::new("product", reason)
-        })
+        let encoding = self.catalog.encoding(&reference.units);
+        let fits = limits::content(product, encoding);
+        fits.err().map(|reason| Rejection::new("product", reason))
     }
 
     /// Products that are there, by source; in a dry run also those that would be.
@@ -679,25 +673,6 @@ fn distinct(drafts: &[ProductDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<us
         let draft = &drafts[*at];
         !late.contains(at) && (sources.insert(draft.source.clone()) & skus.insert(sku(draft)))
     })
-}
-
-/// Whether a product is far from the cap, by a bound that is cheap to compute: each text counted
-/// three times (value, two tokens), with room for field names and numbers.
-fn is_plainly_small(product: &Product) -> bool {
-    let spec = |spec: &Spec| {
-        let text = match &spec.value {
-            SpecValue::Text(text) => text.len(),
-            _ => 16,
-        };
-        100 + 3 * (spec.key.len() + text + spec.qualifier.as_ref().map_or(0, String::len))
-    };
-    let media = |media: &Media| 100 + media.url.len() + media.alt.as_ref().map_or(0, String::len);
-    let text = product.description.as_ref().map_or(0, String::len) + 10 * MOST_NAME_BYTES;
-    let bytes = text
-        + product.specs.iter().map(spec).sum::<usize>()
-        + product.media.iter().map(media).sum::<usize>()
-        + product.sources.len() * 500;
-    product.details == Details::empty(&product.kind) && bytes < MOST_CONTENT_BYTES
 }
 
 fn plain_slug(draft: &ProductDraft) -> String {

@@ -1,0 +1,343 @@
+//! Categories as admins make and change them. Products name them by an id that never changes, so no
+//! product is written.
+
+use vitrine_model::category::{Category, CategoryTree, MOST_CATEGORY_DEPTH};
+use vitrine_model::id::CategoryId;
+use vitrine_model::text::{collapse, excerpt, fold};
+use vitrine_storage::StorageError;
+use vitrine_storage::write::WriteUnit;
+
+use super::orders::{Attempt, Change, Step, Task};
+use super::refusals::Found;
+use super::{CategoryPatch, NewCategory, Order, Outcome, Refusal, RefusalCode};
+use crate::import::categories::free_slug;
+use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::{Catalog, DomainError};
+
+impl Catalog {
+    /// Makes a category.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn create_category(
+        &self,
+        order: Order,
+        new: NewCategory,
+    ) -> Result<Outcome<Category>, DomainError> {
+        let create = CreateCategory {
+            id: CategoryId::random(),
+            new: new.clone(),
+        };
+        self.carry_out(order, ("createCategory", "", &new), create)
+            .await
+    }
+
+    /// Renames or moves a category. No product is written.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn update_category(
+        &self,
+        order: Order,
+        id: CategoryId,
+        patch: CategoryPatch,
+    ) -> Result<Outcome<Category>, DomainError> {
+        let named = ("updateCategory", &*id.to_string(), &patch);
+        let update = UpdateCategory {
+            id,
+            patch: patch.clone(),
+        };
+        self.carry_out(order, named, update).await
+    }
+}
+
+struct CreateCategory {
+    id: CategoryId,
+    new: NewCategory,
+}
+
+struct UpdateCategory {
+    id: CategoryId,
+    patch: CategoryPatch,
+}
+
+impl Task for CreateCategory {
+    type Answer = Category;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        _at: &Attempt,
+    ) -> Result<Step<Category>, StorageError> {
+        let tree = CategoryTree::new(unit.categories().await?);
+        let category = match create(self.id, &self.new, &tree) {
+            Ok(category) => category,
+            Err(refusals) => return Ok(Step::refused(refusals, None)),
+        };
+        match unit.insert_category(&category).await {
+            // Somebody else made a category with this slug meanwhile.
+            Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            inserted => inserted.map(|()| Step::done(category, Change::Reference)),
+        }
+    }
+}
+
+impl Task for UpdateCategory {
+    type Answer = Category;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<Category>, StorageError> {
+        let tree = CategoryTree::new(unit.categories().await?);
+        let Some(before) = tree.get(self.id) else {
+            let message = "there is no such category";
+            let refusal = Refusal::new(RefusalCode::NotFound, &[&"id"], message);
+            return Ok(Step::refuse(refusal, None));
+        };
+        if let Some(refusal) = at.stale("category", before.revision) {
+            return Ok(Step::refuse(refusal, Some(before.clone())));
+        }
+        let mut after = match update(before, &self.patch, &tree) {
+            Ok(after) => after,
+            Err(refusals) => return Ok(Step::refused(refusals, Some(before.clone()))),
+        };
+        if after == *before {
+            return Ok(Step::done(after, Change::Nothing));
+        }
+        after.revision += 1;
+        match unit.replace_category(&after, before.revision).await {
+            Ok(true) => Ok(Step::done(after, Change::Reference)),
+            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn create(
+    id: CategoryId,
+    new: &NewCategory,
+    tree: &CategoryTree,
+) -> Result<Category, Vec<Refusal>> {
+    let mut found = Found::default();
+    let parent = match &new.parent {
+        None => None,
+        Some(slug) => find_parent(slug, tree, &mut found),
+    };
+    let name = collapse(&new.name);
+    let above = parent.and_then(|id| tree.get(id));
+    let slug = new.slug.clone().unwrap_or_else(|| {
+        let taken = |slug: &str| tree.by_slug(slug).is_some();
+        free_slug(&name, above.map(|above| above.slug.as_str()), taken)
+    });
+    let category = Category::new(id, &slug, &name, parent);
+    check(&category, tree, &mut found);
+    if found.is_empty() {
+        Ok(category)
+    } else {
+        Err(found.0)
+    }
+}
+
+fn update(
+    before: &Category,
+    patch: &CategoryPatch,
+    tree: &CategoryTree,
+) -> Result<Category, Vec<Refusal>> {
+    let mut found = Found::default();
+    let mut after = before.clone();
+    if let Some(name) = &patch.name {
+        after.name = collapse(name);
+    }
+    if let Some(slug) = &patch.slug {
+        after.slug.clone_from(slug);
+    }
+    match &patch.parent {
+        None => {}
+        Some(None) => after.parent = None,
+        Some(Some(slug)) => after.parent = find_parent(slug, tree, &mut found),
+    }
+    check(&after, tree, &mut found);
+    if found.is_empty() {
+        Ok(after)
+    } else {
+        Err(found.0)
+    }
+}
+
+fn find_parent(slug: &str, tree: &CategoryTree, found: &mut Found) -> Option<CategoryId> {
+    let parent = tree.by_slug(slug).map(|parent| parent.id);
+    if parent.is_none() {
+        let shown = excerpt(slug, 80).text;
+        let message = format!("there is no category {shown:?}; give the slug of one");
+        found.missing(&[&"parent"], message);
+    }
+    parent
+}
+
+/// Checks a category as it would be, among the others as they are.
+fn check(category: &Category, tree: &CategoryTree, found: &mut Found) {
+    let name = limits::text(&category.name, 1..=MOST_LABEL_CHARACTERS);
+    found.check(&[&"name"], name);
+    found.check(&[&"slug"], limits::slug(&category.slug));
+    let other = tree.by_slug(&category.slug);
+    if let Some(other) = other.filter(|other| other.id != category.id) {
+        let message = format!("the category {:?} has the slug {}", other.name, other.slug);
+        found.taken(&[&"slug"], message);
+    }
+    let named = |other: &Category| (&other.name, other.parent) == (&category.name, category.parent);
+    let same = tree.get(category.id).is_some_and(named);
+    let folded = fold(&category.name);
+    let mut siblings = tree.children(category.parent);
+    if !same && siblings.any(|other| other.id != category.id && fold(&other.name) == folded) {
+        let message = format!(
+            "there is a category {:?} at the same place; names are compared without regard to \
+             case and accents",
+            category.name
+        );
+        found.taken(&[&"name"], message);
+    }
+    check_place(category, tree, found);
+}
+
+fn check_place(category: &Category, tree: &CategoryTree, found: &mut Found) {
+    let (id, parent) = (category.id, category.parent);
+    if parent.is_some_and(|parent| tree.would_cycle(id, parent)) {
+        let message = "a category cannot be moved below itself";
+        found.invalid(&[&"parent"], message);
+        return;
+    }
+    let depth = tree.depth_below(id, parent);
+    let moved = tree.get(id).is_none_or(|before| before.parent != parent);
+    if moved && depth > MOST_CATEGORY_DEPTH {
+        let message = format!(
+            "the categories would be {depth} levels deep; {MOST_CATEGORY_DEPTH} are possible"
+        );
+        found.cap(&[&"parent"], Err(message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u8) -> CategoryId {
+        CategoryId::from_bytes([n; 16])
+    }
+
+    /// `1` down to `depth`, one in the other, and `side` beside `1`.
+    fn tree(depth: u8) -> CategoryTree {
+        let chain = (1..=depth).map(|n| {
+            let parent = (n > 1).then(|| id(n - 1));
+            Category::new(id(n), &format!("c{n}"), &format!("C{n}"), parent)
+        });
+        let side = Category::new(id(100), "side", "Side", None);
+        CategoryTree::new(chain.chain([side]).collect())
+    }
+
+    fn new(name: &str, slug: Option<&str>, parent: Option<&str>) -> NewCategory {
+        NewCategory {
+            name: name.to_owned(),
+            slug: slug.map(str::to_owned),
+            parent: parent.map(str::to_owned),
+        }
+    }
+
+    fn refused<T>(result: Result<T, Vec<Refusal>>) -> Vec<(RefusalCode, String)> {
+        Found(result.err().unwrap_or_default()).places()
+    }
+
+    #[test]
+    fn a_new_category_finds_its_place_and_slug() {
+        let tree = tree(2);
+        let made = create(id(50), &new(" Big  Screens ", None, Some("c1")), &tree).unwrap();
+        assert_eq!(
+            (
+                made.name.as_str(),
+                made.slug.as_str(),
+                made.parent,
+                made.revision
+            ),
+            ("Big Screens", "big-screens", Some(id(1)), 1)
+        );
+        let made = create(id(50), &new("Side", None, Some("c1")), &tree).unwrap();
+        assert_eq!(
+            made.slug, "c1-side",
+            "the slug that is taken gets its parent's"
+        );
+        let made = create(id(50), &new("?!", None, None), &tree).unwrap();
+        assert_eq!(made.slug, "category");
+    }
+
+    #[test]
+    fn everything_wrong_with_a_new_category_is_told() {
+        let tree = tree(8);
+        let all = refused(create(id(50), &new(" ", Some("A B"), Some("x")), &tree));
+        let at = |code, place: &str| (code, place.to_owned());
+        assert_eq!(
+            all,
+            [
+                at(RefusalCode::NotFound, "parent"),
+                at(RefusalCode::Invalid, "name"),
+                at(RefusalCode::Invalid, "slug"),
+            ]
+        );
+        let all = refused(create(id(50), &new("SÏDE", Some("c3"), None), &tree));
+        assert_eq!(
+            all,
+            [
+                at(RefusalCode::Taken, "slug"),
+                at(RefusalCode::Taken, "name")
+            ]
+        );
+        assert!(create(id(50), &new("Side", None, Some("c1")), &tree).is_ok());
+        assert!(create(id(50), &new("Leaf", None, Some("c7")), &tree).is_ok());
+        let deep = refused(create(id(50), &new("Leaf", None, Some("c8")), &tree));
+        assert_eq!(deep, [at(RefusalCode::TooLarge, "parent")]);
+    }
+
+    #[test]
+    fn a_category_moves_with_all_below_it() {
+        let tree = tree(7);
+        let one = tree.get(id(1)).unwrap();
+        let into = |slug: Option<&str>| CategoryPatch {
+            parent: Some(slug.map(str::to_owned)),
+            ..CategoryPatch::default()
+        };
+        assert_eq!(
+            update(one, &into(Some("side")), &tree).unwrap().parent,
+            Some(id(100))
+        );
+        let at = |code| [(code, "parent".to_owned())];
+        for below in ["c1", "c2", "c7"] {
+            let refused = refused(update(one, &into(Some(below)), &tree));
+            assert_eq!(refused, at(RefusalCode::Invalid), "{below}");
+        }
+        let side = tree.get(id(100)).unwrap();
+        assert!(update(side, &into(Some("c7")), &tree).is_ok());
+        let deeper = self::tree(8);
+        let one = deeper.get(id(1)).unwrap();
+        let all = refused(update(one, &into(Some("side")), &deeper));
+        assert_eq!(all, at(RefusalCode::TooLarge), "nine levels");
+        let two = deeper.get(id(2)).unwrap();
+        assert_eq!(update(two, &into(None), &deeper).unwrap().parent, None);
+    }
+
+    #[test]
+    fn a_category_may_keep_what_it_has() {
+        let tree = tree(3);
+        let two = tree.get(id(2)).unwrap();
+        let same = CategoryPatch {
+            name: Some("C2".to_owned()),
+            slug: Some("c2".to_owned()),
+            parent: Some(Some("c1".to_owned())),
+        };
+        assert_eq!(update(two, &same, &tree).as_ref(), Ok(two));
+        let other_case = CategoryPatch {
+            name: Some("c2".to_owned()),
+            ..CategoryPatch::default()
+        };
+        assert_eq!(update(two, &other_case, &tree).unwrap().name, "c2");
+    }
+}

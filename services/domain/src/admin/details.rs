@@ -1,0 +1,241 @@
+//! What only one kind of product has, as admins give it.
+
+use vitrine_model::product::{
+    Apparel, Book, Contributor, Details, Electronics, Grocery, MOST_DESCRIPTION_CHARACTERS,
+    Measurement, Movie,
+};
+
+use super::DetailsInput;
+use super::refusals::{Found, Place};
+use crate::limits::{self, MOST_LABEL_CHARACTERS};
+
+/// The most pages of a book, months of a warranty, minutes of a film.
+const MOST_OF_ANYTHING: i32 = 1_000_000;
+
+impl DetailsInput {
+    /// The kind of product that they are for.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Apparel(_) => "apparel",
+            Self::Book(_) => "book",
+            Self::Electronics(_) => "electronics",
+            Self::Grocery(_) => "grocery",
+            Self::Movie(_) => "movie",
+            Self::Bundle(_) => "bundle",
+        }
+    }
+}
+
+/// Checks details by themselves and gives them as they will be stored. The items of a bundle have
+/// to be looked up and are not among them.
+pub(super) fn read(input: &DetailsInput, found: &mut Found) -> Details {
+    match input {
+        DetailsInput::Apparel(apparel) => Details::Apparel(read_apparel(apparel, found)),
+        DetailsInput::Book(book) => Details::Book(read_book(book, found)),
+        DetailsInput::Electronics(device) => Details::Electronics(read_electronics(device, found)),
+        DetailsInput::Grocery(grocery) => Details::Grocery(read_grocery(grocery, found)),
+        DetailsInput::Movie(movie) => Details::Movie(read_movie(movie, found)),
+        DetailsInput::Bundle(_) => Details::empty("bundle"),
+    }
+}
+
+fn read_apparel(apparel: &Apparel, found: &mut Found) -> Apparel {
+    let place: Place<'_> = &[&"details", &"apparel"];
+    optional(apparel.fit.as_deref(), place, "fit", found);
+    for (at, row) in apparel.size_chart.iter().enumerate() {
+        let place: Place<'_> = &[&"details", &"apparel", &"sizeChart", &at];
+        label(&row.size, &within(place, &[&"size"]), found);
+        for (nth, measurement) in row.measurements.iter().enumerate() {
+            let place = within(place, &[&"measurements", &nth]);
+            check_measurement(measurement, &place, found);
+        }
+    }
+    apparel.clone()
+}
+
+fn read_book(book: &Book, found: &mut Found) -> Book {
+    let place: Place<'_> = &[&"details", &"book"];
+    check_people(&book.contributors, place, "contributors", found);
+    optional(book.format.as_deref(), place, "format", found);
+    count(book.pages, 1, place, "pages", found);
+    let isbn = book.isbn.as_deref().map(plain_isbn);
+    if let Some(isbn) = isbn.as_deref().filter(|isbn| !is_isbn(isbn)) {
+        let shown = vitrine_model::text::excerpt(isbn, 40).text;
+        let message = format!(
+            "{shown:?} is no ISBN: 13 digits, or 10 of which the last may be X; hyphens may be left out"
+        );
+        found.invalid(&[&"details", &"book", &"isbn"], message);
+    }
+    Book {
+        isbn,
+        ..book.clone()
+    }
+}
+
+fn read_electronics(device: &Electronics, found: &mut Found) -> Electronics {
+    let place: Place<'_> = &[&"details", &"electronics"];
+    optional(device.energy_label.as_deref(), place, "energyLabel", found);
+    count(device.warranty_months, 0, place, "warrantyMonths", found);
+    labels(&device.compatibility, place, "compatibility", found);
+    device.clone()
+}
+
+fn read_grocery(grocery: &Grocery, found: &mut Found) -> Grocery {
+    let place: Place<'_> = &[&"details", &"grocery"];
+    if let Some(ingredients) = &grocery.ingredients {
+        let checked = limits::text(ingredients, 1..=MOST_DESCRIPTION_CHARACTERS);
+        found.check(&within(place, &[&"ingredients"]), checked);
+    }
+    labels(&grocery.allergens, place, "allergens", found);
+    for (at, measurement) in grocery.nutrition.iter().enumerate() {
+        check_measurement(measurement, &within(place, &[&"nutrition", &at]), found);
+    }
+    grocery.clone()
+}
+
+fn read_movie(movie: &Movie, found: &mut Found) -> Movie {
+    let place: Place<'_> = &[&"details", &"movie"];
+    check_people(&movie.cast, place, "cast", found);
+    count(movie.runtime_minutes, 1, place, "runtimeMinutes", found);
+    movie.clone()
+}
+
+fn check_people(people: &[Contributor], place: Place<'_>, field: &str, found: &mut Found) {
+    for (at, person) in people.iter().enumerate() {
+        label(&person.name, &within(place, &[&field, &at, &"name"]), found);
+        label(&person.role, &within(place, &[&field, &at, &"role"]), found);
+    }
+}
+
+fn check_measurement(measurement: &Measurement, place: Place<'_>, found: &mut Found) {
+    label(&measurement.name, &within(place, &[&"name"]), found);
+    label(&measurement.unit, &within(place, &[&"unit"]), found);
+    if !measurement.value.is_finite() {
+        found.invalid(&within(place, &[&"value"]), "not a finite number");
+    }
+}
+
+fn label(text: &str, place: Place<'_>, found: &mut Found) {
+    found.check(place, limits::text(text, 1..=MOST_LABEL_CHARACTERS));
+}
+
+fn optional(text: Option<&str>, place: Place<'_>, field: &str, found: &mut Found) {
+    if let Some(text) = text {
+        label(text, &within(place, &[&field]), found);
+    }
+}
+
+fn labels(texts: &[String], place: Place<'_>, field: &str, found: &mut Found) {
+    for (at, text) in texts.iter().enumerate() {
+        label(text, &within(place, &[&field, &at]), found);
+    }
+}
+
+fn count(number: Option<i32>, least: i32, place: Place<'_>, field: &str, found: &mut Found) {
+    let Some(number) = number.filter(|number| !(least..=MOST_OF_ANYTHING).contains(number)) else {
+        return;
+    };
+    let message = format!("{number} is out of range: {least} to 1,000,000");
+    found.invalid(&within(place, &[&field]), message);
+}
+
+/// A place inside another one.
+fn within<'a>(
+    place: Place<'a>,
+    inner: &[&'a dyn std::fmt::Display],
+) -> Vec<&'a dyn std::fmt::Display> {
+    place.iter().chain(inner).copied().collect()
+}
+
+/// Without the hyphens and blanks that printed ISBNs have, in capitals.
+fn plain_isbn(isbn: &str) -> String {
+    let kept = isbn.chars().filter(|c| !c.is_whitespace() && *c != '-');
+    kept.collect::<String>().to_ascii_uppercase()
+}
+
+fn is_isbn(isbn: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    match isbn.len() {
+        13 => digits(isbn),
+        10 => digits(isbn.strip_suffix('X').unwrap_or(isbn)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::product::SizeChartRow;
+
+    use super::super::RefusalCode;
+    use super::*;
+
+    fn book(isbn: &str) -> (Option<String>, Vec<(RefusalCode, String)>) {
+        let mut found = Found::default();
+        let input = DetailsInput::Book(Book {
+            isbn: Some(isbn.to_owned()),
+            ..Book::default()
+        });
+        let Details::Book(book) = read(&input, &mut found) else {
+            panic!("a book")
+        };
+        (book.isbn, found.places())
+    }
+
+    #[test]
+    fn isbns_are_digits() {
+        for (given, kept) in [
+            ("978-3-16-148410-0", "9783161484100"),
+            ("3 598 21500 x", "359821500X"),
+        ] {
+            assert_eq!(book(given), (Some(kept.to_owned()), vec![]));
+        }
+        let place = vec![(RefusalCode::Invalid, "details.book.isbn".to_owned())];
+        for bad in [
+            "",
+            "978316148410",
+            "97831614841OO",
+            "X598215001",
+            "９783161484100",
+        ] {
+            assert_eq!(book(bad).1, place, "{bad}");
+        }
+    }
+
+    #[test]
+    fn everything_wrong_is_told_with_its_place() {
+        let measurement = Measurement {
+            name: " ".to_owned(),
+            value: f64::INFINITY,
+            unit: "cm".to_owned(),
+        };
+        let row = SizeChartRow {
+            size: "M".to_owned(),
+            measurements: vec![measurement],
+        };
+        let mut found = Found::default();
+        let apparel = DetailsInput::Apparel(Apparel {
+            fit: Some(String::new()),
+            size_chart: vec![row],
+        });
+        read(&apparel, &mut found);
+        let movie = DetailsInput::Movie(Movie {
+            cast: vec![Contributor {
+                name: "A".to_owned(),
+                role: "\0".to_owned(),
+            }],
+            runtime_minutes: Some(0),
+        });
+        read(&movie, &mut found);
+        let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+        assert_eq!(
+            places,
+            [
+                "details.apparel.fit",
+                "details.apparel.sizeChart.0.measurements.0.name",
+                "details.apparel.sizeChart.0.measurements.0.value",
+                "details.movie.cast.0.role",
+                "details.movie.runtimeMinutes",
+            ]
+        );
+    }
+}

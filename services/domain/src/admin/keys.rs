@@ -1,0 +1,709 @@
+//! Keys of the spec dictionary as admins define and change them.
+
+use vitrine_model::derived::text_token;
+use vitrine_model::spec::{Dictionary, MOST_FILTERABLE_BYTES, SpecKey, ValueType, check_key};
+use vitrine_model::text::{collapse, excerpt, fold};
+use vitrine_model::unit::UnitTable;
+use vitrine_storage::write::WriteUnit;
+use vitrine_storage::{StorageError, Store};
+
+use super::orders::{Attempt, Change, Step, Task};
+use super::refusals::Found;
+use super::{NewSpecKey, Order, Outcome, Refusal, RefusalCode, SpecKeyPatch};
+use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::reference::unit_table;
+use crate::{Catalog, DomainError};
+
+/// The most other names that an admin may give a key.
+const MOST_ALIASES: usize = 20;
+/// The most texts that a key may be limited to.
+const MOST_ALLOWED_VALUES: usize = 200;
+/// How many values that are in the way a refusal names.
+const NAMED_VALUES: usize = 5;
+
+impl Catalog {
+    /// Defines a spec key before products have it.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn define_spec_key(
+        &self,
+        order: Order,
+        new: NewSpecKey,
+    ) -> Result<Outcome<SpecKey>, DomainError> {
+        let define = DefineKey(new.clone());
+        self.carry_out(order, ("defineSpecKey", "", &new), define)
+            .await
+    }
+
+    /// Changes a spec key, named by itself or by an alias.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn update_spec_key(
+        &self,
+        order: Order,
+        key: String,
+        patch: SpecKeyPatch,
+    ) -> Result<Outcome<SpecKey>, DomainError> {
+        let update = UpdateKey {
+            key: key.clone(),
+            patch: patch.clone(),
+        };
+        self.carry_out(order, ("updateSpecKey", &key, &patch), update)
+            .await
+    }
+}
+
+struct DefineKey(NewSpecKey);
+
+struct UpdateKey {
+    key: String,
+    patch: SpecKeyPatch,
+}
+
+impl Task for DefineKey {
+    type Answer = SpecKey;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        _at: &Attempt,
+    ) -> Result<Step<SpecKey>, StorageError> {
+        let dictionary = Dictionary::new(unit.spec_keys().await?);
+        let units = unit_table(unit.units().await?);
+        let key = match define(&self.0, &dictionary, &units) {
+            Ok(key) => key,
+            Err(refusals) => return Ok(Step::refused(refusals, None)),
+        };
+        match unit.insert_spec_key(&key).await {
+            // Somebody else made a key of one of these names meanwhile.
+            Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            inserted => inserted.map(|()| Step::done(key, Change::Reference)),
+        }
+    }
+}
+
+impl Task for UpdateKey {
+    type Answer = SpecKey;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<SpecKey>, StorageError> {
+        let dictionary = Dictionary::new(unit.spec_keys().await?);
+        let units = unit_table(unit.units().await?);
+        let Some(before) = dictionary.get(&self.key) else {
+            return Ok(Step::refuse(unknown("key", &self.key), None));
+        };
+        if let Some(refusal) = at.stale("key", before.revision) {
+            return Ok(Step::refuse(refusal, Some(before.clone())));
+        }
+        let mut found = Found::default();
+        let mut after = update(before, &self.patch, &dictionary, &units, &mut found);
+        if found.is_empty() && after.allowed_values != before.allowed_values {
+            let allowed = after.allowed_values.as_deref().unwrap_or_default();
+            let others = other_values(before, allowed, at.store()).await?;
+            if !others.is_empty() {
+                found.add(RefusalCode::InUse, &[&"allowedValues"], told(&others));
+            }
+        }
+        if !found.is_empty() {
+            return Ok(Step::refused(found.0, Some(before.clone())));
+        }
+        if after == *before {
+            return Ok(Step::done(after, Change::Nothing));
+        }
+        after.revision += 1;
+        match unit.replace_spec_key(before, &after).await {
+            Ok(true) => Ok(Step::done(after, Change::Reference)),
+            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// That there is no such key.
+pub(super) fn unknown(field: &str, key: &str) -> Refusal {
+    let shown = excerpt(key, 80).text;
+    let message = format!("there is no spec key {shown:?}");
+    Refusal::new(RefusalCode::NotFound, &[&field], message)
+}
+
+/// Texts that products have for the key beyond those allowed, at most [`NAMED_VALUES`], by every
+/// name that products may carry it by. None when nothing is forbidden.
+pub(super) async fn other_values(
+    key: &SpecKey,
+    allowed: &[String],
+    store: &Store,
+) -> Result<Vec<String>, StorageError> {
+    let mut others = Vec::new();
+    if allowed.is_empty() || !key.used {
+        return Ok(others);
+    }
+    let names = std::iter::once(&key.key).chain(&key.absorbing);
+    for name in names {
+        let tokens: Vec<String> = allowed
+            .iter()
+            .filter_map(|text| text_token(name, None, text))
+            .collect();
+        let found = store.other_tokens(name, &tokens, NAMED_VALUES).await?;
+        others.extend(found.iter().map(|token| shown(name, token)));
+    }
+    others.dedup();
+    others.truncate(NAMED_VALUES);
+    Ok(others)
+}
+
+/// That products have values which would not be allowed.
+pub(super) fn told(others: &[String]) -> String {
+    format!(
+        "products have other values: {}; allow these or change the products first",
+        others.join(", ")
+    )
+}
+
+fn shown(key: &str, token: &str) -> String {
+    let value = token
+        .strip_prefix(key)
+        .and_then(|rest| rest.strip_prefix('='));
+    match value {
+        Some(value) if !value.starts_with('#') => format!("{value:?}"),
+        // Longer texts are known by a digest only.
+        _ => "a text of more than 64 bytes".to_owned(),
+    }
+}
+
+fn define(
+    new: &NewSpecKey,
+    dictionary: &Dictionary,
+    units: &UnitTable,
+) -> Result<SpecKey, Vec<Refusal>> {
+    let mut found = Found::default();
+    let mut key = SpecKey::new(&new.key, new.value_type);
+    match check_key(&new.key) {
+        Err(wrong) => found.invalid(&[&"key"], wrong.to_string()),
+        Ok(()) => {
+            if let Some(other) = dictionary.get(&new.key) {
+                found.taken(&[&"key"], taken_by(&new.key, other));
+            }
+        }
+    }
+    if let Some(label) = &new.label {
+        key.label = read_label(label, &mut found);
+    }
+    let given = Measure {
+        dimension: new.dimension.as_deref(),
+        base_unit: new.base_unit.as_deref(),
+    };
+    (key.dimension, key.base_unit) = given.read(new.value_type, units, &mut found);
+    key.facetable = new.facetable;
+    key.filterable = new.filterable;
+    key.allowed_values = read_allowed(new.allowed_values.as_deref(), new.value_type, &mut found);
+    key.aliases = read_aliases(&new.aliases, &key, dictionary, &mut found);
+    if found.is_empty() {
+        Ok(key)
+    } else {
+        Err(found.0)
+    }
+}
+
+/// The key as it would be; what is wrong is noted.
+fn update(
+    before: &SpecKey,
+    patch: &SpecKeyPatch,
+    dictionary: &Dictionary,
+    units: &UnitTable,
+    found: &mut Found,
+) -> SpecKey {
+    let mut after = before.clone();
+    if let Some(label) = &patch.label {
+        after.label = read_label(label, found);
+    }
+    update_type(&mut after, patch, units, found);
+    after.facetable = patch.facetable.unwrap_or(before.facetable);
+    after.filterable = patch.filterable.unwrap_or(before.filterable);
+    let allowed = match &patch.allowed_values {
+        None => before.allowed_values.as_deref(),
+        Some(given) => given.as_deref(),
+    };
+    after.allowed_values = read_allowed(allowed, after.value_type, found);
+    if let Some(aliases) = &patch.aliases {
+        after.aliases = read_aliases(aliases, before, dictionary, found);
+    }
+    after
+}
+
+/// Type and dimension are fixed once products have the key.
+fn update_type(after: &mut SpecKey, patch: &SpecKeyPatch, units: &UnitTable, found: &mut Found) {
+    let value_type = patch.value_type.unwrap_or(after.value_type);
+    let given = Measure {
+        dimension: patch.dimension.as_deref(),
+        base_unit: patch.base_unit.as_deref(),
+    };
+    if value_type != after.value_type && after.used {
+        found.add(RefusalCode::InUse, &[&"type"], in_use(after));
+        return;
+    }
+    if value_type == after.value_type && given.is_empty() {
+        return;
+    }
+    let (dimension, base_unit) = given.read(value_type, units, found);
+    if after.used && dimension != after.dimension {
+        if found.is_empty() {
+            found.add(RefusalCode::InUse, &[&given.field()], in_use(after));
+        }
+        return;
+    }
+    after.value_type = value_type;
+    (after.dimension, after.base_unit) = (dimension, base_unit);
+}
+
+fn in_use(key: &SpecKey) -> String {
+    let measures = key
+        .dimension
+        .as_deref()
+        .map_or_else(String::new, |dimension| format!(" ({dimension})"));
+    format!(
+        "products have {}, of type {}{measures}; set the values anew under another key and remove them here",
+        key.key, key.value_type
+    )
+}
+
+/// What quantities measure, as callers say it.
+#[derive(Clone, Copy)]
+struct Measure<'a> {
+    dimension: Option<&'a str>,
+    base_unit: Option<&'a str>,
+}
+
+impl Measure<'_> {
+    const fn is_empty(&self) -> bool {
+        self.dimension.is_none() && self.base_unit.is_none()
+    }
+
+    /// The input that says it.
+    const fn field(&self) -> &'static str {
+        if self.dimension.is_some() {
+            "dimension"
+        } else {
+            "baseUnit"
+        }
+    }
+
+    /// The dimension and the symbol of its base unit.
+    fn read(
+        self,
+        value_type: ValueType,
+        units: &UnitTable,
+        found: &mut Found,
+    ) -> (Option<String>, Option<String>) {
+        if value_type != ValueType::Quantity {
+            for (field, given) in [("dimension", self.dimension), ("baseUnit", self.base_unit)] {
+                if given.is_some() {
+                    let message =
+                        format!("only quantities have one, and this is of type {value_type}");
+                    found.invalid(&[&field], message);
+                }
+            }
+            return (None, None);
+        }
+        if self.is_empty() {
+            let message = "quantities need a dimension or the base unit of one";
+            found.invalid(&[&"dimension"], message);
+        }
+        let of_dimension = self.dimension.and_then(|dimension| {
+            let base = units.base(dimension);
+            if base.is_none() {
+                let shown = excerpt(dimension, 40).text;
+                let message =
+                    format!("there is no dimension {shown:?}; define its base unit first");
+                found.missing(&[&"dimension"], message);
+            }
+            base
+        });
+        let of_unit = self
+            .base_unit
+            .and_then(|unit| read_base(unit, self.dimension, units, found));
+        let base = of_dimension.or(of_unit);
+        (
+            base.map(|unit| unit.dimension.clone()),
+            base.map(|unit| unit.id.clone()),
+        )
+    }
+}
+
+/// The unit, if it is the base unit of its dimension, and of this one if one is given.
+fn read_base<'a>(
+    spelling: &str,
+    dimension: Option<&str>,
+    units: &'a UnitTable,
+    found: &mut Found,
+) -> Option<&'a vitrine_model::unit::Unit> {
+    let unit = match units.get(spelling) {
+        Ok(unit) => unit,
+        Err(wrong) => {
+            found.missing(&[&"baseUnit"], wrong.to_string());
+            return None;
+        }
+    };
+    let right = units.base(dimension.unwrap_or(&unit.dimension))?;
+    if unit.id == right.id {
+        return Some(unit);
+    }
+    let message = format!(
+        "{} is not the base unit of {}; that is {}",
+        unit.id, right.dimension, right.id
+    );
+    found.invalid(&[&"baseUnit"], message);
+    None
+}
+
+fn read_label(label: &str, found: &mut Found) -> String {
+    found.check(&[&"label"], limits::text(label, 1..=MOST_LABEL_CHARACTERS));
+    collapse(label)
+}
+
+/// The texts allowed; of those that are alike but for case and accents the first.
+fn read_allowed(
+    given: Option<&[String]>,
+    value_type: ValueType,
+    found: &mut Found,
+) -> Option<Vec<String>> {
+    let given = given?;
+    let place = "allowedValues";
+    if value_type != ValueType::Text {
+        let message = format!(
+            "only keys that hold text have allowed values, and this is of type {value_type}"
+        );
+        found.invalid(&[&place], message);
+        return None;
+    }
+    if given.is_empty() {
+        found.invalid(&[&place], "give at least one value, or null to allow any");
+    }
+    if given.len() > MOST_ALLOWED_VALUES {
+        let message = format!("{} values; {MOST_ALLOWED_VALUES} are possible", given.len());
+        found.cap(&[&place], Err(message));
+    }
+    let mut allowed: Vec<String> = Vec::with_capacity(given.len());
+    for (at, text) in given.iter().enumerate() {
+        let text = collapse(text);
+        if !(1..=MOST_FILTERABLE_BYTES).contains(&text.len()) || text.contains('\0') {
+            let message = format!(
+                "{} bytes; 1 to {MOST_FILTERABLE_BYTES} without NUL characters are possible",
+                text.len()
+            );
+            found.invalid(&[&place, &at], message);
+        }
+        if !allowed.iter().any(|other| fold(other) == fold(&text)) {
+            allowed.push(text);
+        }
+    }
+    Some(allowed)
+}
+
+/// Other names of a key, in order. Names that it is absorbing mean it anyway.
+fn read_aliases(
+    given: &[String],
+    key: &SpecKey,
+    dictionary: &Dictionary,
+    found: &mut Found,
+) -> Vec<String> {
+    if given.len() > MOST_ALIASES {
+        let message = format!("{} aliases; {MOST_ALIASES} are possible", given.len());
+        found.cap(&[&"aliases"], Err(message));
+    }
+    for (at, alias) in given.iter().enumerate() {
+        if let Err(wrong) = check_key(alias) {
+            found.invalid(&[&"aliases", &at], wrong.to_string());
+        } else if *alias == key.key {
+            found.invalid(&[&"aliases", &at], "this is the key itself");
+        } else if let Some(other) = dictionary.get(alias).filter(|other| other.key != key.key) {
+            found.taken(&[&"aliases", &at], taken_by(alias, other));
+        }
+    }
+    let new = given.iter().filter(|alias| !key.absorbing.contains(alias));
+    let mut aliases: Vec<String> = new.cloned().collect();
+    aliases.sort_unstable();
+    aliases.dedup();
+    aliases
+}
+
+fn taken_by(name: &str, other: &SpecKey) -> String {
+    if other.key == name {
+        format!("there is a spec key {name}")
+    } else {
+        format!("{name} is another name of the spec key {}", other.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(key: &str, value_type: ValueType) -> NewSpecKey {
+        NewSpecKey {
+            key: key.to_owned(),
+            label: None,
+            value_type,
+            dimension: None,
+            base_unit: None,
+            facetable: true,
+            filterable: false,
+            allowed_values: None,
+            aliases: Vec::new(),
+        }
+    }
+
+    fn dictionary() -> Dictionary {
+        let mut color = SpecKey::new("color", ValueType::Text);
+        color.used = true;
+        color.aliases = vec!["tint".to_owned()];
+        color.absorbing = vec!["colour".to_owned()];
+        color.allowed_values = Some(vec!["Red".to_owned()]);
+        let mut weight = SpecKey::new("weight", ValueType::Quantity);
+        weight.used = true;
+        (weight.dimension, weight.base_unit) = (Some("mass".to_owned()), Some("g".to_owned()));
+        Dictionary::new(vec![color, weight, SpecKey::new("fit", ValueType::Text)])
+    }
+
+    fn defined(new: &NewSpecKey) -> Result<SpecKey, Vec<(RefusalCode, String)>> {
+        let refused = |refusals| Found(refusals).places();
+        define(new, &dictionary(), &UnitTable::built_in()).map_err(refused)
+    }
+
+    fn changed(key: &str, patch: &SpecKeyPatch) -> Result<SpecKey, Vec<(RefusalCode, String)>> {
+        let (dictionary, mut found) = (dictionary(), Found::default());
+        let before = dictionary.get(key).unwrap();
+        let after = update(
+            before,
+            patch,
+            &dictionary,
+            &UnitTable::built_in(),
+            &mut found,
+        );
+        if found.is_empty() {
+            Ok(after)
+        } else {
+            Err(found.places())
+        }
+    }
+
+    fn texts(given: &[&str]) -> Vec<String> {
+        given.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    fn at(code: RefusalCode, place: &str) -> Vec<(RefusalCode, String)> {
+        vec![(code, place.to_owned())]
+    }
+
+    #[test]
+    fn a_quantity_is_defined_by_its_dimension_or_its_base_unit() {
+        let units = UnitTable::built_in();
+        let base = units.base("length").unwrap().id.clone();
+        let by_dimension = NewSpecKey {
+            dimension: Some("length".to_owned()),
+            ..new("depth", ValueType::Quantity)
+        };
+        let by_unit = NewSpecKey {
+            base_unit: Some(base.clone()),
+            ..new("depth", ValueType::Quantity)
+        };
+        let key = defined(&by_dimension).unwrap();
+        assert_eq!(key.base_unit.as_ref(), Some(&base));
+        assert_eq!(defined(&by_unit).as_ref(), Ok(&key));
+        assert!(!key.used && key.revision == 1 && !key.filterable);
+        assert_eq!(key.label, "Depth");
+
+        let wrong = |dimension: Option<&str>, unit: Option<&str>| {
+            let new = NewSpecKey {
+                dimension: dimension.map(str::to_owned),
+                base_unit: unit.map(str::to_owned),
+                ..new("depth", ValueType::Quantity)
+            };
+            defined(&new).unwrap_err()
+        };
+        assert_eq!(wrong(None, None), at(RefusalCode::Invalid, "dimension"));
+        assert_eq!(
+            wrong(Some("depth"), None),
+            at(RefusalCode::NotFound, "dimension")
+        );
+        assert_eq!(
+            wrong(None, Some("furlong")),
+            at(RefusalCode::NotFound, "baseUnit")
+        );
+        assert_eq!(
+            wrong(None, Some("in")),
+            at(RefusalCode::Invalid, "baseUnit")
+        );
+        assert_eq!(
+            wrong(Some("mass"), Some(&base)),
+            at(RefusalCode::Invalid, "baseUnit")
+        );
+        let mut found = Found::default();
+        read_base("in", None, &units, &mut found);
+        assert!(
+            found.0[0].message.contains(&format!("that is {base}")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn everything_wrong_with_a_definition_is_told() {
+        let bad = NewSpecKey {
+            label: Some(" ".to_owned()),
+            dimension: Some("mass".to_owned()),
+            allowed_values: Some(texts(&["1"])),
+            aliases: texts(&["ok", "No", "tint", "colour", "weight", "9"]),
+            ..new("Bad", ValueType::Number)
+        };
+        let places: Vec<(RefusalCode, String)> = defined(&bad).unwrap_err();
+        let expected = [
+            (RefusalCode::Invalid, "key"),
+            (RefusalCode::Invalid, "label"),
+            (RefusalCode::Invalid, "dimension"),
+            (RefusalCode::Invalid, "allowedValues"),
+            (RefusalCode::Invalid, "aliases.1"),
+            (RefusalCode::Taken, "aliases.2"),
+            (RefusalCode::Taken, "aliases.3"),
+            (RefusalCode::Taken, "aliases.4"),
+            (RefusalCode::Invalid, "aliases.5"),
+        ];
+        let expected = expected.map(|(code, place)| (code, place.to_owned()));
+        assert_eq!(places, expected);
+        for taken in ["color", "tint", "colour"] {
+            let refused = defined(&new(taken, ValueType::Text)).unwrap_err();
+            assert_eq!(refused, at(RefusalCode::Taken, "key"), "{taken}");
+        }
+        let itself = NewSpecKey {
+            aliases: texts(&["depth"]),
+            ..new("depth", ValueType::Text)
+        };
+        assert_eq!(
+            defined(&itself).unwrap_err(),
+            at(RefusalCode::Invalid, "aliases.0")
+        );
+    }
+
+    #[test]
+    fn allowed_values_are_few_short_and_different() {
+        let allowed = |given: Vec<String>| {
+            let new = NewSpecKey {
+                allowed_values: Some(given),
+                ..new("shape", ValueType::Text)
+            };
+            defined(&new)
+        };
+        let kept = allowed(texts(&[" Round ", "square", "ROUND"])).unwrap();
+        assert_eq!(kept.allowed_values, Some(texts(&["Round", "square"])));
+        assert_eq!(
+            allowed(vec![]),
+            Err(at(RefusalCode::Invalid, "allowedValues"))
+        );
+        let long = "x".repeat(257);
+        let refused = allowed(vec!["x".to_owned(), " ".to_owned(), long]).unwrap_err();
+        let places: Vec<String> = refused.into_iter().map(|(_, place)| place).collect();
+        assert_eq!(places, ["allowedValues.1", "allowedValues.2"]);
+        let many: Vec<String> = (0..201).map(|n| n.to_string()).collect();
+        assert!(allowed(many[1..].to_vec()).is_ok());
+        assert_eq!(
+            allowed(many),
+            Err(at(RefusalCode::TooLarge, "allowedValues"))
+        );
+    }
+
+    #[test]
+    fn the_type_is_fixed_once_products_have_the_key() {
+        let number = SpecKeyPatch {
+            value_type: Some(ValueType::Number),
+            allowed_values: Some(None),
+            ..SpecKeyPatch::default()
+        };
+        assert_eq!(
+            changed("color", &number),
+            Err(at(RefusalCode::InUse, "type"))
+        );
+        assert_eq!(
+            changed("fit", &number).unwrap().value_type,
+            ValueType::Number
+        );
+        let length = SpecKeyPatch {
+            dimension: Some("length".to_owned()),
+            ..SpecKeyPatch::default()
+        };
+        assert_eq!(
+            changed("weight", &length),
+            Err(at(RefusalCode::InUse, "dimension"))
+        );
+        let same = SpecKeyPatch {
+            value_type: Some(ValueType::Quantity),
+            dimension: Some("mass".to_owned()),
+            ..SpecKeyPatch::default()
+        };
+        let dictionary = dictionary();
+        assert_eq!(
+            changed("weight", &same).as_ref(),
+            Ok(dictionary.get("weight").unwrap())
+        );
+        let quantity = SpecKeyPatch {
+            value_type: Some(ValueType::Quantity),
+            dimension: Some("length".to_owned()),
+            ..SpecKeyPatch::default()
+        };
+        let fit = changed("fit", &quantity).unwrap();
+        assert_eq!(fit.dimension.as_deref(), Some("length"));
+        let back = SpecKeyPatch {
+            dimension: Some("length".to_owned()),
+            ..SpecKeyPatch::default()
+        };
+        assert_eq!(
+            changed("fit", &back),
+            Err(at(RefusalCode::Invalid, "dimension"))
+        );
+    }
+
+    #[test]
+    fn aliases_are_replaced_except_what_is_being_absorbed() {
+        let patch = |aliases: &[&str]| SpecKeyPatch {
+            aliases: Some(texts(aliases)),
+            ..SpecKeyPatch::default()
+        };
+        let after = changed("color", &patch(&["shade", "colour", "hue", "hue"])).unwrap();
+        assert_eq!(after.aliases, ["hue", "shade"]);
+        assert_eq!(after.absorbing, ["colour"]);
+        assert!(changed("color", &patch(&[])).unwrap().aliases.is_empty());
+        let refused = changed("fit", &patch(&["tint", "weight"])).unwrap_err();
+        assert_eq!(
+            refused,
+            [
+                (RefusalCode::Taken, "aliases.0".to_owned()),
+                (RefusalCode::Taken, "aliases.1".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn an_update_that_says_nothing_changes_nothing() {
+        let dictionary = dictionary();
+        for key in ["color", "weight", "fit"] {
+            let after = changed(key, &SpecKeyPatch::default());
+            assert_eq!(after.as_ref(), Ok(dictionary.get(key).unwrap()));
+        }
+        let cleared = SpecKeyPatch {
+            allowed_values: Some(None),
+            ..SpecKeyPatch::default()
+        };
+        assert_eq!(changed("color", &cleared).unwrap().allowed_values, None);
+    }
+
+    #[test]
+    fn values_in_the_way_are_named() {
+        assert_eq!(shown("color", "color=light blue"), "\"light blue\"");
+        assert_eq!(
+            shown("color", "color=#00ff"),
+            "a text of more than 64 bytes"
+        );
+    }
+}

@@ -1,0 +1,441 @@
+//! Merging spec keys. From the moment of the order both names mean the same key; products that
+//! carry the old one are rewritten in batches.
+//!
+//! Other processes may write products with the old key for as long as they have not heard of the
+//! merge, which is seconds. So a merge is over only when, some time after the last product was
+//! rewritten, still none carries the old key.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::ProductId;
+use vitrine_model::product::Product;
+use vitrine_model::spec::{Dictionary, SpecKey};
+use vitrine_storage::StorageError;
+use vitrine_storage::write::WriteUnit;
+
+use super::keys::{other_values, told, unknown};
+use super::orders::{Attempt, Change, Step, Task};
+use super::{Merge, Order, Outcome, Refusal, RefusalCode};
+use crate::reference::Reference;
+use crate::specs::renamed;
+use crate::{Catalog, DomainError};
+
+/// How many products are rewritten in one transaction.
+const BATCH: u32 = 100;
+/// How often a product that others write too is tried.
+const MOST_TRIES: usize = 6;
+/// How long no product may carry the old key before a merge is over: far longer than a process
+/// goes on with the dictionary as it was.
+const SETTLED_MILLIS: i64 = 10_000;
+
+/// How often the names of finished merges are looked at again.
+const SWEEP: Duration = Duration::from_mins(1);
+
+/// Since when no product was seen that carries an old key.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    since: Mutex<HashMap<String, Timestamp>>,
+    swept: Mutex<Option<Instant>>,
+}
+
+impl Settling {
+    /// Whether it is time to look at the names of finished merges again; if so, that is noted.
+    fn is_sweep_due(&self) -> bool {
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = swept.is_none_or(|at| at.elapsed() >= SWEEP);
+        if due {
+            *swept = Some(Instant::now());
+        }
+        due
+    }
+
+    /// Notes whether products have carried the name just now. Gives whether none has for long
+    /// enough.
+    fn is_settled(&self, name: &str, carried: bool, now: Timestamp) -> bool {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if carried {
+            since.remove(name);
+        }
+        let since = *since.entry(name.to_owned()).or_insert(now);
+        now.as_millis() - since.as_millis() >= SETTLED_MILLIS
+    }
+
+    fn forget(&self, name: &str) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.remove(name);
+    }
+}
+
+/// What a pass over the products that carry a name did.
+struct Pass {
+    rewritten: u64,
+    /// Whether none carried it at the end.
+    clean: bool,
+}
+
+impl Catalog {
+    /// Begins to merge one key into another: from now on both names mean the same, and products are
+    /// rewritten in batches by [`Catalog::continue_merges`].
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn merge_spec_keys(
+        &self,
+        order: Order,
+        from: String,
+        into: String,
+    ) -> Result<Outcome<Merge>, DomainError> {
+        let merge = MergeKeys {
+            from: from.clone(),
+            into: into.clone(),
+        };
+        self.carry_out(order, ("mergeSpecKeys", &from, &into), merge)
+            .await
+    }
+
+    /// Rewrites products whose spec keys are being merged; gives how many. Killed at any point, the
+    /// next call goes on.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn continue_merges(&self) -> Result<u64, DomainError> {
+        self.refresh_reference().await?;
+        let reference = self.reference();
+        let mut total = 0;
+        let mut over = false;
+        if self.settling().is_sweep_due() {
+            // A writer that was held up for very long may still have stored a merged key.
+            for alias in reference
+                .dictionary
+                .keys()
+                .iter()
+                .flat_map(|key| &key.aliases)
+            {
+                total += self.rewrite_all(alias).await?.rewritten;
+            }
+        }
+        for name in reference
+            .dictionary
+            .keys()
+            .iter()
+            .flat_map(|key| &key.absorbing)
+        {
+            let pass = self.rewrite_all(name).await?;
+            total += pass.rewritten;
+            let carried = pass.rewritten > 0 || !pass.clean;
+            if self.settling().is_settled(name, carried, self.now()) {
+                over |= self.finish_merge(name).await?;
+            }
+        }
+        if over {
+            self.see_own_change().await;
+        }
+        Ok(total)
+    }
+
+    /// Rewrites products until none carries the name, or those that do are being rewritten by
+    /// others.
+    async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
+        let mut rewritten = 0;
+        loop {
+            let (store, key) = (self.store().clone(), name.to_owned());
+            let carriers = self
+                .shielded(async move { store.products_with_key(&key, BATCH).await })
+                .await?;
+            let clean = carriers.is_empty();
+            let now = if clean {
+                0
+            } else {
+                self.rewrite(carriers).await?
+            };
+            rewritten += now;
+            if now == 0 {
+                return Ok(Pass { rewritten, clean });
+            }
+        }
+    }
+
+    /// Rewrites products together, or each alone when other writers are met.
+    async fn rewrite(&self, products: Vec<ProductId>) -> Result<u64, DomainError> {
+        let catalog = self.clone();
+        self.shielded(async move {
+            match catalog.rewrite_together(&products).await {
+                Err(StorageError::Contended(_)) => {}
+                result => return result,
+            }
+            let mut total = 0;
+            for product in products {
+                total += catalog.rewrite_one(product).await?;
+            }
+            Ok(total)
+        })
+        .await
+    }
+
+    async fn rewrite_one(&self, product: ProductId) -> Result<u64, StorageError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.rewrite_together(&[product]).await {
+                Err(StorageError::Contended(_)) if tries < MOST_TRIES => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn rewrite_together(&self, products: &[ProductId]) -> Result<u64, StorageError> {
+        let mut unit = self.store().begin_write().await?;
+        match self.rewrite_in(&mut unit, products).await {
+            Ok(rewritten) if rewritten > 0 => unit.commit().await.map(|()| rewritten),
+            other => {
+                unit.abort().await;
+                other
+            }
+        }
+    }
+
+    async fn rewrite_in(
+        &self,
+        unit: &mut WriteUnit,
+        products: &[ProductId],
+    ) -> Result<u64, StorageError> {
+        let (reference, now) = (self.reference(), self.now());
+        let mut rewritten = 0;
+        for id in products {
+            let Some(view) = unit.product(*id).await? else {
+                continue;
+            };
+            let before = view.product()?;
+            let Some(after) = rewritten_product(&before, &reference, now) else {
+                continue;
+            };
+            // What a value says is found by its words; dropping one that was there twice may make
+            // room for others.
+            self.words().learn(self.store(), [&after]).await?;
+            let encoding = self.encoding(&reference.units);
+            if unit
+                .replace_product(&after, before.revision, encoding)
+                .await?
+            {
+                rewritten += 1;
+            }
+        }
+        Ok(rewritten)
+    }
+
+    /// Notes that no product carries the name any more. Gives whether that was written.
+    async fn finish_merge(&self, name: &str) -> Result<bool, DomainError> {
+        let (store, key) = (self.store().clone(), name.to_owned());
+        let finished = self
+            .shielded(async move {
+                let mut unit = store.begin_write().await?;
+                unit.finish_absorbing(&key).await?;
+                match unit.commit().await {
+                    // The next call tries again.
+                    Err(StorageError::Contended(_)) => Ok(false),
+                    committed => committed.map(|()| true),
+                }
+            })
+            .await?;
+        if finished {
+            self.settling().forget(name);
+        }
+        Ok(finished)
+    }
+}
+
+/// The product with the keys that the dictionary knows now; `None` when it has them already.
+fn rewritten_product(before: &Product, reference: &Reference, now: Timestamp) -> Option<Product> {
+    let specs = renamed(&before.specs, &reference.dictionary);
+    (specs != before.specs).then(|| Product {
+        specs,
+        revision: before.revision + 1,
+        updated_at: now,
+        ..before.clone()
+    })
+}
+
+struct MergeKeys {
+    from: String,
+    into: String,
+}
+
+/// What is to be done with two keys.
+#[derive(Debug, PartialEq)]
+enum Plan<'a> {
+    Absorb {
+        from: &'a SpecKey,
+        into: &'a SpecKey,
+    },
+    /// The one is a name of the other already.
+    Nothing { into: &'a SpecKey },
+}
+
+impl Task for MergeKeys {
+    type Answer = Merge;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<Merge>, StorageError> {
+        let dictionary = Dictionary::new(unit.spec_keys().await?);
+        let plan = match plan(&self.from, &self.into, &dictionary) {
+            Ok(plan) => plan,
+            Err(refusals) => return Ok(Step::refused(refusals, None)),
+        };
+        let remaining = at.store().count_with_key(&self.from).await?;
+        let merge = |key: &SpecKey| Merge {
+            key: key.clone(),
+            remaining,
+        };
+        let (from, into) = match plan {
+            Plan::Nothing { into } => return Ok(Step::done(merge(into), Change::Nothing)),
+            Plan::Absorb { from, into } => (from, into),
+        };
+        if let Some(refusal) = at.stale("key", into.revision) {
+            return Ok(Step::refuse(refusal, Some(merge(into))));
+        }
+        let allowed = into.allowed_values.as_deref().unwrap_or_default();
+        let others = other_values(from, allowed, at.store()).await?;
+        if !others.is_empty() {
+            let refusal = Refusal::new(RefusalCode::InUse, &[&"from"], told(&others));
+            return Ok(Step::refuse(refusal, Some(merge(into))));
+        }
+        if !unit.absorb_spec_key(from, into).await? {
+            return Ok(Step::Again);
+        }
+        let after = Dictionary::new(unit.spec_keys().await?);
+        let after = after.get(&into.key).map(merge);
+        Ok(after.map_or(Step::Again, |merge| Step::done(merge, Change::Reference)))
+    }
+}
+
+fn plan<'a>(from: &str, into: &str, dictionary: &'a Dictionary) -> Result<Plan<'a>, Vec<Refusal>> {
+    let found = [("from", from), ("into", into)].map(|(field, key)| {
+        let found = dictionary.get(key);
+        found.ok_or_else(|| unknown(field, key))
+    });
+    let (source, target) = match found {
+        [Ok(source), Ok(target)] => (source, target),
+        found => return Err(found.into_iter().filter_map(Result::err).collect()),
+    };
+    let refuse = |code, field: &str, message| Err(vec![Refusal::new(code, &[&field], message)]);
+    if source.key == target.key {
+        if from != target.key && into == target.key {
+            return Ok(Plan::Nothing { into: target });
+        }
+        let message = if from == into {
+            "a key cannot be merged into itself".to_owned()
+        } else {
+            format!("{from} and {into} both mean {} already", target.key)
+        };
+        return refuse(RefusalCode::Invalid, "into", message);
+    }
+    if from != source.key {
+        let message = format!("{from} is another name of {0}; merge {0}", source.key);
+        return refuse(RefusalCode::Invalid, "from", message);
+    }
+    if (source.value_type, &source.dimension) != (target.value_type, &target.dimension) {
+        let message = format!(
+            "{} holds {}, {} holds {}; only keys that hold the same can be merged",
+            source.key,
+            holds(source),
+            target.key,
+            holds(target)
+        );
+        return refuse(RefusalCode::TypeMismatch, "from", message);
+    }
+    Ok(Plan::Absorb {
+        from: source,
+        into: target,
+    })
+}
+
+fn holds(key: &SpecKey) -> String {
+    match &key.dimension {
+        Some(dimension) => format!("values of type {} ({dimension})", key.value_type),
+        None => format!("values of type {}", key.value_type),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::spec::ValueType;
+
+    use super::*;
+
+    fn dictionary() -> Dictionary {
+        let mut color = SpecKey::new("color", ValueType::Text);
+        color.absorbing = vec!["colour".to_owned()];
+        color.aliases = vec!["tint".to_owned()];
+        let mut weight = SpecKey::new("weight", ValueType::Quantity);
+        weight.dimension = Some("mass".to_owned());
+        let mut width = SpecKey::new("width", ValueType::Quantity);
+        width.dimension = Some("length".to_owned());
+        let shade = SpecKey::new("shade", ValueType::Text);
+        let ports = SpecKey::new("ports", ValueType::Number);
+        Dictionary::new(vec![color, weight, width, shade, ports])
+    }
+
+    #[test]
+    fn what_can_be_merged() {
+        let dictionary = dictionary();
+        let plan = |from: &str, into: &str| match super::plan(from, into, &dictionary) {
+            Ok(Plan::Absorb { from, into }) => format!("{} into {}", from.key, into.key),
+            Ok(Plan::Nothing { into }) => format!("{} has it", into.key),
+            Err(refusals) => {
+                let places = super::super::refusals::Found(refusals).places();
+                let places = places
+                    .iter()
+                    .map(|(code, place)| format!("{code:?} {place}"));
+                places.collect::<Vec<_>>().join(", ")
+            }
+        };
+        for (from, into, expected) in [
+            ("shade", "color", "shade into color"),
+            ("color", "shade", "color into shade"),
+            ("shade", "tint", "shade into color"),
+            ("colour", "color", "color has it"),
+            ("tint", "color", "color has it"),
+            ("color", "color", "Invalid into"),
+            ("color", "tint", "Invalid into"),
+            ("tint", "colour", "Invalid into"),
+            ("tint", "shade", "Invalid from"),
+            ("ports", "color", "TypeMismatch from"),
+            ("weight", "width", "TypeMismatch from"),
+            ("a", "color", "NotFound from"),
+            ("color", "b", "NotFound into"),
+            ("a", "b", "NotFound from, NotFound into"),
+        ] {
+            assert_eq!(plan(from, into), expected, "{from} into {into}");
+        }
+        let refusals = super::plan("weight", "width", &dictionary).unwrap_err();
+        let message = &refusals[0].message;
+        assert!(
+            message.contains("mass") && message.contains("length"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_merge_is_over_when_no_product_turned_up_for_a_while() {
+        let settling = Settling::default();
+        let at = Timestamp::from_millis;
+        assert!(!settling.is_settled("colour", true, at(0)));
+        assert!(!settling.is_settled("colour", false, at(9_999)));
+        assert!(settling.is_settled("colour", false, at(10_000)));
+        assert!(
+            !settling.is_settled("colour", true, at(11_000)),
+            "one turned up"
+        );
+        assert!(!settling.is_settled("colour", false, at(20_999)));
+        assert!(settling.is_settled("colour", false, at(21_000)));
+        assert!(!settling.is_settled("tint", false, at(21_000)));
+        settling.forget("colour");
+        assert!(!settling.is_settled("colour", false, at(30_000)));
+    }
+}

@@ -1,0 +1,367 @@
+//! Carrying out an order: one transaction, tried again when another writer is met, and answered the
+//! same way when it is given again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::import::digest;
+use vitrine_storage::write::{Recorded, WriteUnit};
+use vitrine_storage::{StorageError, Store};
+
+use super::answers::Answered;
+use super::{Order, Outcome, Refusal, RefusalCode};
+use crate::reference::Reference;
+use crate::{Catalog, DomainError};
+
+/// How often an order is tried when other writers are met.
+const MOST_TRIES: u32 = 9;
+/// How long the answer to an order is kept: two days.
+const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
+/// The longest idempotency key.
+const MOST_KEY_BYTES: usize = 128;
+
+/// What an order is to do.
+pub(super) trait Task: Send + Sync + 'static {
+    /// What it gives.
+    type Answer: Answered;
+
+    /// Does it within a transaction that the caller commits. It may be called again, with another
+    /// transaction, when this one met another writer.
+    fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> impl Future<Output = Result<Step<Self::Answer>, StorageError>> + Send;
+}
+
+/// The circumstances of one try.
+pub(super) struct Attempt {
+    pub(super) catalog: Catalog,
+    /// Not older than the try.
+    pub(super) reference: Arc<Reference>,
+    pub(super) now: Timestamp,
+    /// The revision that the caller has seen.
+    pub(super) expected: Option<i64>,
+    /// 0 for the first try.
+    pub(super) nth: u32,
+}
+
+impl Attempt {
+    /// For what is read or written outside the transaction.
+    pub(super) fn store(&self) -> &Store {
+        self.catalog.store()
+    }
+
+    /// Why an order is refused that expects another revision than the thing has.
+    pub(super) fn stale(&self, thing: &str, revision: i64) -> Option<Refusal> {
+        let expected = self.expected.filter(|expected| *expected != revision)?;
+        let message = format!(
+            "the {thing} has revision {revision}, not {expected}: it changed meanwhile; read it \
+             again and decide anew"
+        );
+        Some(Refusal {
+            current_revision: Some(revision),
+            ..Refusal::new(
+                RefusalCode::RevisionConflict,
+                &[&"expectedRevision"],
+                message,
+            )
+        })
+    }
+}
+
+/// Where a try ends.
+pub(super) enum Step<T> {
+    /// All is written that is to be; commit.
+    Done { answer: T, change: Change },
+    /// Write nothing.
+    Refused {
+        refusals: Vec<Refusal>,
+        current: Option<T>,
+    },
+    /// What was taken for granted is not so any more; read it again and begin anew.
+    Again,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Nothing,
+    /// Products or suppliers.
+    Content,
+    /// Something that processes keep in memory.
+    Reference,
+}
+
+impl<T> Step<T> {
+    pub(super) const fn done(answer: T, change: Change) -> Self {
+        Self::Done { answer, change }
+    }
+
+    pub(super) fn refused(refusals: Vec<Refusal>, current: Option<T>) -> Self {
+        Self::Refused { refusals, current }
+    }
+
+    /// Refused for one reason.
+    pub(super) fn refuse(refusal: Refusal, current: Option<T>) -> Self {
+        Self::refused(vec![refusal], current)
+    }
+}
+
+/// An order on its way.
+struct Run<T> {
+    task: T,
+    /// What the order is remembered by, when it may be given again.
+    name: Option<String>,
+    input: String,
+}
+
+/// How a try ended.
+struct End<T> {
+    /// `None` to begin anew.
+    outcome: Option<Outcome<T>>,
+    change: Change,
+    /// Whether there is anything to commit.
+    writes: bool,
+}
+
+impl<T> End<T> {
+    const AGAIN: Self = Self {
+        outcome: None,
+        change: Change::Nothing,
+        writes: false,
+    };
+
+    /// An end for which nothing is written.
+    const fn quiet(outcome: Outcome<T>) -> Self {
+        Self {
+            outcome: Some(outcome),
+            ..Self::AGAIN
+        }
+    }
+}
+
+impl Catalog {
+    /// Carries out an order, once, however often it is given with the same idempotency key.
+    /// `operation`, `id` and `input` are what must be the same then.
+    pub(super) async fn carry_out<T: Task>(
+        &self,
+        order: Order,
+        (operation, id, input): (&str, &str, &(impl Serialize + Sync)),
+        task: T,
+    ) -> Result<Outcome<T::Answer>, DomainError> {
+        let expected = order.expected_revision;
+        let input = digest(&(operation, id, input, expected));
+        let name = match name(order) {
+            Ok(name) => name,
+            Err(refusal) => {
+                return Ok(Outcome::Refused {
+                    refusals: vec![refusal],
+                    current: None,
+                });
+            }
+        };
+        let run = Arc::new(Run { task, name, input });
+        for nth in 0..MOST_TRIES {
+            if nth > 0 {
+                tokio::time::sleep(pause(nth, &run.input)).await;
+            }
+            self.refresh_reference().await?;
+            let attempt = Attempt {
+                catalog: self.clone(),
+                reference: self.reference(),
+                now: self.now(),
+                expected,
+                nth,
+            };
+            let run = Arc::clone(&run);
+            let end = self.shielded(async move { run.attempt(&attempt).await });
+            let end = end.await?;
+            if end.change == Change::Reference {
+                self.see_own_change().await;
+            }
+            if let Some(outcome) = end.outcome {
+                return Ok(outcome);
+            }
+        }
+        Err(DomainError::Unavailable(None))
+    }
+
+    /// Reads the reference data that this process has just changed. If that fails, the order is
+    /// carried out all the same; whoever looks next reads it.
+    pub(super) async fn see_own_change(&self) {
+        if let Err(error) = self.refresh_reference().await {
+            tracing::warn!(%error, "the reference data could not be read after it changed");
+        }
+    }
+}
+
+impl<T: Task> Run<T> {
+    async fn attempt(&self, at: &Attempt) -> Result<End<T::Answer>, StorageError> {
+        match self.in_transaction(at).await {
+            Err(StorageError::Contended(_)) => Ok(End::AGAIN),
+            result => result,
+        }
+    }
+
+    async fn in_transaction(&self, at: &Attempt) -> Result<End<T::Answer>, StorageError> {
+        let mut unit = at.store().begin_write().await?;
+        match self.work(&mut unit, at).await {
+            Ok(end) if end.writes => unit.commit().await.map(|()| end),
+            other => {
+                unit.abort().await;
+                other
+            }
+        }
+    }
+
+    async fn work(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<End<T::Answer>, StorageError> {
+        if let Some(outcome) = self.recall(unit, at.now).await? {
+            return Ok(End::quiet(outcome));
+        }
+        // What the order was checked against must be what it is written beside.
+        if unit.reference_version().await? != at.reference.version() {
+            return Ok(End::AGAIN);
+        }
+        match self.task.attempt(unit, at).await? {
+            Step::Again => Ok(End::AGAIN),
+            Step::Refused { refusals, current } => {
+                Ok(End::quiet(Outcome::Refused { refusals, current }))
+            }
+            Step::Done { answer, change } => {
+                self.remember(unit, &answer, at.now).await?;
+                Ok(End {
+                    outcome: Some(Outcome::Done(answer)),
+                    change,
+                    writes: change != Change::Nothing || self.name.is_some(),
+                })
+            }
+        }
+    }
+
+    /// What became of the order when it was given before.
+    async fn recall(
+        &self,
+        unit: &mut WriteUnit,
+        now: Timestamp,
+    ) -> Result<Option<Outcome<T::Answer>>, StorageError> {
+        let Some(name) = &self.name else {
+            return Ok(None);
+        };
+        let Some(recorded) = unit.recall(name, now).await? else {
+            return Ok(None);
+        };
+        if recorded.input == self.input {
+            let answer = T::Answer::recorded(recorded.answer);
+            let answer = answer.ok_or_else(|| StorageError::Corrupt {
+                collection: "mutations",
+                id: name.clone(),
+                field: "answer".to_owned(),
+            })?;
+            return Ok(Some(Outcome::Done(answer)));
+        }
+        let message = "this idempotency key was used for another input; give every order a key of \
+                       its own";
+        let refusal = Refusal::new(
+            RefusalCode::IdempotencyConflict,
+            &[&"idempotencyKey"],
+            message,
+        );
+        Ok(Some(Outcome::Refused {
+            refusals: vec![refusal],
+            current: None,
+        }))
+    }
+
+    async fn remember(
+        &self,
+        unit: &mut WriteUnit,
+        answer: &T::Answer,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let Some(name) = &self.name else {
+            return Ok(());
+        };
+        let recorded = Recorded {
+            input: self.input.clone(),
+            answer: answer.record(),
+        };
+        unit.record(name, &recorded, now.plus_millis(KEPT_MILLIS))
+            .await
+    }
+}
+
+/// How long to wait before a try: longer with each, and of another length for each order, so that
+/// orders that met once do not meet again.
+fn pause(nth: u32, input: &str) -> Duration {
+    let window = 4_u64 << nth;
+    let mix = |sum: u64, byte: u8| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
+    let spread = input.bytes().fold(u64::from(nth), mix) % window;
+    Duration::from_millis(window / 2 + spread)
+}
+
+/// What an order is remembered by: the key, which each subject chooses for itself.
+fn name(order: Order) -> Result<Option<String>, Refusal> {
+    let Some(key) = order.idempotency_key else {
+        return Ok(None);
+    };
+    let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
+    if printable && (1..=MOST_KEY_BYTES).contains(&key.len()) {
+        // No key holds a line break, so no two pairs give the same name.
+        return Ok(Some(format!("{}\n{key}", order.subject)));
+    }
+    let message = format!("an idempotency key is 1 to {MOST_KEY_BYTES} printable ASCII characters");
+    Err(Refusal::new(
+        RefusalCode::Invalid,
+        &[&"idempotencyKey"],
+        message,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(key: Option<&str>) -> Result<Option<String>, Refusal> {
+        name(Order {
+            subject: "ann".to_owned(),
+            idempotency_key: key.map(str::to_owned),
+            expected_revision: None,
+        })
+    }
+
+    #[test]
+    fn orders_that_met_wait_for_different_times() {
+        let inputs: Vec<String> = (0..50).map(|n| digest(&n)).collect();
+        for nth in 1..MOST_TRIES {
+            let pauses = inputs.iter().map(|input| pause(nth, input).as_millis());
+            let pauses: std::collections::BTreeSet<u128> = pauses.collect();
+            assert!(pauses.len() > 4, "try {nth}: {pauses:?}");
+            let window = 4 << nth;
+            let range = window / 2..window / 2 + window;
+            assert!(
+                pauses.iter().all(|pause| range.contains(pause)),
+                "{pauses:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn keys_belong_to_their_subject() {
+        assert_eq!(named(None), Ok(None));
+        assert_eq!(named(Some("k 1")), Ok(Some("ann\nk 1".to_owned())));
+        let long = "k".repeat(129);
+        for bad in ["", "a\nb", "a\u{7f}", "é", &long] {
+            let refusal = named(Some(bad)).unwrap_err();
+            assert_eq!(refusal.code, RefusalCode::Invalid, "{bad:?}");
+            assert_eq!(refusal.path, ["idempotencyKey"]);
+        }
+        assert!(named(Some(&long[1..])).is_ok());
+    }
+}

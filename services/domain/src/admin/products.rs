@@ -1,0 +1,679 @@
+//! Products as admins make and change them.
+
+use vitrine_model::fold::Computed;
+use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::money::{Currency, Money, minor_units};
+use vitrine_model::product::{
+    Details, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS, Media, Outlier, Product,
+    ProductStatus,
+};
+use vitrine_model::spec::{Spec, SpecKey};
+use vitrine_model::text::{collapse, slug};
+use vitrine_storage::StorageError;
+use vitrine_storage::views::ProductView;
+use vitrine_storage::write::WriteUnit;
+
+use super::orders::{Attempt, Change, Step, Task};
+use super::refusals::{Found, Place};
+use super::{
+    DetailsInput, NewProduct, Order, Outcome, PriceInput, ProductPatch, Refusal, RefusalCode,
+    SpecRef, bundles, details, specs,
+};
+use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::specs::renamed;
+use crate::{Catalog, DomainError};
+
+impl Catalog {
+    /// Makes a product.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn create_product(
+        &self,
+        order: Order,
+        new: NewProduct,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let create = CreateProduct {
+            id: ProductId::random(),
+            new: new.clone(),
+        };
+        self.carry_out(order, ("createProduct", "", &new), create)
+            .await
+    }
+
+    /// Changes a product.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn update_product(
+        &self,
+        order: Order,
+        id: ProductId,
+        patch: ProductPatch,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let edit = Edit::Patch(Box::new(patch.clone()));
+        let named = ("updateProduct", &*id.to_string(), &patch);
+        self.carry_out(order, named, ChangeProduct { id, edit })
+            .await
+    }
+
+    /// Sets specs of a product: those given replace all with the same key and qualifier; others
+    /// stay.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn set_specs(
+        &self,
+        order: Order,
+        id: ProductId,
+        specs: Vec<Spec>,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let edit = Edit::SetSpecs(specs.clone());
+        let named = ("setSpecs", &*id.to_string(), &specs);
+        self.carry_out(order, named, ChangeProduct { id, edit })
+            .await
+    }
+
+    /// Removes specs of a product; what it does not have is no error.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn remove_specs(
+        &self,
+        order: Order,
+        id: ProductId,
+        refs: Vec<SpecRef>,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let edit = Edit::RemoveSpecs(refs.clone());
+        let named = ("removeSpecs", &*id.to_string(), &refs);
+        self.carry_out(order, named, ChangeProduct { id, edit })
+            .await
+    }
+
+    /// Takes a product off sale for good, or brings an archived one back on sale. A product that is
+    /// not archived is not brought back: it stays as it is.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn set_archived(
+        &self,
+        order: Order,
+        id: ProductId,
+        archived: bool,
+    ) -> Result<Outcome<ProductView>, DomainError> {
+        let edit = Edit::Archived(archived);
+        let named = ("setArchived", &*id.to_string(), &archived);
+        self.carry_out(order, named, ChangeProduct { id, edit })
+            .await
+    }
+}
+
+/// The order to make a product.
+struct CreateProduct {
+    id: ProductId,
+    new: NewProduct,
+}
+
+/// The order to change a product.
+struct ChangeProduct {
+    id: ProductId,
+    edit: Edit,
+}
+
+enum Edit {
+    Patch(Box<ProductPatch>),
+    SetSpecs(Vec<Spec>),
+    RemoveSpecs(Vec<SpecRef>),
+    Archived(bool),
+}
+
+impl Task for CreateProduct {
+    type Answer = ProductView;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<ProductView>, StorageError> {
+        let mut draft = Draft::new(self.blank(at), at);
+        draft.found.check(&[&"kind"], limits::kind(&self.new.kind));
+        draft.apply(&self.new.as_patch(), unit).await?;
+        if self.new.kind == "bundle" && self.new.details.is_none() {
+            let place: Place<'_> = &[&"details", &"bundle"];
+            draft.found.invalid(place, "a bundle needs its items");
+        }
+        draft.product.specs = draft.read_specs(&self.new.specs);
+        if self.new.slug.is_none() {
+            draft.product.slug = free_slug(&draft.product, at).await?;
+        }
+        if let Some(refusals) = draft.refusals() {
+            return Ok(Step::refused(refusals, None));
+        }
+        if !draft.teach(unit).await? {
+            return Ok(Step::Again);
+        }
+        let encoding = at.catalog.encoding(&at.reference.units);
+        match unit.insert_product(&draft.product, encoding).await {
+            Err(StorageError::Conflict { key }) => self.taken(&key, &draft.product),
+            inserted => {
+                inserted?;
+                stored(unit, &draft).await
+            }
+        }
+    }
+}
+
+impl CreateProduct {
+    /// The product before anything is said of it.
+    fn blank(&self, at: &Attempt) -> Product {
+        Product {
+            id: self.id,
+            kind: self.new.kind.clone(),
+            sku: self.id.to_string(),
+            slug: String::new(),
+            name: String::new(),
+            description: None,
+            brand: None,
+            status: self.new.status,
+            category: CategoryId::from_bytes([0; 16]),
+            price: None,
+            media: Vec::new(),
+            specs: Vec::new(),
+            details: Details::empty(&self.new.kind),
+            supplier: None,
+            computed: Computed::default(),
+            outlier: Outlier::default(),
+            sources: Vec::new(),
+            revision: 1,
+            created_at: at.now,
+            updated_at: at.now,
+        }
+    }
+
+    fn taken(&self, key: &str, product: &Product) -> Result<Step<ProductView>, StorageError> {
+        // A slug that was made of the name is made anew.
+        if key == "slug" && self.new.slug.is_none() {
+            return Ok(Step::Again);
+        }
+        taken(key, product, None)
+    }
+}
+
+impl NewProduct {
+    /// Everything that is said of the product, as changes to a blank one.
+    fn as_patch(&self) -> ProductPatch {
+        ProductPatch {
+            sku: self.sku.clone(),
+            slug: self.slug.clone(),
+            name: Some(self.name.clone()),
+            description: self.description.clone().map(Some),
+            brand: self.brand.clone().map(Some),
+            status: Some(self.status),
+            category: Some(self.category.clone()),
+            supplier: self.supplier.map(Some),
+            price: self.price.clone().map(Some),
+            media: Some(self.media.clone()),
+            details: self.details.clone(),
+        }
+    }
+}
+
+impl Task for ChangeProduct {
+    type Answer = ProductView;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<ProductView>, StorageError> {
+        let Some(view) = unit.product(self.id).await? else {
+            return Ok(Step::refuse(self.missing(), None));
+        };
+        let mut before = view.product()?;
+        if let Some(refusal) = at.stale("product", before.revision) {
+            return Ok(Step::refuse(refusal, Some(view)));
+        }
+        // A key that was merged into another one is rewritten on the way.
+        before.specs = renamed(&before.specs, &at.reference.dictionary);
+        let mut draft = Draft::new(before.clone(), at);
+        self.edit(&mut draft, unit).await?;
+        if draft.found.is_empty() && draft.product == before {
+            return Ok(Step::done(view, Change::Nothing));
+        }
+        draft.product.revision += 1;
+        draft.product.updated_at = at.now;
+        if let Some(refusals) = draft.refusals() {
+            return Ok(Step::refused(refusals, Some(view)));
+        }
+        if !draft.teach(unit).await? {
+            return Ok(Step::Again);
+        }
+        let encoding = at.catalog.encoding(&at.reference.units);
+        let replaced = unit
+            .replace_product(&draft.product, before.revision, encoding)
+            .await;
+        match replaced {
+            Err(StorageError::Conflict { key }) => taken(&key, &draft.product, Some(view)),
+            Ok(false) => Ok(Step::Again),
+            replaced => {
+                replaced?;
+                stored(unit, &draft).await
+            }
+        }
+    }
+}
+
+impl ChangeProduct {
+    async fn edit(&self, draft: &mut Draft<'_>, unit: &mut WriteUnit) -> Result<(), StorageError> {
+        match &self.edit {
+            Edit::Patch(patch) => draft.apply(patch, unit).await?,
+            Edit::SetSpecs(given) => {
+                let given = draft.read_specs(given);
+                draft.product.specs = specs::set(&draft.product.specs, &given);
+            }
+            Edit::RemoveSpecs(refs) => {
+                let dictionary = &draft.at.reference.dictionary;
+                draft.product.specs = specs::remove(&draft.product.specs, refs, dictionary);
+            }
+            Edit::Archived(true) => draft.product.status = ProductStatus::Archived,
+            Edit::Archived(false) if draft.product.status == ProductStatus::Archived => {
+                draft.product.status = ProductStatus::Active;
+            }
+            Edit::Archived(false) => {}
+        }
+        Ok(())
+    }
+
+    fn missing(&self) -> Refusal {
+        let field = match self.edit {
+            Edit::SetSpecs(_) | Edit::RemoveSpecs(_) => "productId",
+            Edit::Patch(_) | Edit::Archived(_) => "id",
+        };
+        Refusal::new(RefusalCode::NotFound, &[&field], "there is no such product")
+    }
+}
+
+/// A product as it would be, with what is wrong with it and what it teaches.
+struct Draft<'a> {
+    product: Product,
+    at: &'a Attempt,
+    found: Found,
+    learnt: Vec<SpecKey>,
+    unused: Vec<SpecKey>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(product: Product, at: &'a Attempt) -> Self {
+        Self {
+            product,
+            at,
+            found: Found::default(),
+            learnt: Vec::new(),
+            unused: Vec::new(),
+        }
+    }
+
+    /// Changes what the patch names.
+    async fn apply(
+        &mut self,
+        patch: &ProductPatch,
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        apply_texts(&mut self.product, patch, &mut self.found);
+        if let Some(status) = patch.status {
+            self.product.status = status;
+        }
+        if let Some(media) = &patch.media {
+            check_media(media, &mut self.found);
+            self.product.media.clone_from(media);
+        }
+        if let Some(slug) = &patch.category {
+            self.set_category(slug);
+        }
+        if let Some(supplier) = patch.supplier {
+            self.set_supplier(supplier, unit).await?;
+        }
+        if let Some(price) = &patch.price {
+            self.set_price(price.as_ref());
+        }
+        match &patch.details {
+            Some(given) => self.set_details(given).await,
+            None => Ok(()),
+        }
+    }
+
+    fn set_category(&mut self, slug: &str) {
+        if let Some(category) = self.at.reference.categories.by_slug(slug) {
+            self.product.category = category.id;
+            return;
+        }
+        let shown = vitrine_model::text::excerpt(slug, 80).text;
+        let message = format!("there is no category {shown:?}; give the slug of one");
+        self.found.missing(&[&"category"], message);
+    }
+
+    async fn set_supplier(
+        &mut self,
+        id: Option<SupplierId>,
+        unit: &mut WriteUnit,
+    ) -> Result<(), StorageError> {
+        let Some(id) = id else {
+            self.product.supplier = None;
+            return Ok(());
+        };
+        let Some(supplier) = unit.supplier(id).await? else {
+            let message = "there is no such supplier";
+            self.found.missing(&[&"supplierId"], message);
+            return Ok(());
+        };
+        let carried = self.product.supplier.as_ref();
+        if carried.map(|carried| (carried.id, carried.version)) != Some((id, supplier.version)) {
+            self.product.supplier = Some(supplier.extract(self.at.now));
+        }
+        Ok(())
+    }
+
+    fn set_price(&mut self, given: Option<&PriceInput>) {
+        if self.product.kind == "bundle" {
+            if given.is_some() {
+                let message = "the price of a bundle is computed from its items; leave it out";
+                self.found.invalid(&[&"price"], message);
+            }
+            return;
+        }
+        self.product.price = given.and_then(|given| self.read_price(given));
+    }
+
+    fn read_price(&mut self, given: &PriceInput) -> Option<Money> {
+        let currency = match &given.currency {
+            None => Ok(self.at.catalog.currency()),
+            Some(code) => Currency::parse(code),
+        };
+        let currency = match currency {
+            Ok(currency) => currency,
+            Err(wrong) => {
+                self.found
+                    .invalid(&[&"price", &"currency"], wrong.to_string());
+                return None;
+            }
+        };
+        match minor_units(given.amount, currency) {
+            Ok(minor) => Some(Money { minor, currency }),
+            Err(wrong) => {
+                self.found
+                    .invalid(&[&"price", &"amount"], wrong.to_string());
+                None
+            }
+        }
+    }
+
+    async fn set_details(&mut self, given: &DetailsInput) -> Result<(), StorageError> {
+        let of = given.kind();
+        if of != self.product.kind {
+            let shown = vitrine_model::text::excerpt(&self.product.kind, 40).text;
+            let message = format!("the product's kind is {shown}; it has no details of a {of}");
+            self.found.invalid(&[&"details", &of], message);
+            return Ok(());
+        }
+        if let DetailsInput::Bundle(items) = given {
+            let mut found = Found::default();
+            let read = bundles::read(items, self.at.store(), &mut found).await?;
+            self.found.0.append(&mut found.0);
+            self.product.price = read.price();
+            self.product.details = Details::Bundle(read);
+        } else {
+            self.product.details = details::read(given, &mut self.found);
+        }
+        Ok(())
+    }
+
+    /// Specs as they will be stored. What they teach is noted.
+    fn read_specs(&mut self, given: &[Spec]) -> Vec<Spec> {
+        let reference = &self.at.reference;
+        let read = specs::read(
+            given,
+            &reference.dictionary,
+            &reference.units,
+            &mut self.found,
+        );
+        self.learnt.extend(read.learnt);
+        self.unused.extend(read.unused);
+        read.specs
+    }
+
+    /// What is wrong with the whole; `None` when nothing is.
+    fn refusals(&mut self) -> Option<Vec<Refusal>> {
+        let count = limits::spec_count(self.product.specs.len());
+        self.found.cap(&[&"specs"], count);
+        let count = limits::media_count(self.product.media.len());
+        self.found.cap(&[&"media"], count);
+        if self.found.is_empty() {
+            let encoding = self.at.catalog.encoding(&self.at.reference.units);
+            self.found
+                .cap(&[], limits::content(&self.product, encoding));
+        }
+        let refusals = std::mem::take(&mut self.found.0);
+        (!refusals.is_empty()).then_some(refusals)
+    }
+
+    /// Writes what the product teaches: words outside the transaction, keys in it. Gives whether
+    /// the dictionary still was what it was taken to be.
+    async fn teach(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
+        let words = self.at.catalog.words();
+        words.learn(self.at.store(), [&self.product]).await?;
+        for key in &self.learnt {
+            match unit.insert_spec_key(key).await {
+                Err(StorageError::Conflict { .. }) => return Ok(false),
+                inserted => inserted?,
+            }
+        }
+        if self.unused.is_empty() {
+            return Ok(true);
+        }
+        let unused: Vec<&SpecKey> = self.unused.iter().collect();
+        unit.use_spec_keys(&unused).await
+    }
+
+    fn change(&self) -> Change {
+        if self.learnt.is_empty() && self.unused.is_empty() {
+            Change::Content
+        } else {
+            Change::Reference
+        }
+    }
+}
+
+/// What has a text and nothing else.
+fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut Found) {
+    if let Some(name) = &patch.name {
+        found.check(&[&"name"], limits::text(name, 1..=MOST_NAME_CHARACTERS));
+        product.name = collapse(name);
+    }
+    if let Some(sku) = &patch.sku {
+        found.check(&[&"sku"], limits::code(sku));
+        product.sku.clone_from(sku);
+    }
+    if let Some(slug) = &patch.slug {
+        found.check(&[&"slug"], limits::slug(slug));
+        product.slug.clone_from(slug);
+    }
+    if let Some(description) = &patch.description {
+        if let Some(text) = description {
+            let checked = limits::text(text, 1..=MOST_DESCRIPTION_CHARACTERS);
+            found.check(&[&"description"], checked);
+        }
+        product.description.clone_from(description);
+    }
+    if let Some(brand) = &patch.brand {
+        if let Some(text) = brand {
+            let checked = limits::text(text, 1..=MOST_LABEL_CHARACTERS);
+            found.check(&[&"brand"], checked);
+        }
+        product.brand = brand.as_deref().map(collapse);
+    }
+}
+
+fn check_media(media: &[Media], found: &mut Found) {
+    for (at, medium) in media.iter().enumerate() {
+        found.check(&[&"media", &at, &"url"], limits::address(&medium.url));
+        if let Some(alt) = &medium.alt {
+            let checked = limits::text(alt, 0..=MOST_DESCRIPTION_CHARACTERS);
+            found.check(&[&"media", &at, &"alt"], checked);
+        }
+    }
+}
+
+/// The name as a slug; with a few digits of the id, more with each try, when that is taken.
+async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageError> {
+    let plain = slug(&product.name)
+        .or_else(|| slug(&product.sku))
+        .unwrap_or_else(|| "product".to_owned());
+    let asked = [plain];
+    let taken = at.store().taken_slugs(&asked).await?;
+    let [plain] = asked;
+    if !taken.contains(&plain) {
+        return Ok(plain);
+    }
+    let digits = usize::try_from(at.nth).map_or(32, |nth| 6 * (nth + 1));
+    let id = product.id.to_string().replace('-', "");
+    let digits: String = id.chars().take(digits).collect();
+    Ok(format!("{plain}-{digits}"))
+}
+
+/// What a unique index says.
+fn taken(
+    key: &str,
+    product: &Product,
+    current: Option<ProductView>,
+) -> Result<Step<ProductView>, StorageError> {
+    let (field, value) = match key {
+        "sku" => ("sku", &product.sku),
+        "slug" => ("slug", &product.slug),
+        key => {
+            return Err(StorageError::Conflict {
+                key: key.to_owned(),
+            });
+        }
+    };
+    let message = format!("another product has the {field} {value}");
+    let refusal = Refusal::new(RefusalCode::Taken, &[&field], message);
+    Ok(Step::refuse(refusal, current))
+}
+
+/// The product as it is stored now.
+async fn stored(
+    unit: &mut WriteUnit,
+    draft: &Draft<'_>,
+) -> Result<Step<ProductView>, StorageError> {
+    let view = unit.product(draft.product.id).await?;
+    // What this transaction has just written it also sees.
+    Ok(view.map_or(Step::Again, |view| Step::done(view, draft.change())))
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::clock::Timestamp;
+
+    use super::*;
+
+    fn product() -> Product {
+        let now = Timestamp::from_millis(0);
+        Product {
+            id: ProductId::random(),
+            kind: "movie".to_owned(),
+            sku: "S-1".to_owned(),
+            slug: "night".to_owned(),
+            name: "Night".to_owned(),
+            description: Some("dark".to_owned()),
+            brand: Some("Moon".to_owned()),
+            status: ProductStatus::Active,
+            category: CategoryId::random(),
+            price: None,
+            media: Vec::new(),
+            specs: Vec::new(),
+            details: Details::empty("movie"),
+            supplier: None,
+            computed: Computed::default(),
+            outlier: Outlier::default(),
+            sources: Vec::new(),
+            revision: 3,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    fn applied(patch: &ProductPatch) -> (Product, Vec<(RefusalCode, String)>) {
+        let (mut product, mut found) = (product(), Found::default());
+        apply_texts(&mut product, patch, &mut found);
+        (product, found.places())
+    }
+
+    #[test]
+    fn what_is_not_named_stays_and_null_clears() {
+        let (same, found) = applied(&ProductPatch::default());
+        assert_eq!(
+            (same.name, same.description),
+            (product().name, product().description)
+        );
+        assert!(found.is_empty());
+        let patch = ProductPatch {
+            name: Some("  Full \n Night ".to_owned()),
+            description: Some(None),
+            brand: Some(Some(" Sun  & Moon ".to_owned())),
+            ..ProductPatch::default()
+        };
+        let (changed, found) = applied(&patch);
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(changed.name, "Full Night");
+        assert_eq!(changed.slug, "night", "a name does not change the address");
+        assert_eq!(changed.description, None);
+        assert_eq!(changed.brand.as_deref(), Some("Sun & Moon"));
+        assert_eq!(changed.sku, "S-1");
+    }
+
+    #[test]
+    fn every_text_is_checked_before_anything_is_said() {
+        let patch = ProductPatch {
+            name: Some(" ".to_owned()),
+            sku: Some("a\nb".to_owned()),
+            slug: Some("Not A Slug".to_owned()),
+            description: Some(Some("x".repeat(20_001))),
+            brand: Some(Some(String::new())),
+            ..ProductPatch::default()
+        };
+        let places: Vec<String> = applied(&patch).1.into_iter().map(|(_, at)| at).collect();
+        assert_eq!(places, ["name", "sku", "slug", "description", "brand"]);
+    }
+
+    #[test]
+    fn media_are_checked_one_by_one() {
+        let media = |url: &str, alt: Option<&str>| Media {
+            url: url.to_owned(),
+            alt: alt.map(str::to_owned),
+            kind: vitrine_model::product::MediaKind::Image,
+        };
+        let mut found = Found::default();
+        let all = [
+            media("https://e.org/a", None),
+            media("ftp://e.org/b", Some("")),
+            media("http://e.org/c", Some("\0")),
+        ];
+        check_media(&all, &mut found);
+        let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+        assert_eq!(places, ["media.1.url", "media.2.alt"]);
+    }
+
+    #[test]
+    fn a_unique_index_names_what_is_taken() {
+        let refused = |key: &str| match taken(key, &product(), None) {
+            Ok(Step::Refused { refusals, .. }) => {
+                Some((refusals[0].code, refusals[0].path.clone()))
+            }
+            _ => None,
+        };
+        let at = |field: &str| Some((RefusalCode::Taken, vec![field.to_owned()]));
+        assert_eq!(refused("sku"), at("sku"));
+        assert_eq!(refused("slug"), at("slug"));
+        assert!(taken("_id", &product(), None).is_err());
+    }
+}

@@ -1,0 +1,75 @@
+//! Collecting everything that is wrong with an order, with where it is.
+
+use std::fmt::Display;
+
+use super::{Refusal, RefusalCode};
+use crate::limits::Checked;
+
+/// Where something is in an input: `&[&"specs", &2, &"unit"]`.
+pub(super) type Place<'a> = &'a [&'a dyn Display];
+
+impl Refusal {
+    /// A reason, about the input at this place.
+    pub(super) fn new(code: RefusalCode, place: Place<'_>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            path: place.iter().map(ToString::to_string).collect(),
+            current_revision: None,
+        }
+    }
+}
+
+/// Everything that is wrong with an order.
+#[derive(Debug, Default)]
+pub(super) struct Found(pub(super) Vec<Refusal>);
+
+impl Found {
+    pub(super) fn add(&mut self, code: RefusalCode, place: Place<'_>, message: impl Into<String>) {
+        self.0.push(Refusal::new(code, place, message));
+    }
+
+    /// Notes that the input at this place is wrong.
+    pub(super) fn invalid(&mut self, place: Place<'_>, message: impl Into<String>) {
+        self.add(RefusalCode::Invalid, place, message);
+    }
+
+    /// Notes that what is named at this place does not exist.
+    pub(super) fn missing(&mut self, place: Place<'_>, message: impl Into<String>) {
+        self.add(RefusalCode::NotFound, place, message);
+    }
+
+    /// Notes that the name at this place belongs to something else.
+    pub(super) fn taken(&mut self, place: Place<'_>, message: impl Into<String>) {
+        self.add(RefusalCode::Taken, place, message);
+    }
+
+    /// Notes what a check says of the input at this place.
+    pub(super) fn check(&mut self, place: Place<'_>, checked: Checked) {
+        self.check_as(RefusalCode::Invalid, place, checked);
+    }
+
+    /// Notes that a cap is exceeded.
+    pub(super) fn cap(&mut self, place: Place<'_>, checked: Checked) {
+        self.check_as(RefusalCode::TooLarge, place, checked);
+    }
+
+    fn check_as(&mut self, code: RefusalCode, place: Place<'_>, checked: Checked) {
+        if let Err(reason) = checked {
+            self.add(code, place, reason);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+impl Found {
+    /// Code and path of each, for tests.
+    pub(super) fn places(&self) -> Vec<(RefusalCode, String)> {
+        let place = |refusal: &Refusal| (refusal.code, refusal.path.join("."));
+        self.0.iter().map(place).collect()
+    }
+}

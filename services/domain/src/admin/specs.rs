@@ -1,0 +1,266 @@
+//! The specs of a product as admins give, set and remove them.
+
+use vitrine_model::spec::{
+    self, Dictionary, Spec, SpecError, SpecValue, ValueType, normal_qualifier,
+};
+use vitrine_model::unit::{UnitError, UnitTable};
+
+use super::refusals::Found;
+use super::{RefusalCode, SpecRef};
+use crate::specs::{Fitted, fit, main};
+
+/// Checks specs by themselves and against the dictionary; what is wrong is noted.
+pub(super) fn read(
+    specs: &[Spec],
+    dictionary: &Dictionary,
+    units: &UnitTable,
+    found: &mut Found,
+) -> Fitted {
+    let (mut sound, mut refused) = (Vec::with_capacity(specs.len()), Vec::new());
+    for (at, given) in specs.iter().enumerate() {
+        match spec::check(given, units) {
+            Ok(()) => sound.push((at, given)),
+            Err(wrong) => refused.push((at, wrong)),
+        }
+    }
+    let mut fitted = fit(sound, dictionary, units);
+    refused.append(&mut fitted.refused);
+    refused.sort_by_key(|(at, _)| *at);
+    for (at, wrong) in &refused {
+        refuse(*at, &specs[*at], wrong, found);
+    }
+    fitted.specs = distinct(std::mem::take(&mut fitted.specs));
+    fitted
+}
+
+/// The specs of a product after some were set: those given replace all with the same key and
+/// qualifier, where the first of them was; others stay.
+pub(super) fn set(before: &[Spec], given: &[Spec]) -> Vec<Spec> {
+    let mut after = before.to_vec();
+    let mut done: Vec<&Spec> = Vec::new();
+    for spec in given {
+        if done.iter().any(|other| alike(other, spec)) {
+            continue;
+        }
+        done.push(spec);
+        let place = after.iter().position(|old| alike(old, spec));
+        after.retain(|old| !alike(old, spec));
+        let place = place.unwrap_or(after.len());
+        let new = given.iter().filter(|other| alike(other, spec)).cloned();
+        after.splice(place..place, new);
+    }
+    after
+}
+
+/// The specs of a product after some were removed.
+pub(super) fn remove(before: &[Spec], refs: &[SpecRef], dictionary: &Dictionary) -> Vec<Spec> {
+    let named = |spec: &Spec| {
+        refs.iter().any(|one| {
+            let qualifier = one.qualifier.as_deref().map(normal_qualifier);
+            main(&one.key, dictionary) == spec.key
+                && (qualifier.is_none() || qualifier == spec.qualifier)
+        })
+    };
+    before.iter().filter(|spec| !named(spec)).cloned().collect()
+}
+
+fn alike(a: &Spec, b: &Spec) -> bool {
+    a.key == b.key && a.qualifier == b.qualifier
+}
+
+/// Saying the same twice says it once.
+fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
+    let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        if !out.contains(&spec) {
+            out.push(spec);
+        }
+    }
+    out
+}
+
+fn refuse(at: usize, given: &Spec, wrong: &SpecError, found: &mut Found) {
+    let (code, field) = place(given, wrong);
+    found.add(code, &[&"specs", &at, &field], wrong.to_string());
+}
+
+fn place(given: &Spec, wrong: &SpecError) -> (RefusalCode, &'static str) {
+    match wrong {
+        SpecError::Key(_) => (RefusalCode::Invalid, "key"),
+        SpecError::Qualifier(_) => (RefusalCode::Invalid, "qualifier"),
+        SpecError::NotFinite { .. } | SpecError::TextLength { .. } => {
+            (RefusalCode::Invalid, value_field(given))
+        }
+        SpecError::Unit { source, .. } => match source {
+            UnitError::Unknown(_) => (RefusalCode::NotFound, "unit"),
+            UnitError::Dimension { .. } => (RefusalCode::TypeMismatch, "unit"),
+        },
+        // A number with a unit too many, or without the one it needs.
+        SpecError::Type {
+            expected: ValueType::Quantity,
+            found_type: ValueType::Number,
+            ..
+        }
+        | SpecError::Type {
+            expected: ValueType::Number,
+            found_type: ValueType::Quantity,
+            ..
+        } => (RefusalCode::TypeMismatch, "unit"),
+        SpecError::Type { .. } | SpecError::NotAllowed { .. } => {
+            (RefusalCode::TypeMismatch, value_field(given))
+        }
+    }
+}
+
+/// The field of the input that holds the value.
+const fn value_field(given: &Spec) -> &'static str {
+    match given.value {
+        SpecValue::Text(_) => "text",
+        SpecValue::Number(_) | SpecValue::Quantity { .. } => "number",
+        SpecValue::Boolean(_) => "boolean",
+        SpecValue::Date(_) => "date",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::spec::SpecKey;
+
+    use super::*;
+
+    fn spec(key: &str, qualifier: Option<&str>, value: SpecValue) -> Spec {
+        Spec {
+            key: key.to_owned(),
+            value,
+            qualifier: qualifier.map(str::to_owned),
+        }
+    }
+
+    fn text(key: &str, qualifier: Option<&str>, value: &str) -> Spec {
+        spec(key, qualifier, SpecValue::Text(value.to_owned()))
+    }
+
+    fn quantity(key: &str, value: f64, unit: &str) -> Spec {
+        let unit = unit.to_owned();
+        spec(key, None, SpecValue::Quantity { value, unit })
+    }
+
+    fn dictionary() -> Dictionary {
+        let mut weight = SpecKey::new("weight", ValueType::Quantity);
+        weight.dimension = Some("mass".to_owned());
+        weight.aliases = vec!["heft".to_owned()];
+        let mut size = SpecKey::new("size", ValueType::Text);
+        size.allowed_values = Some(vec!["S".to_owned(), "M".to_owned()]);
+        Dictionary::new(vec![weight, size, SpecKey::new("ports", ValueType::Number)])
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once_and_where() {
+        let given = [
+            text("Bad Key", None, "x"),
+            text("size", Some("a@b"), "M"),
+            text("size", None, "XL"),
+            text("size", None, " m "),
+            quantity("weight", 1.0, "furlong"),
+            quantity("weight", 1.0, "cm"),
+            spec("heft", None, SpecValue::Number(3.0)),
+            quantity("ports", 1.0, "kg"),
+            spec("ports", None, SpecValue::Boolean(true)),
+            spec("ports", None, SpecValue::Number(f64::NAN)),
+            text("note", None, &"x".repeat(8193)),
+            text("note", None, &"x".repeat(8192)),
+        ];
+        let mut found = Found::default();
+        read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
+        let places = found.places();
+        let place = |code, place: &str| (code, place.to_owned());
+        assert_eq!(
+            places,
+            [
+                place(RefusalCode::Invalid, "specs.0.key"),
+                place(RefusalCode::Invalid, "specs.1.qualifier"),
+                place(RefusalCode::TypeMismatch, "specs.2.text"),
+                place(RefusalCode::NotFound, "specs.4.unit"),
+                place(RefusalCode::TypeMismatch, "specs.5.unit"),
+                place(RefusalCode::TypeMismatch, "specs.6.unit"),
+                place(RefusalCode::TypeMismatch, "specs.7.unit"),
+                place(RefusalCode::TypeMismatch, "specs.8.boolean"),
+                place(RefusalCode::Invalid, "specs.9.number"),
+                place(RefusalCode::Invalid, "specs.10.text"),
+            ]
+        );
+        let mismatch = found.0.iter().find(|r| r.path[1] == "8").unwrap();
+        assert!(
+            mismatch.message.contains("number") && mismatch.message.contains("yes"),
+            "the type expected and the value seen: {}",
+            mismatch.message
+        );
+    }
+
+    #[test]
+    fn saying_the_same_twice_says_it_once() {
+        let given = [
+            quantity("heft", 2.0, "kilograms"),
+            quantity("weight", 2.0, "kg"),
+            quantity("weight", 2000.0, "g"),
+        ];
+        let mut found = Found::default();
+        let fitted = read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
+        assert!(found.is_empty());
+        let expected = [
+            quantity("weight", 2.0, "kg"),
+            quantity("weight", 2000.0, "g"),
+        ];
+        assert_eq!(fitted.specs, expected);
+    }
+
+    #[test]
+    fn what_is_set_replaces_all_of_its_key_and_qualifier_in_their_place() {
+        let before = [
+            text("color", None, "Red"),
+            text("size", Some("EU"), "42"),
+            text("color", None, "Blue"),
+            text("size", None, "M"),
+        ];
+        let given = [
+            text("fit", None, "slim"),
+            text("color", None, "Green"),
+            text("color", None, "Black"),
+            text("size", Some("EU"), "43"),
+        ];
+        let expected = [
+            text("color", None, "Green"),
+            text("color", None, "Black"),
+            text("size", Some("EU"), "43"),
+            text("size", None, "M"),
+            text("fit", None, "slim"),
+        ];
+        let after = set(&before, &given);
+        assert_eq!(after, expected);
+        assert_eq!(set(&after, &given), after, "again changes nothing");
+        assert_eq!(set(&before, &[]), before);
+    }
+
+    #[test]
+    fn what_is_removed_is_named_by_key_alias_and_qualifier() {
+        let before = [
+            quantity("weight", 1.0, "kg"),
+            text("size", Some("EU"), "S"),
+            text("size", Some("US"), "M"),
+            text("size", None, "M"),
+        ];
+        let one = |key: &str, qualifier: Option<&str>| SpecRef {
+            key: key.to_owned(),
+            qualifier: qualifier.map(str::to_owned),
+        };
+        let after = |refs: &[SpecRef]| remove(&before, refs, &dictionary());
+        assert_eq!(after(&[one("heft", None)]), before[1..]);
+        assert_eq!(after(&[one("size", None)]), before[..1]);
+        let eu = after(&[one("size", Some(" eu"))]);
+        assert_eq!(
+            eu,
+            [before[0].clone(), before[2].clone(), before[3].clone()]
+        );
+        assert_eq!(after(&[one("nothing", None), one("Bad Key", None)]), before);
+    }
+}

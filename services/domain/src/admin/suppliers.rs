@@ -1,0 +1,187 @@
+//! Suppliers as admins make and change them.
+
+use vitrine_model::id::SupplierId;
+use vitrine_model::supplier::{Supplier, country_code};
+use vitrine_model::text::{collapse, excerpt};
+use vitrine_storage::StorageError;
+use vitrine_storage::write::WriteUnit;
+
+use super::orders::{Attempt, Change, Step, Task};
+use super::refusals::Found;
+use super::{NewSupplier, Order, Outcome, Refusal, RefusalCode, SupplierPatch};
+use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::{Catalog, DomainError};
+
+impl Catalog {
+    /// Makes a supplier.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn create_supplier(
+        &self,
+        order: Order,
+        new: NewSupplier,
+    ) -> Result<Outcome<Supplier>, DomainError> {
+        let create = CreateSupplier {
+            id: SupplierId::random(),
+            new: new.clone(),
+        };
+        self.carry_out(order, ("createSupplier", "", &new), create)
+            .await
+    }
+
+    /// Changes a supplier. Its products carry the new name and country a little later.
+    ///
+    /// # Errors
+    /// As [`Catalog::create_product`].
+    pub async fn update_supplier(
+        &self,
+        order: Order,
+        id: SupplierId,
+        patch: SupplierPatch,
+    ) -> Result<Outcome<Supplier>, DomainError> {
+        let named = ("updateSupplier", &*id.to_string(), &patch);
+        let update = UpdateSupplier {
+            id,
+            patch: patch.clone(),
+        };
+        self.carry_out(order, named, update).await
+    }
+}
+
+struct CreateSupplier {
+    id: SupplierId,
+    new: NewSupplier,
+}
+
+struct UpdateSupplier {
+    id: SupplierId,
+    patch: SupplierPatch,
+}
+
+impl Task for CreateSupplier {
+    type Answer = Supplier;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        _at: &Attempt,
+    ) -> Result<Step<Supplier>, StorageError> {
+        let mut found = Found::default();
+        let blank = Supplier {
+            id: self.id,
+            name: String::new(),
+            country: None,
+            version: 1,
+            propagated_version: 1,
+        };
+        let patch = SupplierPatch {
+            name: Some(self.new.name.clone()),
+            country: Some(self.new.country.clone()),
+        };
+        let supplier = apply(&blank, &patch, &mut found);
+        if !found.is_empty() {
+            return Ok(Step::refused(found.0, None));
+        }
+        match unit.insert_supplier(&supplier).await {
+            Err(StorageError::Conflict { .. }) => Ok(Step::refuse(taken(&supplier), None)),
+            inserted => inserted.map(|()| Step::done(supplier, Change::Content)),
+        }
+    }
+}
+
+impl Task for UpdateSupplier {
+    type Answer = Supplier;
+
+    async fn attempt(
+        &self,
+        unit: &mut WriteUnit,
+        at: &Attempt,
+    ) -> Result<Step<Supplier>, StorageError> {
+        let Some(before) = unit.supplier(self.id).await? else {
+            let message = "there is no such supplier";
+            let refusal = Refusal::new(RefusalCode::NotFound, &[&"id"], message);
+            return Ok(Step::refuse(refusal, None));
+        };
+        if let Some(refusal) = at.stale("supplier", before.version) {
+            return Ok(Step::refuse(refusal, Some(before)));
+        }
+        let mut found = Found::default();
+        let mut after = apply(&before, &self.patch, &mut found);
+        if !found.is_empty() {
+            return Ok(Step::refused(found.0, Some(before)));
+        }
+        if after == before {
+            return Ok(Step::done(after, Change::Nothing));
+        }
+        after.version += 1;
+        match unit.replace_supplier(&after, before.version).await {
+            Ok(true) => Ok(Step::done(after, Change::Content)),
+            Ok(false) => Ok(Step::Again),
+            Err(StorageError::Conflict { .. }) => Ok(Step::refuse(taken(&after), Some(before))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut Found) -> Supplier {
+    let mut after = before.clone();
+    if let Some(name) = &patch.name {
+        found.check(&[&"name"], limits::text(name, 1..=MOST_LABEL_CHARACTERS));
+        after.name = collapse(name);
+    }
+    if let Some(country) = &patch.country {
+        after.country = country.as_deref().and_then(country_code);
+        if let Some(wrong) = country.as_deref().filter(|_| after.country.is_none()) {
+            let shown = excerpt(wrong, 40).text;
+            let message = format!("{shown:?} is no ISO 3166-1 alpha-2 country code such as DE");
+            found.invalid(&[&"country"], message);
+        }
+    }
+    after
+}
+
+fn taken(supplier: &Supplier) -> Refusal {
+    let message = format!(
+        "there is a supplier {:?}; names are compared without regard to case and accents",
+        supplier.name
+    );
+    Refusal::new(RefusalCode::Taken, &[&"name"], message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches() {
+        let before = Supplier {
+            id: SupplierId::random(),
+            name: "North".to_owned(),
+            country: Some("DE".to_owned()),
+            version: 4,
+            propagated_version: 3,
+        };
+        let after = |name: Option<&str>, country: Option<Option<&str>>| {
+            let mut found = Found::default();
+            let patch = SupplierPatch {
+                name: name.map(str::to_owned),
+                country: country.map(|country| country.map(str::to_owned)),
+            };
+            let after = apply(&before, &patch, &mut found);
+            let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+            (after.name, after.country, places)
+        };
+        let (north, de) = (|| "North".to_owned(), || Some("DE".to_owned()));
+        assert_eq!(after(None, None), (north(), de(), vec![]));
+        assert_eq!(
+            after(Some(" North "), Some(Some("de"))),
+            (north(), de(), vec![])
+        );
+        assert_eq!(after(None, Some(None)), (north(), None, vec![]));
+        let (.., places) = after(Some(" "), Some(Some("Germany")));
+        assert_eq!(places, ["name", "country"]);
+        let (.., places) = after(None, Some(Some("")));
+        assert_eq!(places, ["country"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! From counts to panels: ranges with round ends in the unit that is asked for, each counted by the
+//! very range that its filter stands for.
+
+use std::collections::HashMap;
+
+use vitrine_model::clock::Timestamp;
+use vitrine_model::facet::{
+    CountedBucket, FacetKey, MOST_BUCKETS, MOST_SINGLE_VALUES, Numbers, Panel, PanelData,
+    PanelFacet, Tally, date_buckets, is_identifying, number_buckets, price_buckets,
+};
+use vitrine_model::filter::NumberTest;
+use vitrine_model::spec::{SpecKey, ValueType};
+use vitrine_model::unit::Unit;
+
+use crate::DomainError;
+use crate::reference::Reference;
+
+/// The most spec keys of a panel, those of most products: a panel is kept as one document.
+const MOST_KEYS: usize = 500;
+/// Stars that products are counted by.
+const RATINGS: [f64; 4] = [4.0, 3.0, 2.0, 1.0];
+
+/// The units that quantities are asked in.
+#[derive(Debug, Default)]
+pub(super) struct Units {
+    by_key: HashMap<String, String>,
+    by_dimension: HashMap<String, String>,
+}
+
+impl Units {
+    pub(super) fn new(
+        asked: &[(String, Option<String>)],
+        reference: &Reference,
+    ) -> Result<Self, DomainError> {
+        let mut units = Self::default();
+        for (at, (unit, key)) in asked.iter().enumerate() {
+            let path = format!("displayUnits[{at}].unit");
+            let wrong = |wrong: &dyn std::fmt::Display| {
+                DomainError::invalid(path.clone(), wrong.to_string())
+            };
+            let found = reference.units.get(unit).map_err(|error| wrong(&error))?;
+            let Some(key) = key else {
+                units
+                    .by_dimension
+                    .insert(found.dimension.clone(), found.id.clone());
+                continue;
+            };
+            let Some(entry) = reference.dictionary.get(key) else {
+                continue;
+            };
+            let Some(dimension) = &entry.dimension else {
+                return Err(wrong(&format!("{} holds no quantities", entry.key)));
+            };
+            let fits = reference.units.get_in(unit, dimension);
+            fits.map_err(|error| wrong(&error))?;
+            units.by_key.insert(entry.key.clone(), found.id.clone());
+        }
+        Ok(units)
+    }
+
+    pub(super) fn is_usual(&self) -> bool {
+        self.by_key.is_empty() && self.by_dimension.is_empty()
+    }
+
+    /// The unit for a key: the one asked for, else the one most values were entered in.
+    fn unit<'a>(
+        &self,
+        key: &SpecKey,
+        numbers: &Numbers,
+        reference: &'a Reference,
+    ) -> Option<&'a Unit> {
+        let dimension = key.dimension.as_deref()?;
+        let asked = self.by_key.get(&key.key);
+        let asked = asked.or_else(|| self.by_dimension.get(dimension));
+        let common = asked.map(String::as_str).or_else(|| numbers.common_unit());
+        let unit = common.and_then(|unit| reference.units.get_in(unit, dimension).ok());
+        unit.or_else(|| reference.units.base(dimension))
+    }
+}
+
+/// Everything that was counted, as it is kept and shown.
+pub(super) fn panel(tally: &Tally, reference: &Reference, units: &Units, limit: usize) -> Panel {
+    let mut facets = built_in(tally, limit);
+    let mut keys = tally.keys();
+    keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let keys = keys
+        .into_iter()
+        .take(MOST_KEYS)
+        .filter_map(|(name, products)| {
+            let key = reference.dictionary.get(name)?;
+            let (distinct, data) = spec(tally, key, reference, units, limit)?;
+            Some(PanelFacet {
+                key: name.to_owned(),
+                products,
+                distinct,
+                data,
+            })
+        });
+    facets.extend(keys);
+    Panel {
+        products: tally.products(),
+        facets,
+    }
+}
+
+/// Whether a key is offered when nobody asks for it by name.
+pub(super) fn is_offered(facet: &PanelFacet, reference: &Reference) -> bool {
+    let entry = reference.dictionary.get(&facet.key);
+    let allowed = entry.is_some_and(|entry| entry.facetable && entry.filterable);
+    let text = matches!(facet.data, PanelData::Text { .. });
+    allowed && !(text && is_identifying(facet.products, facet.distinct))
+}
+
+fn built_in(tally: &Tally, limit: usize) -> Vec<PanelFacet> {
+    let mut facets = Vec::new();
+    let mut add = |key: FacetKey, products: u64, distinct: usize, data: PanelData| {
+        if products > 0 {
+            facets.push(PanelFacet {
+                key: key.name().to_owned(),
+                products,
+                distinct: distinct.try_into().unwrap_or(u64::MAX),
+                data,
+            });
+        }
+    };
+    let counts = tally.categories();
+    let in_categories = counts.iter().map(|(_, n)| n).sum();
+    let categories = counts.len();
+    add(
+        FacetKey::Category,
+        in_categories,
+        categories,
+        PanelData::Category { counts },
+    );
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let brands = tally.brands();
+    add(
+        FacetKey::Brand,
+        brands.products(),
+        size(brands.distinct()),
+        brands.panel(limit),
+    );
+    let prices = tally.prices();
+    if let (Some(min), Some(max)) = (prices.min(), prices.max()) {
+        let buckets = price_buckets(min, max, MOST_BUCKETS).into_iter();
+        let buckets = buckets.map(|bucket| bucket.counted(|b| prices.count(b.bounds())));
+        let data = PanelData::Price {
+            min,
+            max,
+            buckets: buckets.collect(),
+        };
+        add(FacetKey::Price, prices.products(), prices.distinct(), data);
+    }
+    let at_least = RATINGS.map(|stars| (stars, tally.rated_at_least(stars)));
+    add(
+        FacetKey::Rating,
+        tally.rated(),
+        RATINGS.len(),
+        PanelData::Rating {
+            at_least: at_least.to_vec(),
+        },
+    );
+    let countries = tally.countries();
+    add(
+        FacetKey::Country,
+        countries.products(),
+        size(countries.distinct()),
+        countries.panel(limit),
+    );
+    facets
+}
+
+/// How many different values a key has, and its values.
+fn spec(
+    tally: &Tally,
+    key: &SpecKey,
+    reference: &Reference,
+    units: &Units,
+    limit: usize,
+) -> Option<(u64, PanelData)> {
+    let size = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    match key.value_type {
+        ValueType::Text => {
+            let texts = tally.texts(&key.key)?;
+            Some((texts.distinct(), texts.panel(limit)))
+        }
+        ValueType::Boolean => {
+            let (yes, no) = tally.booleans(&key.key)?;
+            let distinct = u64::from(yes > 0) + u64::from(no > 0);
+            Some((distinct, PanelData::Boolean { yes, no }))
+        }
+        ValueType::Number | ValueType::Quantity => {
+            let found = tally.numbers(&key.key)?;
+            let unit = units.unit(key, found, reference);
+            Some((
+                size(found.distinct()),
+                numbers(found, key, unit, reference)?,
+            ))
+        }
+        ValueType::Date => {
+            let found = tally.dates(&key.key)?;
+            Some((size(found.distinct()), dates(found)?))
+        }
+    }
+}
+
+fn numbers(
+    found: &Numbers,
+    key: &SpecKey,
+    unit: Option<&Unit>,
+    reference: &Reference,
+) -> Option<PanelData> {
+    let shown = |n: f64| unit.map_or(n, |unit| tidy(unit.from_base(n)));
+    let (min, max) = (shown(found.min()?), shown(found.max()?));
+    let few = unit.is_none() && found.distinct() <= MOST_SINGLE_VALUES;
+    let values: Vec<f64> = if few {
+        found.values().into_iter().map(|(n, _)| n).collect()
+    } else {
+        Vec::new()
+    };
+    let count = |bucket: &vitrine_model::facet::NumberBucket| {
+        let test = number_test(bucket.low, bucket.high, bucket.high_included, unit);
+        let range = crate::filter::number_range(&test, key, &reference.units);
+        range.map_or(0, |range| found.count(&range))
+    };
+    let buckets = number_buckets(min, max, &values, MOST_BUCKETS).into_iter();
+    Some(PanelData::Number {
+        min,
+        max,
+        unit: unit.map(|unit| unit.id.clone()),
+        buckets: buckets.map(|bucket| bucket.counted(count)).collect(),
+    })
+}
+
+fn dates(found: &Numbers) -> Option<PanelData> {
+    let at = |millis: f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "milliseconds are whole")]
+        let millis = millis as i64;
+        Timestamp::from_millis(millis)
+    };
+    let (min, max) = (at(found.min()?), at(found.max()?));
+    let buckets = date_buckets(min, max, MOST_BUCKETS).into_iter();
+    let buckets: Vec<CountedBucket<Timestamp>> = buckets
+        .map(|bucket| bucket.counted(|b| found.count(&b.range())))
+        .collect();
+    Some(PanelData::Date { min, max, buckets })
+}
+
+/// The test that stands for a range of numbers.
+pub(super) fn number_test(
+    low: Option<f64>,
+    high: Option<f64>,
+    high_included: bool,
+    unit: Option<&Unit>,
+) -> NumberTest {
+    NumberTest {
+        eq: None,
+        gte: low,
+        lte: high.filter(|_| high_included),
+        gt: None,
+        lt: high.filter(|_| !high_included),
+        unit: unit.map(|unit| unit.id.clone()),
+    }
+}
+
+/// A converted number without the noise of the conversion: twelve significant digits.
+fn tidy(n: f64) -> f64 {
+    format!("{n:.11e}").parse().unwrap_or(n)
+}

@@ -1,0 +1,390 @@
+//! From panels to what a caller is shown: labels, filters to send back, margins.
+
+use rust_decimal::Decimal;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::facet::{Bucket, FacetKey, PanelData, PanelFacet, PanelValue};
+use vitrine_model::facet::{CountedBucket, LEAST_ESTIMATED};
+use vitrine_model::filter::{Bounds, DateTest, ProductFilter, SpecFilter, SpecTest};
+use vitrine_model::id::CategoryId;
+use vitrine_model::money::{Currency, Money};
+use vitrine_model::spec::{SpecValue, ValueType, display_quantity};
+use vitrine_model::text::fold;
+use vitrine_model::unit::{Unit, format_number};
+
+use super::{Count, Counts, Facet, FacetAccuracy, FacetKind, FacetValue, is_name_of, panel};
+use crate::reference::Reference;
+
+/// What facets of one panel are made with.
+pub(super) struct Shape<'a> {
+    pub(super) reference: &'a Reference,
+    /// The filter of the list.
+    pub(super) filter: &'a ProductFilter,
+    pub(super) currency: Currency,
+    pub(super) limit: usize,
+    pub(super) counts: &'a Counts,
+}
+
+impl Shape<'_> {
+    /// The facet; `None` for a key that the dictionary does not know any more.
+    pub(super) fn facet(&self, key: FacetKey, found: &PanelFacet) -> Option<Facet> {
+        let mut facet = Facet {
+            label: self.label(&key)?,
+            kind: self.kind(&key)?,
+            accuracy: self.accuracy(&key),
+            as_of: self.counts.as_of,
+            sample_size: self.counts.sample.map(|_| self.counts.panel.products),
+            products: self.count(found.products),
+            distinct_values: found.distinct,
+            values: Vec::new(),
+            numbers: None,
+            unit: None,
+            dates: None,
+            prices: None,
+            key,
+        };
+        self.fill(&mut facet, &found.data);
+        if self.counts.sample.is_some() {
+            let least = self.count(LEAST_ESTIMATED).value;
+            facet
+                .values
+                .retain(|value| value.selected || value.count.value >= least);
+        }
+        if self.counts.sample.is_some() && facet.values.is_empty() {
+            return None;
+        }
+        if is_listed(facet.kind) {
+            // What is chosen is shown however rare it is.
+            let mut at = 0;
+            facet.values.retain(|value| {
+                at += 1;
+                at <= self.limit || value.selected
+            });
+        }
+        Some(facet)
+    }
+
+    fn fill(&self, facet: &mut Facet, data: &PanelData) {
+        match data {
+            PanelData::Text { values } => {
+                facet.values = values.iter().map(|v| self.text(&facet.key, v)).collect();
+            }
+            PanelData::Boolean { yes, no } => {
+                let answers = [(true, *yes), (false, *no)];
+                let answers = answers.into_iter().filter(|(_, count)| *count > 0);
+                facet.values = answers
+                    .map(|(v, n)| self.boolean(&facet.key, v, n))
+                    .collect();
+            }
+            PanelData::Number {
+                min,
+                max,
+                unit,
+                buckets,
+            } => {
+                facet.numbers = Some((*min, *max));
+                facet.unit.clone_from(unit);
+                let unit = unit
+                    .as_deref()
+                    .and_then(|unit| self.reference.units.find(unit));
+                facet.values = buckets
+                    .iter()
+                    .map(|bucket| self.number(&facet.key, bucket, unit))
+                    .collect();
+            }
+            PanelData::Date { min, max, buckets } => {
+                facet.dates = Some((*min, *max));
+                facet.values = buckets.iter().map(|b| self.date(&facet.key, b)).collect();
+            }
+            PanelData::Price { min, max, buckets } => {
+                facet.prices = Some((self.money(*min), self.money(*max)));
+                facet.values = buckets.iter().map(|b| self.price(b)).collect();
+            }
+            PanelData::Rating { at_least } => {
+                facet.values = at_least
+                    .iter()
+                    .map(|(n, count)| self.rating(*n, *count))
+                    .collect();
+            }
+            PanelData::Category { counts } => facet.values = self.categories(counts),
+        }
+    }
+
+    fn label(&self, key: &FacetKey) -> Option<String> {
+        Some(match key {
+            FacetKey::Category => "Category".to_owned(),
+            FacetKey::Brand => "Brand".to_owned(),
+            FacetKey::Price => "Price".to_owned(),
+            FacetKey::Rating => "Rating".to_owned(),
+            FacetKey::Country => "Supplier country".to_owned(),
+            FacetKey::Spec(key) => self.reference.dictionary.get(key)?.label.clone(),
+        })
+    }
+
+    fn kind(&self, key: &FacetKey) -> Option<FacetKind> {
+        Some(match key {
+            FacetKey::Category => FacetKind::Category,
+            FacetKey::Brand => FacetKind::Brand,
+            FacetKey::Price => FacetKind::Price,
+            FacetKey::Rating => FacetKind::Rating,
+            FacetKey::Country => FacetKind::SupplierCountry,
+            FacetKey::Spec(key) => match self.reference.dictionary.get(key)?.value_type {
+                ValueType::Text => FacetKind::Text,
+                ValueType::Boolean => FacetKind::Boolean,
+                ValueType::Number => FacetKind::Number,
+                ValueType::Quantity => FacetKind::Quantity,
+                ValueType::Date => FacetKind::Date,
+            },
+        })
+    }
+
+    /// A panel that was counted ahead is used only if no product has been written since, so its
+    /// counts are exact; but reviews change ratings without that.
+    fn accuracy(&self, key: &FacetKey) -> FacetAccuracy {
+        match self.counts.accuracy {
+            FacetAccuracy::Precomputed if self.counts.current && *key != FacetKey::Rating => {
+                FacetAccuracy::Exact
+            }
+            accuracy => accuracy,
+        }
+    }
+
+    fn count(&self, counted: u64) -> Count {
+        match self.counts.sample {
+            None => Count {
+                value: counted,
+                margin: 0,
+            },
+            Some(sample) => {
+                let estimate = sample.estimate(counted);
+                Count {
+                    value: estimate.value,
+                    margin: estimate.margin,
+                }
+            }
+        }
+    }
+
+    fn value(
+        &self,
+        label: String,
+        count: u64,
+        selected: bool,
+        filter: ProductFilter,
+    ) -> FacetValue {
+        FacetValue {
+            label,
+            count: self.count(count),
+            selected,
+            filter,
+            path: Vec::new(),
+        }
+    }
+
+    fn text(&self, key: &FacetKey, value: &PanelValue) -> FacetValue {
+        let folded = fold(&value.value);
+        let one_of = |names: Vec<&str>| names.into_iter().any(|name| fold(name) == folded);
+        let names = || Some(vec![value.value.clone()]);
+        let (selected, filter) = match key {
+            FacetKey::Brand => (
+                one_of(self.filter.selected_brands()),
+                ProductFilter {
+                    brand: names(),
+                    ..ProductFilter::default()
+                },
+            ),
+            FacetKey::Country => (
+                one_of(self.filter.selected_countries()),
+                ProductFilter {
+                    country: names(),
+                    ..ProductFilter::default()
+                },
+            ),
+            other => {
+                let name = other.name();
+                let is_it = |key: &str| is_name_of(key, name, self.reference);
+                let test = SpecTest::Text(vec![value.value.clone()]);
+                (one_of(self.filter.selected_texts(&is_it)), spec(name, test))
+            }
+        };
+        self.value(value.label.clone(), value.count, selected, filter)
+    }
+
+    fn boolean(&self, key: &FacetKey, value: bool, count: u64) -> FacetValue {
+        let test = SpecTest::Boolean(value);
+        let label = SpecValue::Boolean(value).display();
+        let selected = self.selects(key, &test);
+        self.value(label, count, selected, spec(key.name(), test))
+    }
+
+    fn number(&self, key: &FacetKey, bucket: &CountedBucket, unit: Option<&Unit>) -> FacetValue {
+        let Bucket {
+            low,
+            high,
+            high_included,
+        } = bucket.bucket;
+        let test = panel::number_test(low, high, high_included, unit);
+        let shown = |n: f64| unit.map_or_else(|| format_number(n), |u| display_quantity(n, &u.id));
+        let label = match (low, high) {
+            (Some(low), Some(high)) if low < high => {
+                format!("{} to {}", format_number(low), shown(high))
+            }
+            (Some(one), _) | (None, Some(one)) => shown(one),
+            (None, None) => String::new(),
+        };
+        let test = SpecTest::Number(test);
+        let selected = self.selects(key, &test);
+        self.value(label, bucket.count, selected, spec(key.name(), test))
+    }
+
+    fn date(&self, key: &FacetKey, bucket: &CountedBucket<Timestamp>) -> FacetValue {
+        let Bucket {
+            low,
+            high,
+            high_included,
+        } = bucket.bucket;
+        let test = SpecTest::Date(DateTest {
+            gte: low,
+            lte: high.filter(|_| high_included),
+            gt: None,
+            lt: high.filter(|_| !high_included),
+        });
+        let shown =
+            |at: Option<Timestamp>| at.map_or_else(String::new, |at| SpecValue::Date(at).display());
+        let label = format!("{} to {}", shown(low), shown(high));
+        let selected = self.selects(key, &test);
+        self.value(label, bucket.count, selected, spec(key.name(), test))
+    }
+
+    fn price(&self, bucket: &CountedBucket<i64>) -> FacetValue {
+        let bounds = bucket.bucket.bounds();
+        let amount = |minor: Option<i64>| minor.map(|minor| self.amount(minor));
+        let price = Bounds {
+            gte: amount(bounds.gte),
+            lte: amount(bounds.lte),
+        };
+        let text =
+            |amount: Option<Decimal>| amount.map_or_else(String::new, |amount| amount.to_string());
+        let label = format!(
+            "{} to {} {}",
+            text(price.gte),
+            text(price.lte),
+            self.currency.code()
+        );
+        let selected = self.filter.selected_prices().contains(&price);
+        let filter = ProductFilter {
+            price: Some(price),
+            ..ProductFilter::default()
+        };
+        self.value(label, bucket.count, selected, filter)
+    }
+
+    fn rating(&self, stars: f64, count: u64) -> FacetValue {
+        let filter = ProductFilter {
+            min_rating: Some(stars),
+            ..ProductFilter::default()
+        };
+        let selected = self.filter.selected_rating() == Some(stars);
+        self.value(
+            format!("{} and more", format_number(stars)),
+            count,
+            selected,
+            filter,
+        )
+    }
+
+    /// Every category that products are in or below, those of most products first; of equals those
+    /// further up.
+    fn categories(&self, counts: &[(CategoryId, u64)]) -> Vec<FacetValue> {
+        let tree = &self.reference.categories;
+        let mut totals: Vec<(CategoryId, u64)> = Vec::new();
+        for (leaf, count) in counts {
+            let above = tree
+                .ancestors(*leaf)
+                .into_iter()
+                .map(|category| category.id);
+            for id in above.chain([*leaf]) {
+                match totals.iter_mut().find(|(known, _)| *known == id) {
+                    Some((_, total)) => *total += count,
+                    None => totals.push((id, *count)),
+                }
+            }
+        }
+        let chosen = self.filter.selected_categories();
+        let mut values: Vec<FacetValue> = Vec::new();
+        for (id, count) in totals {
+            let Some(category) = tree.get(id) else {
+                continue;
+            };
+            let filter = ProductFilter {
+                category: Some(vec![category.slug.clone()]),
+                ..ProductFilter::default()
+            };
+            let selected = chosen.contains(&category.slug.as_str());
+            let mut value = self.value(category.name.clone(), count, selected, filter);
+            let above = tree.ancestors(id).into_iter().map(|c| c.name.clone());
+            value.path = above.chain([category.name.clone()]).collect();
+            values.push(value);
+        }
+        values.sort_by(|a, b| {
+            let by_count = b.count.value.cmp(&a.count.value);
+            by_count
+                .then_with(|| a.path.len().cmp(&b.path.len()))
+                .then_with(|| a.path.cmp(&b.path))
+        });
+        values
+    }
+
+    fn selects(&self, key: &FacetKey, test: &SpecTest) -> bool {
+        let is_it = |name: &str| is_name_of(name, key.name(), self.reference);
+        let chosen = self.filter.selected_specs(&is_it);
+        chosen
+            .iter()
+            .any(|filter| filter.qualifier.is_none() && filter.test == *test)
+    }
+
+    fn money(&self, minor: i64) -> Money {
+        Money {
+            minor,
+            currency: self.currency,
+        }
+    }
+
+    fn amount(&self, minor: i64) -> Decimal {
+        self.money(minor).amount()
+    }
+}
+
+/// Whether the values are listed one by one; ranges are few and have no gaps.
+const fn is_listed(kind: FacetKind) -> bool {
+    matches!(
+        kind,
+        FacetKind::Text | FacetKind::Brand | FacetKind::Category | FacetKind::SupplierCountry
+    )
+}
+
+/// The filter that chooses a text of a key.
+pub(super) fn text_filter(key: &FacetKey, text: &str) -> ProductFilter {
+    let one = || Some(vec![text.to_owned()]);
+    match key {
+        FacetKey::Brand => ProductFilter {
+            brand: one(),
+            ..ProductFilter::default()
+        },
+        FacetKey::Country => ProductFilter {
+            country: one(),
+            ..ProductFilter::default()
+        },
+        other => spec(other.name(), SpecTest::Text(vec![text.to_owned()])),
+    }
+}
+
+fn spec(key: &str, test: SpecTest) -> ProductFilter {
+    ProductFilter {
+        specs: Some(vec![SpecFilter {
+            key: key.to_owned(),
+            qualifier: None,
+            test,
+        }]),
+        ..ProductFilter::default()
+    }
+}

@@ -1,0 +1,452 @@
+//! How search texts are read: each word as a word that products have, as the beginning of one, or
+//! as another word that is one letter away.
+//!
+//! However odd the text, the work is bounded: at most eight words of at most 200 characters in all;
+//! for each word a few counts that stop early, at most one look-up of words one letter away, of
+//! which the four most common stand in, and at most 64 words for a long beginning. Texts are
+//! compared with keywords as they are; they never become patterns.
+
+use std::cmp::Reverse;
+
+use futures_util::future::{join_all, try_join, try_join_all};
+use vitrine_model::derived::name_key;
+use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey};
+use vitrine_model::search::{
+    SearchQuery, completions, name_keyword, other_keyword, prefix_keyword, within_one,
+};
+use vitrine_storage::keyset::{From as PageFrom, PageRequest};
+use vitrine_storage::products::{ProductList, Ranking};
+
+use crate::products::{ListedProducts, ProductFields, Sight};
+use crate::{Catalog, DomainError};
+
+/// The products that have a word are counted up to here, to know how common it is.
+const MOST_COUNTED: u64 = 1_000;
+/// The shortest word that is corrected.
+const LEAST_CORRECTED: usize = 4;
+/// How many candidates for a correction are weighed.
+const MOST_CANDIDATES: usize = 16;
+/// How many corrections stand in for one word.
+const MOST_CORRECTIONS: usize = 4;
+/// Candidates are told apart by their number of products up to here.
+const MOST_WEIGHED: u64 = 1_000;
+/// The shortest beginning that is looked up in the vocabulary.
+const LEAST_LOOKED_UP: usize = 3;
+/// How many words a beginning may stand for.
+const MOST_CONTINUATIONS: u32 = 64;
+/// How many words are compared for "did you mean".
+const MOST_COMPARED: u32 = 500;
+/// How many texts are tried for "did you mean".
+const MOST_PROPOSALS: usize = 3;
+/// How many popular products suggestions are made from.
+const MOST_SUGGESTING: usize = 50;
+/// The most suggestions.
+pub const MOST_SUGGESTIONS: usize = 50;
+
+/// How a search text was read.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct SearchReading {
+    /// The text as it was read, blanks collapsed.
+    pub text: String,
+    /// Each word, and what stands for it.
+    pub words: Vec<SearchWord>,
+    /// Words beyond the eighth, which were not used.
+    pub ignored: Vec<String>,
+    /// A text that finds something, when this one finds nothing.
+    pub did_you_mean: Option<String>,
+}
+
+/// One word of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchWord {
+    /// As typed, folded.
+    pub typed: String,
+    /// How it was understood.
+    pub reading: WordReading,
+    /// The words looked for in its place, when it was corrected.
+    pub corrected: Vec<String>,
+}
+
+/// How a word was understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WordReading {
+    /// As a word that products have.
+    Word,
+    /// As the beginning of words.
+    Prefix,
+    /// As another word, one letter away.
+    Corrected,
+    /// Nothing has it.
+    Unknown,
+}
+
+/// A search that was understood.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    query: SearchQuery,
+    words: Vec<Understood>,
+}
+
+/// A word, and the keywords that stand for it.
+#[derive(Clone, Debug)]
+struct Understood {
+    typed: String,
+    reading: WordReading,
+    corrected: Vec<String>,
+    /// Any of these keywords will do.
+    anywhere: Vec<String>,
+    /// Any of these says that name or brand has it.
+    in_name: Vec<String>,
+    /// How many products have it, counted up to [`MOST_COUNTED`].
+    products: u64,
+}
+
+impl Search {
+    /// What products must fulfil.
+    pub(crate) fn condition(&self) -> Condition {
+        let words = self.rarest_first().into_iter();
+        Condition::Words(words.map(|word| word.anywhere.clone()).collect())
+    }
+
+    pub(crate) fn ranking(&self) -> Ranking {
+        let words = self.rarest_first().into_iter();
+        Ranking {
+            name: name_key(&self.query.text),
+            words: words.map(|word| word.in_name.clone()).collect(),
+        }
+    }
+
+    /// The first word bounds what is read.
+    fn rarest_first(&self) -> Vec<&Understood> {
+        let mut words: Vec<&Understood> = self.words.iter().collect();
+        words.sort_by_key(|word| word.products);
+        words
+    }
+
+    /// How many products have the rarest of the words; `None` when even that was not counted to
+    /// the end.
+    pub(crate) fn products(&self) -> Option<f64> {
+        let least = self.words.iter().map(|word| word.products).min()?;
+        let counted = u32::try_from(least).ok().filter(|_| least < MOST_COUNTED);
+        counted.map(f64::from)
+    }
+
+    fn reading(&self) -> SearchReading {
+        let word = |word: &Understood| SearchWord {
+            typed: word.typed.clone(),
+            reading: word.reading,
+            corrected: word.corrected.clone(),
+        };
+        SearchReading {
+            text: self.query.text.clone(),
+            words: self.words.iter().map(word).collect(),
+            ignored: self.query.ignored.clone(),
+            did_you_mean: None,
+        }
+    }
+}
+
+/// The keywords of products that have a word, wherever.
+fn anywhere(word: &str) -> Vec<String> {
+    vec![name_keyword(word), other_keyword(word)]
+}
+
+impl Catalog {
+    /// Reads a search text.
+    pub(crate) async fn understand(
+        &self,
+        text: Option<&str>,
+        sight: Sight,
+    ) -> Result<Option<Search>, DomainError> {
+        // A search box that was cleared searches nothing.
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+            return Ok(None);
+        };
+        let query = SearchQuery::parse(text)
+            .map_err(|wrong| DomainError::invalid("search", wrong.to_string()))?;
+        let last = query.words.len() - 1;
+        let words = query.words.iter().enumerate();
+        let words = words.map(|(at, word)| self.word(word, at == last && query.open, sight));
+        let words = try_join_all(words).await?;
+        Ok(Some(Search { query, words }))
+    }
+
+    /// How the search of a list was read; `None` without one. Looks for what was meant only when
+    /// the list is empty from its beginning.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn search_reading(
+        &self,
+        page: &ListedProducts,
+    ) -> Result<Option<SearchReading>, DomainError> {
+        let Some(search) = &page.search else {
+            return Ok(None);
+        };
+        let mut reading = search.reading();
+        let arguments = &page.query.page;
+        if page.rows.is_empty() && arguments.after.is_none() && arguments.before.is_none() {
+            reading.did_you_mean = self.meant(page, search).await?;
+        }
+        Ok(Some(reading))
+    }
+
+    /// Ways to complete a search text, those of popular products first.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] when the text is too long or `first` is out of range.
+    pub async fn search_suggestions(
+        &self,
+        prefix: &str,
+        first: usize,
+    ) -> Result<Vec<String>, DomainError> {
+        if !(1..=MOST_SUGGESTIONS).contains(&first) {
+            let reason = format!("must be 1 to {MOST_SUGGESTIONS}, not {first}");
+            return Err(DomainError::invalid("first", reason));
+        }
+        let query = match SearchQuery::parse(prefix) {
+            Ok(query) => query,
+            Err(vitrine_model::search::SearchError::NoWords) => return Ok(Vec::new()),
+            Err(wrong) => return Err(DomainError::invalid("prefix", wrong.to_string())),
+        };
+        let (last, before) = query.words.split_last().expect("a query has a word");
+        let mut clauses: Vec<Vec<String>> = before.iter().map(|word| anywhere(word)).collect();
+        let mut last_word = vec![name_keyword(last)];
+        last_word.extend(self.continuations(last).await?);
+        clauses.push(last_word);
+        let condition = Condition::All(vec![
+            Condition::Status(Sight::Public.states().to_vec()),
+            Condition::Words(clauses),
+        ]);
+        if condition.is_nothing() {
+            return Ok(Vec::new());
+        }
+        let names = self.popular_names(condition).await?;
+        let mut found = completions(&query, names.iter().map(String::as_str));
+        found.truncate(first);
+        Ok(found)
+    }
+
+    async fn popular_names(&self, condition: Condition) -> Result<Vec<String>, DomainError> {
+        let list = ProductList {
+            condition,
+            sort: ProductSort {
+                key: ProductSortKey::Popularity,
+                direction: Direction::Descending,
+            },
+            fields: ProductFields::WithoutTopReviews,
+            by_spec: None,
+            ranking: None,
+            walk: false,
+        };
+        let request = PageRequest {
+            size: MOST_SUGGESTING,
+            from: PageFrom::After(None),
+        };
+        let store = self.store().clone();
+        let page = self
+            .shielded(async move { store.page_products(&list, &request).await })
+            .await?;
+        let name = |row: vitrine_storage::keyset::Row<crate::products::ProductView>| {
+            row.value.name().map(str::to_owned)
+        };
+        Ok(page.rows.into_iter().map(name).collect::<Result<_, _>>()?)
+    }
+
+    /// How one word is to be understood.
+    async fn word(&self, word: &str, open: bool, sight: Sight) -> Result<Understood, DomainError> {
+        let exact = self.products_with(anywhere(word), sight, MOST_COUNTED);
+        let (exact, beginning) = if open {
+            let beginning = async {
+                let keywords = self.continuations(word).await?;
+                let products = self.products_with(keywords.clone(), sight, MOST_COUNTED);
+                Ok((keywords, products.await?))
+            };
+            try_join(exact, beginning).await?
+        } else {
+            (exact.await?, (Vec::new(), 0))
+        };
+        let (continuations, continued) = beginning;
+        let mut understood = Understood {
+            typed: word.to_owned(),
+            reading: WordReading::Unknown,
+            corrected: Vec::new(),
+            anywhere: Vec::new(),
+            in_name: vec![name_keyword(word)],
+            products: exact.max(continued),
+        };
+        if exact > 0 || continued > 0 {
+            understood.reading = if exact > 0 {
+                WordReading::Word
+            } else {
+                WordReading::Prefix
+            };
+            understood.anywhere = anywhere(word);
+            understood.anywhere.extend(continuations);
+            return Ok(understood);
+        }
+        let corrections = self.corrections(word, sight).await?;
+        if let Some((_, products)) = corrections.first() {
+            let words: Vec<String> = corrections.iter().map(|(word, _)| word.clone()).collect();
+            understood.reading = WordReading::Corrected;
+            understood.products = *products;
+            understood.in_name = words.iter().map(|word| name_keyword(word)).collect();
+            understood.anywhere = words.iter().flat_map(|word| anywhere(word)).collect();
+            understood.corrected = words;
+        }
+        Ok(understood)
+    }
+
+    /// The keywords of words that begin like this and go on: of names one keyword stands for a short
+    /// beginning; everything else is looked up in the vocabulary from the third letter on.
+    async fn continuations(&self, beginning: &str) -> Result<Vec<String>, DomainError> {
+        let mut keywords: Vec<String> = prefix_keyword(beginning).into_iter().collect();
+        if beginning.chars().count() < LEAST_LOOKED_UP {
+            return Ok(keywords);
+        }
+        let of_names = keywords.is_empty();
+        let (store, typed) = (self.store().clone(), beginning.to_owned());
+        let words = self
+            .shielded(async move { store.words_beginning(&typed, MOST_CONTINUATIONS).await })
+            .await?;
+        for word in words.iter().filter(|word| *word != beginning) {
+            keywords.push(other_keyword(word));
+            if of_names {
+                keywords.push(name_keyword(word));
+            }
+        }
+        Ok(keywords)
+    }
+
+    /// The words one letter away, those of most products first. Codes are not corrected: every
+    /// character of them counts.
+    async fn corrections(
+        &self,
+        word: &str,
+        sight: Sight,
+    ) -> Result<Vec<(String, u64)>, DomainError> {
+        if word.chars().count() < LEAST_CORRECTED || word.contains(char::is_numeric) {
+            return Ok(Vec::new());
+        }
+        let (store, asked) = (self.store().clone(), word.to_owned());
+        let near = self
+            .shielded(async move { store.words_near(&asked, MOST_CONTINUATIONS).await })
+            .await?;
+        let near = near.into_iter().filter(|found| within_one(found, word));
+        let near: Vec<String> = near.take(MOST_CANDIDATES).collect();
+        let mut weighed = self.weigh(near, sight).await?;
+        weighed.truncate(MOST_CORRECTIONS);
+        Ok(weighed)
+    }
+
+    /// Words with the number of products that have them, most first, without those that none has.
+    async fn weigh(
+        &self,
+        words: Vec<String>,
+        sight: Sight,
+    ) -> Result<Vec<(String, u64)>, DomainError> {
+        let counts = words
+            .iter()
+            .map(|word| self.products_with(anywhere(word), sight, MOST_WEIGHED));
+        let counts = join_all(counts).await;
+        let mut weighed = Vec::with_capacity(words.len());
+        for (word, count) in words.into_iter().zip(counts) {
+            weighed.push((word, count?));
+        }
+        weighed.retain(|(_, products)| *products > 0);
+        weighed.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        Ok(weighed)
+    }
+
+    /// How many products have one of these keywords, counted up to `most`. Covered by an index.
+    async fn products_with(
+        &self,
+        keywords: Vec<String>,
+        sight: Sight,
+        most: u64,
+    ) -> Result<u64, DomainError> {
+        let condition = Condition::All(vec![
+            Condition::Status(sight.states().to_vec()),
+            Condition::Words(vec![keywords]),
+        ]);
+        if condition.is_nothing() {
+            return Ok(0);
+        }
+        let store = self.store().clone();
+        self.shielded(async move { store.count_products(&condition, most).await })
+            .await
+    }
+
+    /// A text near to this one that finds something under the same filter.
+    async fn meant(
+        &self,
+        page: &ListedProducts,
+        search: &Search,
+    ) -> Result<Option<String>, DomainError> {
+        let mut words = Vec::with_capacity(search.words.len());
+        for word in &search.words {
+            let near = match word.reading {
+                WordReading::Unknown => self.nearest(&word.typed, page.query.sight).await?,
+                WordReading::Corrected => word.corrected.first().cloned(),
+                WordReading::Word | WordReading::Prefix => Some(word.typed.clone()),
+            };
+            words.extend(near.map(|near| (near, word.products)));
+        }
+        // First all words, each as what comes nearest to it; then without the rarest of them.
+        for _ in 0..MOST_PROPOSALS {
+            if words.is_empty() {
+                break;
+            }
+            let texts: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+            let text = texts.join(" ");
+            if text != search.query.folded && self.finds(&text, page).await? {
+                return Ok(Some(text));
+            }
+            let rarest = words.iter().enumerate().min_by_key(|(_, (_, n))| *n);
+            let rarest = rarest.map_or(0, |(at, _)| at);
+            words.remove(rarest);
+        }
+        Ok(None)
+    }
+
+    /// The word that comes nearest to one that nobody has, at most two typing mistakes away, of
+    /// those that begin alike.
+    async fn nearest(&self, word: &str, sight: Sight) -> Result<Option<String>, DomainError> {
+        let beginning: String = word.chars().take(2).collect();
+        if word.chars().count() < LEAST_CORRECTED {
+            return Ok(None);
+        }
+        let store = self.store().clone();
+        let alike = self
+            .shielded(async move { store.words_beginning(&beginning, MOST_COMPARED).await })
+            .await?;
+        let distance = |found: &String| strsim::osa_distance(found, word);
+        let near = alike.into_iter().map(|found| (distance(&found), found));
+        let mut near: Vec<(usize, String)> = near.filter(|(d, _)| *d <= 2).collect();
+        near.sort();
+        let best = near.first().map(|(distance, _)| *distance);
+        let near = near.into_iter().filter(|(d, _)| Some(*d) == best);
+        let near = near.take(MOST_CANDIDATES).map(|(_, found)| found);
+        let weighed = self.weigh(near.collect(), sight).await?;
+        Ok(weighed.into_iter().next().map(|(word, _)| word))
+    }
+
+    /// Whether a text finds something under the filter of a list.
+    async fn finds(&self, text: &str, page: &ListedProducts) -> Result<bool, DomainError> {
+        let sight = page.query.sight;
+        let (_, filter) = self.product_condition(&page.query.filter, sight).await?;
+        // A blank at the end: the last word is a whole one.
+        let Some(search) = self.understand(Some(&format!("{text} ")), sight).await? else {
+            return Ok(false);
+        };
+        let condition = Condition::All(vec![filter, search.condition()]);
+        if condition.is_nothing() {
+            return Ok(false);
+        }
+        let store = self.store().clone();
+        let found = self
+            .shielded(async move { store.count_products(&condition, 1).await })
+            .await?;
+        Ok(found > 0)
+    }
+}

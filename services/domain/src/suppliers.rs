@@ -1,0 +1,64 @@
+//! Reading suppliers.
+
+use vitrine_model::cursor::ListFingerprint;
+use vitrine_model::supplier::Supplier;
+
+use crate::page::{Beyond, Listed, PageArguments};
+use crate::{Catalog, DomainError};
+
+/// A page of suppliers.
+pub type ListedSuppliers = Listed<Supplier, ()>;
+
+impl Catalog {
+    /// A page of all suppliers, by name. One command.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
+    /// cursor of another list.
+    pub async fn suppliers(&self, page: &PageArguments) -> Result<ListedSuppliers, DomainError> {
+        let fingerprint = ListFingerprint::of(&[b"suppliers"]);
+        let request = page.request(self, fingerprint)?;
+        let (store, asked) = (self.store().clone(), request.clone());
+        let page = self
+            .shielded(async move { store.page_suppliers(&asked).await })
+            .await?;
+        Ok(Listed::new(self, fingerprint, (), request, page))
+    }
+
+    /// Whether suppliers follow a page. At most one command.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn suppliers_follow(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
+        self.has_suppliers(page.beyond_end()).await
+    }
+
+    /// Whether suppliers come before a page. At most one command.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn suppliers_precede(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
+        self.has_suppliers(page.beyond_start()).await
+    }
+
+    /// How many suppliers there are. One command.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn count_suppliers(&self) -> Result<u64, DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move { store.count_suppliers().await })
+            .await
+    }
+
+    async fn has_suppliers(&self, beyond: Beyond) -> Result<bool, DomainError> {
+        match beyond {
+            Beyond::Known(more) => Ok(more),
+            Beyond::Look(from) => {
+                let store = self.store().clone();
+                self.shielded(async move { store.has_supplier(from).await })
+                    .await
+            }
+        }
+    }
+}
