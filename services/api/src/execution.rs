@@ -38,6 +38,7 @@
 //!   (`ty = "R<String>"`, `ty = "Option<R<String>>"`).
 //! - An interface lists its concrete types, not another interface's enum, and resolvers
 //!   return the concrete variant.
+//! - What is odd but no error is told with [`hint`]: it travels in `extensions.hints`.
 //! - Root fields are nullable where the schema allows it, so that one failing field leaves
 //!   the others standing; [`survey`] lists the exceptions.
 //! - Integers beyond 2^31 are never `Int`; a `Float` is finite.
@@ -47,6 +48,7 @@ mod conform;
 mod convert;
 mod engine;
 mod failure;
+mod hints;
 mod judge;
 mod limits;
 mod literals;
@@ -71,6 +73,7 @@ mod writer;
 pub use code::ErrorCode;
 pub use engine::Engine;
 pub use failure::{At, Failure, Located, NullableAt, R};
+pub use hints::{Hint, hint};
 pub use judge::Judge;
 pub use prepared::{Prepared, Toll};
 pub use request::GraphqlRequest;

@@ -8,23 +8,25 @@ mod context;
 mod failures;
 mod inputs;
 mod loaders;
+mod mutation;
 mod query;
 mod scalars;
 mod types;
 mod viewer;
 
-use async_graphql::{EmptyMutation, EmptySubscription, Schema, SchemaBuilder};
+use async_graphql::{EmptySubscription, Schema, SchemaBuilder};
 
 use crate::execution::{Engine, JudgeError, Scalars};
 
 pub use context::Session;
+pub use mutation::Mutation;
 pub use query::Query;
 pub use viewer::{Role, Viewer};
 
 /// The schema with nothing behind it yet.
 #[must_use]
-pub fn schema() -> SchemaBuilder<Query, EmptyMutation, EmptySubscription> {
-    Schema::build(Query, EmptyMutation, EmptySubscription)
+pub fn schema() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
+    Schema::build(Query, Mutation, EmptySubscription)
         .register_output_type::<types::node::Node>()
         .register_output_type::<types::product::Product>()
 }
@@ -45,4 +47,49 @@ fn scalars() -> Scalars {
                 .map_err(|wrong| wrong.to_string())
         })
         .with("Decimal", |text| scalars::decimal(text).map(drop))
+        // Whether the address can be used is for whoever stores it to say, with its path.
+        .with("URL", |_| Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use apollo_compiler::Schema;
+
+    use super::engine;
+    use crate::execution::survey;
+
+    /// Root fields that are never null, and nothing that lacks a description.
+    #[test]
+    fn everything_is_described() {
+        let mut found = survey(engine().unwrap().sdl()).unwrap();
+        found.sort();
+        let expected = ["categories", "nodes", "searchSuggestions", "units"]
+            .map(|field| format!("Query.{field} is not nullable"));
+        assert_eq!(found, expected);
+    }
+
+    /// Every mutation takes one input of its name and gives one payload of its name, never null,
+    /// with `userErrors`.
+    #[test]
+    fn mutations_have_one_form() {
+        let engine = engine().unwrap();
+        let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
+        let mutations = &schema.get_object("Mutation").unwrap().fields;
+        assert_eq!(mutations.len(), 14);
+        for (name, field) in mutations {
+            let (first, rest) = name.split_at(1);
+            let name = format!("{}{rest}", first.to_uppercase());
+            let [input] = field.arguments.as_slice() else {
+                panic!("{name} takes {:?}", field.arguments);
+            };
+            assert_eq!(
+                (input.name.as_str(), input.ty.to_string()),
+                ("input", format!("{name}Input!"))
+            );
+            assert_eq!(field.ty.to_string(), format!("{name}Payload!"));
+            let payload = schema.get_object(&format!("{name}Payload")).unwrap();
+            assert_eq!(payload.fields["userErrors"].ty.to_string(), "[UserError!]!");
+            assert!(payload.fields.values().any(|field| !field.ty.is_non_null()));
+        }
+    }
 }

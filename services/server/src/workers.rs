@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use vitrine_domain::facets::PanelUpkeep;
+use vitrine_domain::propagation::PropagationUpkeep;
 use vitrine_domain::{Catalog, DomainError};
 
 /// How often reviews are folded and reference data is looked at.
@@ -58,6 +61,48 @@ impl Workers {
                     );
                 }
                 Ok(())
+            }
+        });
+        self
+    }
+
+    /// Completes merges of spec keys, carries changes of suppliers to products, and counts ahead what filter panels show.
+    pub(crate) fn keep_catalogue(self, catalog: &Catalog) -> Self {
+        let merging = catalog.clone();
+        self.every("merge", move || {
+            let catalog = merging.clone();
+            async move {
+                let products = catalog.continue_merges().await?;
+                if products > 0 {
+                    tracing::info!(products, "rewrote products whose spec keys were merged");
+                }
+                Ok(())
+            }
+        });
+        let (carrying, upkeep) = (
+            catalog.clone(),
+            Arc::new(Mutex::new(PropagationUpkeep::default())),
+        );
+        self.every("suppliers", move || {
+            let (catalog, upkeep) = (carrying.clone(), Arc::clone(&upkeep));
+            async move {
+                let mut upkeep = upkeep.lock().await;
+                let products = catalog.propagate_suppliers(&mut upkeep).await?;
+                if products > 0 {
+                    tracing::info!(products, "carried changes of suppliers to products");
+                }
+                Ok(())
+            }
+        });
+        let (counting, upkeep) = (
+            catalog.clone(),
+            Arc::new(Mutex::new(PanelUpkeep::default())),
+        );
+        self.every("panels", move || {
+            let (catalog, upkeep) = (counting.clone(), Arc::clone(&upkeep));
+            async move {
+                let mut upkeep = upkeep.lock().await;
+                catalog.refresh_panels(&mut upkeep).await.map(drop)
             }
         });
         self

@@ -10,8 +10,8 @@ use serde_json::Map;
 
 use super::{
     ErrorCode, GraphqlRequest, GraphqlResponse, Judge, JudgeError, Prepared, ResponseError,
-    Scalars, Toll, conform, judge::Shape, limits::MAX_NESTING, plan::OperationPlan, restore,
-    variables,
+    Scalars, Toll, conform, hints::Hints, judge::Shape, limits::MAX_NESTING, plan::OperationPlan,
+    restore, variables,
 };
 
 type Run = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
@@ -152,10 +152,15 @@ impl Engine {
         prepared: Prepared,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
-        let events = (self.follow)(data(prepared.request()));
+        let hints = Hints::default();
+        let events = (self.follow)(data(prepared.request()).data(hints.clone()));
         let guarded = AssertUnwindSafe(events).catch_unwind();
         let answers = guarded.map(move |event| match event {
-            Ok(response) => restore::answer(response, &prepared),
+            Ok(response) => {
+                let mut answer = restore::answer(response, &prepared);
+                hints.tell(&mut answer.extensions);
+                answer
+            }
             Err(panic) => panicked(&*panic, &prepared.request_id),
         });
         answers.boxed()
@@ -168,8 +173,11 @@ impl Engine {
     ) -> GraphqlResponse {
         // Building the request runs code of the caller, which may panic as resolvers may.
         let execution = async {
-            let response = (self.run)(data(prepared.request())).await;
-            let answer = restore::answer(response, prepared);
+            let hints = Hints::default();
+            let request = data(prepared.request()).data(hints.clone());
+            let response = (self.run)(request).await;
+            let mut answer = restore::answer(response, prepared);
+            hints.tell(&mut answer.extensions);
             if cfg!(debug_assertions) {
                 conform::check(prepared, &answer);
             }

@@ -171,7 +171,8 @@ impl<T, E: Into<Failure>> NullableAt<T> for Result<Option<T>, E> {
     }
 }
 
-fn path_of(node: &QueryPathNode<'_>) -> Vec<PathSegment> {
+/// The response path that ends with this node.
+pub(super) fn path_of(node: &QueryPathNode<'_>) -> Vec<PathSegment> {
     let mut path: Vec<_> = std::iter::once(node)
         .chain(node.parents())
         .map(|node| match node.segment {

@@ -28,5 +28,7 @@ pub(super) const MAX_MERGE_STEPS: usize = 200_000;
 pub(super) const MAX_ERRORS: usize = 10;
 /// The longest message of the validator that is passed on, in bytes.
 pub(super) const MAX_MESSAGE: usize = 500;
+/// How many hints an answer has at most: of many alike, the first few are the useful ones.
+pub(super) const MAX_HINTS: usize = 20;
 /// How many bytes of verdicts are remembered.
 pub(super) const CACHE_BYTES: u64 = 32 * 1024 * 1024;

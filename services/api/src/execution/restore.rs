@@ -63,7 +63,8 @@ fn causes(first: &(dyn StdError + 'static)) -> String {
     text
 }
 
-fn spelled(path: &[PathSegment]) -> String {
+/// A path as one text.
+pub(super) fn spelled(path: &[PathSegment]) -> String {
     let parts = path.iter().map(|segment| match segment {
         PathSegment::Field(name) => name.clone(),
         PathSegment::Index(index) => index.to_string(),

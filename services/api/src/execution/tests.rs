@@ -8,6 +8,7 @@ mod errors;
 mod frail;
 mod garage;
 mod hostile;
+mod mutating;
 mod random;
 mod reference;
 mod responses;

@@ -11,6 +11,8 @@ use super::viewer::Viewer;
 pub struct Session {
     /// What the service can do.
     pub(crate) catalog: Catalog,
+    /// Who asks.
+    pub(crate) viewer: Viewer,
     /// What the caller may see.
     pub(crate) sight: Sight,
     /// Batches look-ups.
@@ -25,6 +27,7 @@ impl Session {
         Self {
             loaders: Loaders::new(&catalog, sight),
             catalog,
+            viewer: viewer.clone(),
             sight,
         }
     }

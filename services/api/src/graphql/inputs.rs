@@ -1,5 +1,12 @@
 //! Inputs: what callers give, turned into what the domain takes.
 
+pub(crate) mod details;
+pub(crate) mod dictionary;
+pub(crate) mod product;
+pub(crate) mod reference;
+pub(crate) mod refusals;
+pub(crate) mod spec;
+
 use async_graphql::{Enum, InputObject, OneofObject};
 use vitrine_model::filter::{
     Bounds, DateTest, Direction, NumberTest, ProductFilter, ProductSort, ProductSortKey,
@@ -45,6 +52,8 @@ pub(crate) struct ProductFilterInput {
     status: Option<Vec<Status>>,
     /// The mean of all ratings.
     rating: Option<RatingFilterInput>,
+    /// From a supplier in one of these countries; ISO 3166-1 alpha-2 codes.
+    country: Option<Vec<String>>,
     /// Each of these must hold, of one spec each.
     specs: Option<Vec<SpecFilterInput>>,
 }
@@ -144,6 +153,9 @@ pub(crate) enum SortKey {
     Newest,
     /// The name, without regard to case and accents. Ascending unless told otherwise.
     Name,
+    /// How well the product matches the words of the search, best first. Only with a search, where
+    /// it is the usual order; in this direction only.
+    Relevance,
 }
 
 /// A direction to sort in.
@@ -156,12 +168,17 @@ pub(crate) enum SortDirection {
     Descending,
 }
 
-/// How products are sorted.
-#[derive(Clone, Copy, Debug, InputObject)]
+/// How products are sorted. Give exactly one of key and spec.
+#[derive(Clone, Debug, InputObject)]
 pub(crate) struct ProductSortInput {
     /// By what.
-    key: SortKey,
-    /// In which direction; the usual one of the key when absent.
+    key: Option<SortKey>,
+    /// By the values of this spec key, or of one it is an alias of: numbers, quantities and dates by
+    /// size, texts in alphabetical order without regard to case and accents. Of several values of
+    /// a product the lowest counts when ascending, the highest when descending. Refused when more
+    /// than 20,000 products fulfil the filter: narrow it.
+    spec: Option<String>,
+    /// In which direction; the usual one of the key when absent, ascending for a spec key.
     direction: Option<SortDirection>,
 }
 
@@ -217,6 +234,7 @@ impl ProductFilterInput {
                 .status
                 .map(|states| states.into_iter().map(ProductStatus::from).collect()),
             min_rating: self.rating.map(|rating| rating.gte),
+            country: self.country,
             specs: self.specs.map(specs).transpose()?,
         })
     }
@@ -310,27 +328,55 @@ impl ReviewFilterInput {
     }
 }
 
-/// The sort that was asked for; by popularity when none was.
-pub(crate) fn sort(asked: Option<Vec<ProductSortInput>>) -> Result<ProductSort, Failure> {
-    match asked.unwrap_or_default().as_slice() {
-        [] => Ok(usual(ProductSortKey::Popularity)),
-        [one] => {
-            let usual = usual(one.key.into());
-            let direction = one.direction.map_or(usual.direction, Direction::from);
-            Ok(ProductSort { direction, ..usual })
-        }
-        _ => Err(Failure::bad_input(
+/// How many of something are wanted; who gives them knows the most.
+pub(crate) fn size(field: &str, asked: i32) -> Result<usize, Failure> {
+    usize::try_from(asked)
+        .map_err(|_| Failure::bad_input(format!("{field}: must be at least 1, not {asked}")))
+}
+
+/// The sort that was asked for. When none was, by relevance in a search, else by popularity.
+pub(crate) fn sort(
+    asked: Option<Vec<ProductSortInput>>,
+    searched: bool,
+) -> Result<(ProductSort, Option<String>), Failure> {
+    let mut asked = asked.unwrap_or_default();
+    let Some(one) = asked.pop() else {
+        let key = if searched {
+            ProductSortKey::Relevance
+        } else {
+            ProductSortKey::Popularity
+        };
+        return Ok((usual(key), None));
+    };
+    if !asked.is_empty() {
+        return Err(Failure::bad_input(
             "sort: products are sorted by one key; ties are broken by id",
-        )),
+        ));
     }
+    let (usual, spec) = match (one.key, one.spec) {
+        (Some(key), None) => (usual(key.into()), None),
+        // Like names: from the first on.
+        (None, Some(spec)) => (usual(ProductSortKey::Name), Some(spec)),
+        _ => {
+            return Err(Failure::bad_input(
+                "sort[0]: give exactly one of key and spec",
+            ));
+        }
+    };
+    let direction = one.direction.map_or(usual.direction, Direction::from);
+    Ok((ProductSort { direction, ..usual }, spec))
 }
 
 const fn usual(key: ProductSortKey) -> ProductSort {
     let direction = match key {
         ProductSortKey::Price | ProductSortKey::Name => Direction::Ascending,
-        ProductSortKey::Rating | ProductSortKey::Popularity | ProductSortKey::Newest => {
-            Direction::Descending
-        }
+        ProductSortKey::Rating
+        | ProductSortKey::Popularity
+        | ProductSortKey::Newest
+        | ProductSortKey::Relevance => Direction::Descending,
     };
     ProductSort { key, direction }
 }
+
+#[cfg(test)]
+mod tests;

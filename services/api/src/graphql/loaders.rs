@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use ::dataloader::{BatchFn, cached::Loader};
+use vitrine_domain::facets::KeyCoverage;
 use vitrine_domain::products::{ProductView, Sight};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
@@ -23,12 +24,14 @@ pub(crate) struct Loaders {
     reviews: Loader<(ProductId, ReviewId), Loaded<Review>, Reviews>,
     suppliers: Loader<SupplierId, Loaded<Supplier>, Suppliers>,
     counts: Loader<CategoryId, Loaded<u64>, Counts>,
+    coverage: Loader<String, Loaded<Arc<KeyCoverage>>, Coverage>,
 }
 
 struct Products(Catalog, Sight);
 struct Reviews(Catalog, Sight);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Sight);
+struct Coverage(Catalog);
 
 impl Loaders {
     pub(crate) fn new(catalog: &Catalog, sight: Sight) -> Self {
@@ -37,7 +40,17 @@ impl Loaders {
             reviews: Loader::new(Reviews(catalog.clone(), sight)),
             suppliers: Loader::new(Suppliers(catalog.clone())),
             counts: Loader::new(Counts(catalog.clone(), sight)),
+            coverage: Loader::new(Coverage(catalog.clone())),
         }
+    }
+
+    /// Forgets what was looked up: something has been written since.
+    pub(crate) async fn forget(&self) {
+        self.products.clear_all().await;
+        self.reviews.clear_all().await;
+        self.suppliers.clear_all().await;
+        self.counts.clear_all().await;
+        self.coverage.clear_all().await;
     }
 
     /// A product that the caller may see.
@@ -62,6 +75,11 @@ impl Loaders {
     /// How many products that the caller may see are in a category or below it.
     pub(crate) async fn product_count(&self, id: CategoryId) -> Result<Option<u64>, Failure> {
         loaded(self.counts.try_load(id).await)
+    }
+
+    /// How far the products on sale have a spec key; none when no product has it.
+    pub(crate) async fn coverage(&self, key: String) -> Result<Option<Arc<KeyCoverage>>, Failure> {
+        loaded(self.coverage.try_load(key).await)
     }
 }
 
@@ -101,20 +119,26 @@ impl BatchFn<CategoryId, Loaded<u64>> for Counts {
     }
 }
 
+impl BatchFn<String, Loaded<Arc<KeyCoverage>>> for Coverage {
+    async fn load(&mut self, keys: &[String]) -> HashMap<String, Loaded<Arc<KeyCoverage>>> {
+        each(keys, self.0.coverage(keys.to_vec()).await)
+    }
+}
+
 /// An answer for every key that was asked for: the loader knows no missing ones.
-fn each<K: Copy + Eq + Hash, V: Clone>(
+fn each<K: Clone + Eq + Hash, V: Clone>(
     keys: &[K],
     found: Result<HashMap<K, V>, DomainError>,
 ) -> HashMap<K, Loaded<V>> {
     match found {
         Ok(found) => keys
             .iter()
-            .map(|key| (*key, Ok(found.get(key).cloned())))
+            .map(|key| (key.clone(), Ok(found.get(key).cloned())))
             .collect(),
         Err(error) => {
             let error = Arc::new(error);
             keys.iter()
-                .map(|key| (*key, Err(Arc::clone(&error))))
+                .map(|key| (key.clone(), Err(Arc::clone(&error))))
                 .collect()
         }
     }

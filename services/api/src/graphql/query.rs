@@ -8,15 +8,17 @@ use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
 use vitrine_model::id::GlobalId;
 
 use super::context::ContextExt as _;
-use super::inputs::{ProductFilterInput, ProductSortInput, sort};
+use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::types::category::Category;
+use super::types::coverage::SuggestedSpecKey;
+use super::types::details::all;
 use super::types::node::Node;
-use super::types::page::{ProductConnection, SpecKeyConnection};
+use super::types::page::{ProductConnection, SpecKeyConnection, SupplierConnection};
 use super::types::product::Product;
 use super::types::review::Review;
 use super::types::spec::{SpecKey, Unit, units};
 use super::types::supplier::Supplier;
-use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::execution::{At as _, Failure, Hint, NullableAt as _, R, hint};
 
 /// The most ids that `nodes` takes.
 const MOST_NODES: usize = 100;
@@ -66,8 +68,8 @@ impl Query {
         product(ctx, id, slug, sku).await.nullable_at(ctx)
     }
 
-    /// A page of the products that the caller may see, filtered and sorted. Only by cursor, at any
-    /// depth for the same cost.
+    /// A page of the products that the caller may see, searched, filtered and sorted. Only by
+    /// cursor, at any depth for the same cost.
     #[expect(
         clippy::too_many_arguments,
         reason = "they are the arguments of the field"
@@ -77,7 +79,11 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "Which products; all when absent.")] filter: Option<ProductFilterInput>,
         #[graphql(
-            desc = "In which order: one key. By popularity when absent; ties are broken by id."
+            desc = "Words that products must have, all of them, in any order, in at most 200 characters; the last one may be the beginning of a word, and one wrong letter is forgiven. The first 8 words count."
+        )]
+        search: Option<String>,
+        #[graphql(
+            desc = "In which order: one key. When absent, by relevance with a search, else by popularity; ties are broken by id."
         )]
         sort: Option<Vec<ProductSortInput>>,
         #[graphql(
@@ -94,7 +100,7 @@ impl Query {
             last,
             before,
         };
-        products(ctx, filter, sort, page)
+        products(ctx, filter, search, sort, page)
             .await
             .map(Some)
             .nullable_at(ctx)
@@ -123,6 +129,31 @@ impl Query {
         #[graphql(desc = "Its id.")] id: ID,
     ) -> Option<R<Supplier>> {
         supplier(ctx, &id).await.nullable_at(ctx)
+    }
+
+    /// A page of all suppliers, by name.
+    async fn suppliers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
+        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
+        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+    ) -> Option<R<SupplierConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        let found = ctx.session().catalog.suppliers(&page).await;
+        found
+            .map(|page| Some(SupplierConnection(page)))
+            .map_err(Failure::from)
+            .nullable_at(ctx)
     }
 
     /// All units of measure that are understood.
@@ -166,6 +197,36 @@ impl Query {
             .map(|page| Some(SpecKeyConnection(page)))
             .map_err(Failure::from)
             .nullable_at(ctx)
+    }
+
+    /// The spec keys that most products of a category or of a kind have, the most common first:
+    /// what a new product of it is likely to need.
+    async fn suggested_spec_keys(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The slug of a category, with all below it. Give this or kind.")]
+        category: Option<String>,
+        #[graphql(desc = "A kind of product: `book`. Give this or category.")] kind: Option<String>,
+        #[graphql(default_with = "Some(20)", desc = "How many at most: 1 to 100.")] first: Option<
+            i32,
+        >,
+    ) -> Option<R<Vec<SuggestedSpecKey>>> {
+        suggested_spec_keys(ctx, category.as_deref(), kind.as_deref(), first)
+            .await
+            .map(Some)
+            .nullable_at(ctx)
+    }
+
+    /// Ways to complete the text of a search, those of popular products first.
+    async fn search_suggestions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What has been typed so far.")] prefix: String,
+        #[graphql(default_with = "Some(10)", desc = "How many at most: 1 to 50.")] first: Option<
+            i32,
+        >,
+    ) -> R<Vec<String>> {
+        search_suggestions(ctx, &prefix, first).await.at(ctx)
     }
 }
 
@@ -218,18 +279,55 @@ async fn product(
 async fn products(
     ctx: &Context<'_>,
     filter: Option<ProductFilterInput>,
+    search: Option<String>,
     order: Option<Vec<ProductSortInput>>,
     page: PageArguments,
 ) -> Result<ProductConnection, Failure> {
     let session = ctx.session();
+    // A search box that was cleared searches nothing.
+    let search = search.filter(|text| !text.trim().is_empty());
+    let (sort, sort_spec) = sort(order, search.is_some())?;
     let query = ProductsQuery {
         filter: filter.unwrap_or_default().filter()?,
-        sort: sort(order)?,
+        sort,
+        sort_spec,
+        search,
         page,
         sight: session.sight,
         fields: fields(&ctx.look_ahead()),
     };
-    Ok(ProductConnection(session.catalog.products(query).await?))
+    let page = session.catalog.products(query).await?;
+    let told = page.hints.iter().map(|told| Hint {
+        path: told.path.clone(),
+        message: told.message.clone(),
+    });
+    hint(ctx, told);
+    Ok(ProductConnection { page })
+}
+
+async fn suggested_spec_keys(
+    ctx: &Context<'_>,
+    category: Option<&str>,
+    kind: Option<&str>,
+    first: Option<i32>,
+) -> Result<Vec<SuggestedSpecKey>, Failure> {
+    let first = size("first", first.unwrap_or(20))?;
+    let catalog = &ctx.session().catalog;
+    let found = catalog.suggested_keys(category, kind, first).await?;
+    Ok(all(found))
+}
+
+async fn search_suggestions(
+    ctx: &Context<'_>,
+    prefix: &str,
+    first: Option<i32>,
+) -> Result<Vec<String>, Failure> {
+    let first = size("first", first.unwrap_or(10))?;
+    Ok(ctx
+        .session()
+        .catalog
+        .search_suggestions(prefix, first)
+        .await?)
 }
 
 /// Lists leave out the top reviews, most of a product's bytes, unless they are selected.

@@ -2,6 +2,8 @@
 
 use vitrine_domain::products::Sight;
 
+use crate::execution::{ErrorCode, Failure};
+
 /// What a caller may do beside reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -53,6 +55,23 @@ impl Viewer {
         self.roles.contains(&role)
     }
 
+    /// The subject of a caller who runs the catalogue.
+    ///
+    /// # Errors
+    /// [`ErrorCode::Unauthenticated`] for strangers, [`ErrorCode::Forbidden`] for others.
+    pub(crate) fn admin(&self) -> Result<&str, Failure> {
+        let Some(subject) = &self.subject else {
+            let told = "This needs the token of an admin.";
+            return Err(Failure::new(ErrorCode::Unauthenticated, told));
+        };
+        if self.has(Role::Admin) {
+            Ok(subject)
+        } else {
+            let told = "This needs the role admin.";
+            Err(Failure::new(ErrorCode::Forbidden, told))
+        }
+    }
+
     /// What the caller may see.
     #[must_use]
     pub fn sight(&self) -> Sight {
@@ -61,5 +80,29 @@ impl Viewer {
         } else {
             Sight::Public
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_admins_run_the_catalogue() {
+        let viewer = |subject: Option<&str>, roles: &[Role]| Viewer {
+            subject: subject.map(str::to_owned),
+            roles: roles.to_vec(),
+        };
+        let refused = |viewer: Viewer| viewer.admin().map_err(|failure| failure.code()).err();
+        assert_eq!(refused(viewer(None, &[])), Some(ErrorCode::Unauthenticated));
+        // A role without a subject cannot come from a token.
+        let nobody = viewer(None, &[Role::Admin]);
+        assert_eq!(refused(nobody), Some(ErrorCode::Unauthenticated));
+        for role in [Role::Shopper, Role::Moderator, Role::Service] {
+            let ada = viewer(Some("ada"), &[role]);
+            assert_eq!(refused(ada), Some(ErrorCode::Forbidden));
+        }
+        let ada = viewer(Some("ada"), &[Role::Shopper, Role::Admin]);
+        assert_eq!(ada.admin().unwrap(), "ada");
     }
 }

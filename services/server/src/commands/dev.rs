@@ -55,7 +55,9 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         TOKEN_HOURS,
     )?;
     greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
-    let workers = Workers::attend(&catalog).fold(&catalog);
+    let workers = Workers::attend(&catalog)
+        .fold(&catalog)
+        .keep_catalogue(&catalog);
     let service = Service {
         catalog,
         tokens,

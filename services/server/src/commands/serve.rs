@@ -45,7 +45,9 @@ pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
     let catalog = database.catalog_for_work(settings).await?;
-    let workers = Workers::attend(&catalog).fold(&catalog);
+    let workers = Workers::attend(&catalog)
+        .fold(&catalog)
+        .keep_catalogue(&catalog);
     tracing::info!("working");
     told_to_stop().await;
     workers.stop().await;

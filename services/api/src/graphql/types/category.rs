@@ -43,7 +43,8 @@ impl Category {
             .collect()
     }
 
-    fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
+    /// The category among those around it.
+    pub(crate) fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
         Self {
             reference: Arc::clone(reference),
             category: category.clone(),
@@ -67,6 +68,11 @@ impl Category {
     /// Its name.
     async fn name(&self) -> &str {
         &self.category.name
+    }
+
+    /// Rises with every change of slug, name or parent.
+    async fn revision(&self) -> i32 {
+        count(self.category.revision)
     }
 
     /// The names from the top down to this category.

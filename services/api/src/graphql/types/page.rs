@@ -3,19 +3,27 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Object, SimpleObject};
+use vitrine_domain::facets::FacetsQuery;
 use vitrine_domain::products::{ListedProducts, ProductView};
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_domain::reference::ListedSpecKeys;
 use vitrine_domain::reviews::{ListedReviews, count_in};
+use vitrine_domain::suppliers::ListedSuppliers;
 use vitrine_model::rating::RatingStats;
 
 use super::common::{TotalCount, count};
+use super::facet::Facet;
 use super::product::Product;
 use super::review::Review;
+use super::search::SearchReading;
 use super::spec::SpecKey;
-use crate::execution::{At as _, Failure, R};
+use super::supplier::Supplier;
+use crate::execution::{At as _, Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
+use crate::graphql::inputs::{DisplayUnitInput, size};
 
+/// How many values of a facet there are when nobody says.
+const USUAL_FACET: i32 = 20;
 /// Up to how many products are counted when nobody says.
 const USUAL_COUNT: u64 = 10_000;
 /// Up to how many products may be counted.
@@ -28,6 +36,7 @@ enum Ends<'a> {
     Products(&'a ListedProducts),
     Reviews(&'a ListedReviews),
     SpecKeys(&'a ListedSpecKeys),
+    Suppliers(&'a ListedSuppliers),
 }
 
 /// Where a page lies in its list. All four are true statements about the list as it is now.
@@ -40,6 +49,7 @@ impl PageInfo<'_> {
             Ends::Products(page) => catalog.products_follow(page).await.at(ctx),
             Ends::Reviews(page) => catalog.reviews_follow(page).await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.follows()),
+            Ends::Suppliers(page) => catalog.suppliers_follow(page).await.at(ctx),
         }
     }
 
@@ -50,6 +60,7 @@ impl PageInfo<'_> {
             Ends::Products(page) => catalog.products_precede(page).await.at(ctx),
             Ends::Reviews(page) => catalog.reviews_precede(page).await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.precedes()),
+            Ends::Suppliers(page) => catalog.suppliers_precede(page).await.at(ctx),
         }
     }
 
@@ -59,6 +70,7 @@ impl PageInfo<'_> {
             Ends::Products(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::SpecKeys(page) => page.rows.first().map(|row| row.cursor.as_str()),
+            Ends::Suppliers(page) => page.rows.first().map(|row| row.cursor.as_str()),
         }
     }
 
@@ -68,6 +80,7 @@ impl PageInfo<'_> {
             Ends::Products(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::SpecKeys(page) => page.rows.last().map(|row| row.cursor.as_str()),
+            Ends::Suppliers(page) => page.rows.last().map(|row| row.cursor.as_str()),
         }
     }
 }
@@ -83,7 +96,9 @@ pub(crate) struct ProductEdge {
 }
 
 /// A part of a list of products.
-pub(crate) struct ProductConnection(pub(crate) ListedProducts);
+pub(crate) struct ProductConnection {
+    pub(crate) page: ListedProducts,
+}
 
 /// A part of a list of products.
 #[Object]
@@ -96,7 +111,7 @@ impl ProductConnection {
                 node: Product::of(row.value.clone())?,
             })
         };
-        self.0
+        self.page
             .rows
             .iter()
             .map(edge)
@@ -106,13 +121,17 @@ impl ProductConnection {
 
     /// The products.
     async fn nodes(&self, ctx: &Context<'_>) -> R<Vec<Product>> {
-        let nodes = self.0.rows.iter().map(|row| Product::of(row.value.clone()));
+        let nodes = self
+            .page
+            .rows
+            .iter()
+            .map(|row| Product::of(row.value.clone()));
         nodes.collect::<Result<_, Failure>>().at(ctx)
     }
 
     /// Where the page lies in the list.
     async fn page_info(&self) -> PageInfo<'_> {
-        PageInfo(Ends::Products(&self.0))
+        PageInfo(Ends::Products(&self.page))
     }
 
     /// How many products the whole list has. Counted only when selected.
@@ -130,9 +149,48 @@ impl ProductConnection {
         let total = ctx
             .session()
             .catalog
-            .count_products(&self.0.list, most)
+            .count_products(&self.page.list, most)
             .await;
         total.map(TotalCount::from).at(ctx)
+    }
+
+    /// What the products of the whole list can be narrowed down by. Counted only when selected.
+    async fn facets(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "Only these, in this order: spec keys or aliases, `@category`, `@brand`, `@price`, `@rating`, `@country`. Those that suit the list when absent."
+        )]
+        keys: Option<Vec<String>>,
+        #[graphql(
+            default_with = "Some(USUAL_FACET)",
+            desc = "How many values of a facet at most: 1 to 200."
+        )]
+        limit: Option<i32>,
+        #[graphql(
+            desc = "Units to show quantities in; of each key the one that most of its values were entered in when absent."
+        )]
+        display_units: Option<Vec<DisplayUnitInput>>,
+    ) -> R<Vec<Facet>> {
+        let units = display_units.unwrap_or_default().into_iter();
+        let wanted = FacetsQuery {
+            keys,
+            limit: size("limit", limit.unwrap_or(USUAL_FACET)).at(ctx)?,
+            display_units: units.map(|asked| (asked.unit, asked.key)).collect(),
+        };
+        let found = ctx.session().catalog.facets(&self.page, wanted).await;
+        let shown = found
+            .map_err(Failure::from)
+            .and_then(|facets| facets.into_iter().map(Facet::of).collect());
+        shown.at(ctx)
+    }
+
+    /// How the text of the search was read; null without a search.
+    async fn search(&self, ctx: &Context<'_>) -> Option<R<SearchReading>> {
+        let reading = ctx.session().catalog.search_reading(&self.page).await;
+        reading
+            .map(|reading| reading.map(SearchReading::from))
+            .nullable_at(ctx)
     }
 }
 
@@ -262,5 +320,54 @@ impl SpecKeyConnection {
             relation: TotalRelation::Exact,
         }
         .into()
+    }
+}
+
+/// A supplier in a list.
+#[derive(SimpleObject)]
+pub(crate) struct SupplierEdge {
+    /// The supplier's place in this list.
+    cursor: String,
+    /// The supplier.
+    node: Supplier,
+}
+
+/// A part of the list of suppliers.
+pub(crate) struct SupplierConnection(pub(crate) ListedSuppliers);
+
+/// A part of the list of suppliers.
+#[Object]
+impl SupplierConnection {
+    /// The suppliers with their cursors.
+    async fn edges(&self) -> Vec<SupplierEdge> {
+        let rows = self.0.rows.iter();
+        rows.map(|row| SupplierEdge {
+            cursor: row.cursor.clone(),
+            node: Supplier(row.value.clone()),
+        })
+        .collect()
+    }
+
+    /// The suppliers.
+    async fn nodes(&self) -> Vec<Supplier> {
+        let rows = self.0.rows.iter();
+        rows.map(|row| Supplier(row.value.clone())).collect()
+    }
+
+    /// Where the page lies in the list.
+    async fn page_info(&self) -> PageInfo<'_> {
+        PageInfo(Ends::Suppliers(&self.0))
+    }
+
+    /// How many suppliers there are. Counted only when selected.
+    async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
+        let counted = ctx.session().catalog.count_suppliers().await;
+        counted
+            .map(|value| Total {
+                value,
+                relation: TotalRelation::Exact,
+            })
+            .map(TotalCount::from)
+            .at(ctx)
     }
 }

@@ -530,16 +530,19 @@ fn specs(
     let reference = ctx.session().catalog.reference();
     let display = Display::new(&reference, &units.unwrap_or_default())?;
     let name = |key: &String| {
-        reference
-            .dictionary
-            .get(key)
-            .map_or_else(|| key.clone(), |key| key.key.clone())
+        let known = reference.dictionary.get(key);
+        known.map_or_else(|| key.clone(), |key| key.key.clone())
     };
     let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().map(name).collect());
     let wanted = |key: &String| keys.as_ref().is_none_or(|keys| keys.contains(key));
-    let specs = stored(view.specs())?
+    // While a key is being merged into another, products may still carry it.
+    let named = stored(view.specs())?
         .into_iter()
-        .filter(|spec| wanted(&spec.key));
+        .map(|spec| vitrine_model::spec::Spec {
+            key: name(&spec.key),
+            ..spec
+        });
+    let specs = named.filter(|spec| wanted(&spec.key));
     Ok(specs.map(|spec| display.show(spec)).collect())
 }
 

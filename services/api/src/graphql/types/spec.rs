@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Enum, ID, Object, SimpleObject, Union};
+use async_graphql::{Context, Enum, ID, Object, SimpleObject, Union};
 use vitrine_domain::reference::Reference;
 use vitrine_model::id::GlobalId;
 use vitrine_model::spec::{self, ValueType, display_quantity};
 use vitrine_model::unit::{self, UnitTable};
 
-use crate::execution::Failure;
+use super::common::count;
+use super::coverage::SpecKeyCoverage;
+use crate::execution::{Failure, NullableAt as _, R};
+use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::DisplayUnitInput;
 use crate::graphql::scalars::DateTime;
 
@@ -278,8 +281,31 @@ impl SpecKey {
     }
 
     /// Other keys that mean this one in filters and feeds.
-    async fn aliases(&self) -> &[String] {
-        &self.0.aliases
+    async fn aliases(&self) -> Vec<String> {
+        let names = self.0.aliases.iter().chain(&self.0.absorbing);
+        let mut names: Vec<String> = names.cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The only texts it may hold, without regard to case and accents; null when any text will do,
+    /// and for other types.
+    async fn allowed_values(&self) -> Option<&[String]> {
+        self.0.allowed_values.as_deref()
+    }
+
+    /// Rises with every change of the entry.
+    async fn revision(&self) -> i32 {
+        count(self.0.revision)
+    }
+
+    /// How far the products on sale have it; null when none has, or nobody has counted yet. One
+    /// look-up for all keys of a page.
+    async fn coverage(&self, ctx: &Context<'_>) -> Option<R<SpecKeyCoverage>> {
+        let found = ctx.session().loaders.coverage(self.0.key.clone()).await;
+        found
+            .map(|coverage| coverage.map(|coverage| SpecKeyCoverage::from(coverage.as_ref())))
+            .nullable_at(ctx)
     }
 }
 
@@ -300,15 +326,20 @@ pub(crate) struct Unit {
     aliases: Vec<String>,
 }
 
+impl From<unit::Unit> for Unit {
+    fn from(unit: unit::Unit) -> Self {
+        Self {
+            symbol: unit.id,
+            dimension: unit.dimension,
+            factor: unit.factor,
+            offset: unit.offset,
+            ucum: unit.ucum,
+            aliases: unit.aliases,
+        }
+    }
+}
+
 /// All units.
 pub(crate) fn units(table: &UnitTable) -> Vec<Unit> {
-    let unit = |unit: &unit::Unit| Unit {
-        symbol: unit.id.clone(),
-        dimension: unit.dimension.clone(),
-        factor: unit.factor,
-        offset: unit.offset,
-        ucum: unit.ucum.clone(),
-        aliases: unit.aliases.clone(),
-    };
-    table.units().iter().map(unit).collect()
+    table.units().iter().cloned().map(Unit::from).collect()
 }

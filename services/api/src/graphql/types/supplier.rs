@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, Object};
 use vitrine_model::id::GlobalId;
 use vitrine_model::supplier::{self, SupplierExtract};
 
+use super::common::count;
 use crate::execution::{NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
@@ -27,6 +28,11 @@ impl Supplier {
     /// Its country as an ISO 3166-1 alpha-2 code, when known.
     async fn country(&self) -> Option<&str> {
         self.0.country.as_deref()
+    }
+
+    /// Rises with every change of name or country.
+    async fn revision(&self) -> i32 {
+        count(self.0.version)
     }
 }
 
