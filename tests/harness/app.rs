@@ -4,6 +4,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use futures_util::TryStreamExt as _;
+use mongodb::bson::{Document, doc};
 use vitrine_api::execution::Engine;
 use vitrine_domain::import::{ImportMode, ImportSummary};
 use vitrine_domain::{Catalog, CatalogOptions};
@@ -113,6 +115,17 @@ impl App {
     #[must_use]
     pub fn direct(&self) -> &mongodb::Database {
         &self.direct
+    }
+
+    /// The documents of a collection that fulfil a filter, in the order of their ids.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn documents(&self, collection: &str, filter: Document) -> Vec<Document> {
+        let collection = self.direct.collection::<Document>(collection);
+        let found = collection.find(filter).sort(doc! { "_id": 1 }).await;
+        let found = found.expect("the database answers").try_collect().await;
+        found.expect("the database answers")
     }
 
     /// The connection string of the server.

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use serde_json::Value;
 use vitrine_api::execution::GraphqlRequest;
 use vitrine_api::graphql::{Role, Session, Viewer};
+use vitrine_domain::Catalog;
 
 use crate::app::App;
 use crate::shown::shown;
@@ -14,14 +15,20 @@ use crate::shown::shown;
 #[derive(Debug)]
 pub struct Ask<'a> {
     app: &'a App,
+    catalog: Catalog,
     request: GraphqlRequest,
     viewer: Viewer,
 }
+
+/// What the service reads in the background, at most once a minute for each category, to judge how
+/// lists are best read.
+const IN_BACKGROUND: [&str; 2] = ["find category_stamps", "find facet_panels"];
 
 impl<'a> Ask<'a> {
     pub(crate) fn new(app: &'a App, query: &str) -> Self {
         Self {
             app,
+            catalog: app.catalog.clone(),
             request: GraphqlRequest::new(query),
             viewer: Viewer::default(),
         }
@@ -36,16 +43,35 @@ impl<'a> Ask<'a> {
 
     /// Asks as somebody with the role admin.
     #[must_use]
-    pub fn as_admin(mut self) -> Self {
+    pub fn as_admin(self) -> Self {
+        self.by_admin("admin")
+    }
+
+    /// Asks as an admin with this name.
+    #[must_use]
+    pub fn by_admin(self, subject: &str) -> Self {
+        self.with_roles(subject, &[Role::Admin])
+    }
+
+    /// Asks as somebody with these roles.
+    #[must_use]
+    pub fn with_roles(mut self, subject: &str, roles: &[Role]) -> Self {
         self.viewer = Viewer {
-            subject: Some("admin".to_owned()),
-            roles: vec![Role::Admin],
+            subject: Some(subject.to_owned()),
+            roles: roles.to_vec(),
         };
         self
     }
 
+    /// Asks another process.
+    #[must_use]
+    pub fn through(mut self, catalog: &Catalog) -> Self {
+        self.catalog = catalog.clone();
+        self
+    }
+
     async fn send(self) -> Answer {
-        let session = Session::new(self.app.catalog.clone(), &self.viewer);
+        let session = Session::new(self.catalog, &self.viewer);
         self.app.forget_commands();
         let request = self.request.request_id("test");
         let response = self
@@ -76,7 +102,7 @@ impl<'a> Ask<'a> {
 
 impl<'a> IntoFuture for Ask<'a> {
     type Output = Answer;
-    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + 'a>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.send())
@@ -162,6 +188,30 @@ impl Answer {
         errors.iter().map(error).collect()
     }
 
+    /// The hints, each as `path: message`.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        let hints = self.body["extensions"]["hints"].as_array();
+        let text = |hint: &Value, field: &str| hint[field].as_str().unwrap_or_default().to_owned();
+        let hints = hints.into_iter().flatten();
+        hints
+            .map(|hint| format!("{}: {}", text(hint, "path"), text(hint, "message")))
+            .collect()
+    }
+
+    /// The number at a JSON pointer below the data.
+    ///
+    /// # Panics
+    /// When there are errors, or no whole number stands there.
+    #[must_use]
+    #[track_caller]
+    pub fn number(&self, pointer: &str) -> i64 {
+        let found = self.at(pointer);
+        found
+            .as_i64()
+            .unwrap_or_else(|| panic!("no whole number: {found}"))
+    }
+
     /// The commands that were sent, `find products`, in the order of their names when several went
     /// out at once.
     #[must_use]
@@ -169,14 +219,20 @@ impl Answer {
         &self.sent
     }
 
-    /// Asserts which commands were sent, in their order.
+    /// Asserts which commands were sent for the query, in their order. Those that were sent in the
+    /// background meanwhile do not count, unless they are expected.
     ///
     /// # Panics
     /// When others were.
     #[track_caller]
     pub fn commands(&self, expected: &[&str]) {
+        let counts = |sent: &&String| {
+            let sent = sent.as_str();
+            expected.contains(&sent) || !IN_BACKGROUND.contains(&sent)
+        };
+        let sent: Vec<&String> = self.sent.iter().filter(counts).collect();
         assert_eq!(
-            self.sent,
+            sent,
             expected,
             "the commands that were sent for {}",
             shown(&self.body)

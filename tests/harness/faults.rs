@@ -37,6 +37,18 @@ impl App {
         self.fail_point(doc! { "mode": "off" }).await;
     }
 
+    /// Has the server end transactions that nobody goes on with after two seconds instead of a
+    /// minute: until then they are in everybody's way.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn abandoned_transactions_end_soon(&self) {
+        let admin = self.direct().client().database("admin");
+        let soon = doc! { "setParameter": 1, "transactionLifetimeLimitSeconds": 2 };
+        let set = admin.run_command(soon).await;
+        set.expect("the server has the parameter");
+    }
+
     async fn fail_point(&self, what: Document) {
         let mut command = doc! { "configureFailPoint": "failCommand" };
         command.extend(what);

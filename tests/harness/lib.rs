@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`app`] | the catalogue and the API on a database of their own; what happens around a test |
 //! | [`ask`] | queries, and what can be said of their answers |
+//! | [`orders`] | mutations, and what became of them |
 //! | [`drafts`] | products and reviews, built in the words of the API |
 //! | [`profile`] | how the server executed the commands that were sent |
 //! | [`faults`] | commands that fail on purpose |
@@ -33,6 +34,7 @@ pub mod eventually;
 pub mod faults;
 pub mod http;
 pub mod mongod;
+pub mod orders;
 pub mod process;
 pub mod profile;
 pub mod shown;

@@ -92,10 +92,12 @@ impl App {
             .collect()
     }
 
-    /// Commands that have a plan, but for those that read the profiler's own collection.
+    /// Commands that have a plan, but for those that read the profiler's own collection, and those
+    /// that look at what was counted ahead, which run in the background as well.
     fn planned(&self) -> Document {
-        let own = format!("{}.{PROFILE}", self.direct().name());
-        doc! { "ns": { "$ne": own }, "planSummary": { "$exists": true } }
+        let left_out = [PROFILE, "category_stamps", "facet_panels"];
+        let left_out = left_out.map(|name| format!("{}.{name}", self.direct().name()));
+        doc! { "ns": { "$nin": left_out.to_vec() }, "planSummary": { "$exists": true } }
     }
 }
 

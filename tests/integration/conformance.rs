@@ -267,7 +267,7 @@ fn requests_that_are_wrong_run_nothing() {
         query A { units { symbol } } query B { units { symbol } }
             BAD_USER_INPUT: The document has several operations; name one of them.
         mutation { x }
-            GRAPHQL_VALIDATION_FAILED: `mutation` root operation type is not defined
+            GRAPHQL_VALIDATION_FAILED: type `Mutation` does not have a field `x`
         subscription { x }
             GRAPHQL_VALIDATION_FAILED: `subscription` root operation type is not defined
         { product(slug: 5) { name } }

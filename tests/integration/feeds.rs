@@ -14,6 +14,8 @@ use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::report::Report;
 use vitrine_ingest::run::{ImportOrder, import};
 
+use crate::properties::clicks::{FACETS, click};
+
 /// Where the feeds are, if they are.
 fn feeds() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
@@ -150,6 +152,7 @@ fn three_feeds_in_one_database_come_out_right() {
             (&total["value"], &total["relation"]),
             (&50_105.into(), &"EXACT".into())
         );
+        clicks(app).await;
     });
 }
 
@@ -167,6 +170,116 @@ async fn catalogue(app: &App, feeds: &Path) {
     assert_eq!((leaves.len(), leaves.iter().sum::<i64>()), (30, 47_551));
     monitors_in_centimetres(app, feeds).await;
     cases_in_grams(app, feeds).await;
+}
+
+/// How many shoppers there are, how often each chooses something, and how many values are compared
+/// with a click after each choice.
+const SHOPPERS: u64 = 6;
+const CHOICES: usize = 4;
+const COMPARED: usize = 12;
+
+/// What was compared of the click promise.
+#[derive(Debug, Default)]
+struct Clicks {
+    exact: usize,
+    estimates: usize,
+    off: Vec<String>,
+}
+
+/// The click promise: shoppers choose values of facets at random, one after the other. After each
+/// choice values are compared with what choosing them gives.
+async fn clicks(app: &App) {
+    let mut seen = Clicks::default();
+    for shopper in 1..=SHOPPERS {
+        let mut chance = Chance(shopper.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let search = [Value::Null, "intel".into(), "black case".into()][chance.below(3)].clone();
+        // Each key with what was chosen of it.
+        let mut chosen: Vec<(String, Value)> = Vec::new();
+        for _ in 0..CHOICES {
+            let facets = facets_of(app, &chosen, &search).await;
+            let mut values: Vec<(&Value, &Value)> = Vec::new();
+            for facet in &facets {
+                let of = facet["values"].as_array().unwrap();
+                values.extend(of.iter().map(|value| (facet, value)));
+            }
+            for _ in 0..COMPARED.min(values.len()) {
+                let (facet, value) = values[chance.below(values.len())];
+                compare(app, &chosen, &search, facet, value, &mut seen).await;
+            }
+            let free = |(facet, value): &&(&Value, &Value)| {
+                chosen.iter().all(|(key, _)| facet["key"] != **key) && value["count"] != 0
+            };
+            let free: Vec<_> = values.iter().filter(free).collect();
+            if free.is_empty() {
+                break;
+            }
+            let (facet, value) = free[chance.below(free.len())];
+            chosen.push((
+                facet["key"].as_str().unwrap().to_owned(),
+                value["filter"].clone(),
+            ));
+        }
+    }
+    tell(&format!("click promise on the real catalogue: {seen:?}"));
+    assert!(seen.exact > 100 && seen.estimates > 10, "{seen:?}");
+    // Of ten thousand estimates one may be further off than it says.
+    assert!(seen.off.len() <= 1, "{seen:?}");
+}
+
+fn all_of<'a>(chosen: impl Iterator<Item = &'a (String, Value)>) -> Value {
+    let parts: Vec<&Value> = chosen.map(|(_, filter)| filter).collect();
+    serde_json::json!({ "and": parts })
+}
+
+async fn facets_of(app: &App, chosen: &[(String, Value)], search: &Value) -> Vec<Value> {
+    let ask = app.query(FACETS).with("filter", all_of(chosen.iter()));
+    let answer = ask.with("search", search.clone()).with("limit", 30).await;
+    answer.at("/products/facets").as_array().unwrap().clone()
+}
+
+async fn compare(
+    app: &App,
+    chosen: &[(String, Value)],
+    search: &Value,
+    facet: &Value,
+    value: &Value,
+    seen: &mut Clicks,
+) {
+    let rest = all_of(chosen.iter().filter(|(key, _)| facet["key"] != *key));
+    let given = click(app, &rest, value, search).await;
+    let (count, margin) = (
+        value["count"].as_i64().unwrap(),
+        value["margin"].as_i64().unwrap(),
+    );
+    let told = || {
+        format!(
+            "{} of {}: {value} gives {given}",
+            facet["key"], facet["accuracy"]
+        )
+    };
+    if facet["accuracy"] == "ESTIMATE" {
+        seen.estimates += 1;
+        if (given - count).abs() > margin {
+            seen.off.push(told());
+        }
+        assert!((given - count).abs() <= 2 * margin, "{}", told());
+    } else {
+        seen.exact += 1;
+        assert_eq!((given, margin), (count, 0), "{} with {rest}", told());
+    }
+}
+
+/// Random numbers, the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    /// One of the first so many numbers.
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(n).unwrap()).unwrap()
+    }
 }
 
 /// How many products each category without children has.

@@ -260,7 +260,7 @@ fn drafts_that_break_a_rule_are_refused_with_every_reason() {
         )
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r"
-        rejected: name: 0 characters; 1 to 300 are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
+        rejected: name: 0 characters; 1 to 300 are possible; external_id: 2 bytes; 1 to 128 without control characters are possible; kind: a kind is 1 to 32 lower-case letters, digits and underscores; media.url: an address begins with https:// or http:// and has at most 2,048 characters
         rejected: name: 301 characters; 1 to 300 are possible; external_id: 301 bytes; 1 to 128 without control characters are possible
         rejected: category: a category is a path of 1 to 8 names
         rejected: category: a category is a path of 1 to 8 names
@@ -306,7 +306,7 @@ fn a_product_has_a_largest_size() {
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r"
         created
-        rejected: product: the product takes 43481 bytes; 40000 are possible
+        rejected: product: the product takes 43,560 bytes; 40,000 are possible; largest: description 19,013, specs.longer 8,047, specs.long 8,045
         ");
     });
 }
@@ -488,7 +488,7 @@ fn reviews_that_break_a_rule_are_refused() {
         rejected: body: 10001 characters; 0 to 10000 are possible
         rejected: helpful: -1 votes; 0 to 1,000,000,000 are possible; unhelpful: 2000000000 votes; 0 to 1,000,000,000 are possible
         rejected: dimensions: "Not A Key" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
-        rejected: author.name: 0 characters; 1 to 200 are possible
+        rejected: author.id: 1 bytes; 1 to 128 without control characters are possible; author.name: 0 characters; 1 to 200 are possible
         created
         "#);
     });

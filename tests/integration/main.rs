@@ -10,18 +10,31 @@
 )]
 
 mod architecture;
+mod bad_input;
+mod caps;
 mod conformance;
 mod demo;
+mod dictionary;
+mod facets;
 mod faults;
 mod feeds;
+mod idempotency;
 mod imports;
+mod kills;
 mod lists;
+mod merges;
+mod mutations;
+mod new_key;
 mod nodes;
 mod plans;
 mod process;
 mod product;
 mod properties;
 mod reference;
+mod reference_admin;
 mod reviews;
 mod round_trips;
 mod schema;
+mod search;
+mod spec_sorts;
+mod specs_admin;

@@ -353,23 +353,23 @@ async fn others(app: &App) -> Vec<Shape> {
         one(
             "products per category",
             "{ categories { productCount } }".to_owned(),
-            "category_popularity",
+            "category_newest",
             (0, 2100),
             (0, 0),
         ),
     ];
     for (name, filter, index, keys) in [
-        ("all", "{}", "popularity", 2000),
+        ("all", "{}", "newest", 2000),
         (
             "leaf",
             r#"{ category: ["leaf-1"] }"#,
-            "category_popularity",
+            "category_newest",
             110,
         ),
         (
             "token",
             r#"{ specs: [{ key: "color", text: { eq: "red" } }] }"#,
-            "tokens_popularity",
+            "tokens_slot",
             300,
         ),
         (
@@ -480,10 +480,12 @@ fn loose_bounds(executed: &Executed) -> Vec<String> {
             .any(|bound| bound.contains("MinKey") || bound.contains("MaxKey"));
         open.then(|| format!("{field} has the bounds {bounds:?}"))
     };
-    ["status", "category", "tokens", "specs.k", "specs.n"]
-        .into_iter()
-        .filter_map(loose)
-        .collect()
+    [
+        "status", "category", "tokens", "keywords", "specs.k", "specs.n",
+    ]
+    .into_iter()
+    .filter_map(loose)
+    .collect()
 }
 
 async fn line(app: &App, patterns: &Rc<HashMap<String, String>>, name: &str, query: &str) -> Line {
@@ -653,4 +655,160 @@ async fn pages_of(app: &App, list: &str, pages: usize, query: impl Fn(&str) -> S
         );
     }
     keys
+}
+
+/// A search, a list with facets, or a list sorted by a spec: which indexes its commands may use, and
+/// how many documents all of them may read.
+struct Wide {
+    name: &'static str,
+    arguments: &'static str,
+    fields: &'static str,
+    indexes: &'static [&'static str],
+    docs: i64,
+}
+
+/// With 97 of 2,000 products in the leaf, 250 that are red, and 40 of a brand.
+const WIDE: [Wide; 12] = [
+    Wide {
+        name: "search, one product",
+        arguments: r#"search: "p77 ""#,
+        fields: "",
+        indexes: &["name", "keywords_popularity"],
+        docs: 3,
+    },
+    Wide {
+        name: "search, two words",
+        arguments: r#"search: "brand 7 ""#,
+        fields: "",
+        indexes: &["name", "keywords_popularity"],
+        docs: 45,
+    },
+    Wide {
+        name: "search, beginning",
+        arguments: r#"search: "bran""#,
+        fields: "",
+        indexes: &["name", "keywords_popularity"],
+        docs: 21,
+    },
+    Wide {
+        name: "search, in leaf",
+        arguments: r#"search: "brand ", filter: { category: ["leaf-1"] }"#,
+        fields: "",
+        indexes: &["name", "keywords_popularity"],
+        docs: 2 * 2000,
+    },
+    Wide {
+        name: "search, token in leaf",
+        arguments: r#"search: "brand ", filter: { category: ["leaf-1"], specs: [{ key: "color", text: { eq: "red" } }] }"#,
+        fields: "",
+        indexes: &["name", "keywords_popularity", "category_tokens_popularity"],
+        docs: 60,
+    },
+    Wide {
+        name: "search by PRICE, rare word",
+        arguments: r#"search: "yes", sort: [{ key: PRICE }]"#,
+        fields: "",
+        indexes: &["keywords_popularity"],
+        docs: 50,
+    },
+    Wide {
+        name: "facets of a leaf",
+        arguments: r#"filter: { category: ["leaf-1"], price: { gte: "0" } }, first: 1"#,
+        fields: "facets(keys: [\"color\", \"screen_size\", \"@brand\"]) { key }",
+        indexes: &["popularity", "category_popularity", "category_newest"],
+        docs: 102,
+    },
+    Wide {
+        name: "facets of a token",
+        arguments: r#"filter: { specs: [{ key: "color", text: { eq: "red" } }] }, first: 1"#,
+        fields: "facets(keys: [\"screen_size\", \"@brand\", \"lid\"]) { key }",
+        indexes: &["tokens_popularity", "tokens_slot"],
+        docs: 270,
+    },
+    Wide {
+        name: "facets of a range, one chosen from",
+        arguments: r#"filter: { specs: [{ key: "color", text: { eq: "red" } }, { key: "screen_size", number: { gte: 25, lt: 27, unit: "in" } }] }, first: 1"#,
+        fields: "facets(keys: [\"color\", \"@brand\"]) { key }",
+        indexes: &[
+            "tokens_popularity",
+            "tokens_slot",
+            "spec_number",
+            "popularity",
+            "newest",
+        ],
+        docs: 800,
+    },
+    Wide {
+        name: "facets of a search",
+        arguments: r#"search: "brand 7 ", first: 1"#,
+        fields: "facets(keys: [\"color\"]) { key }",
+        indexes: &["name", "keywords_popularity"],
+        docs: 130,
+    },
+    Wide {
+        name: "token by a spec",
+        arguments: r#"filter: { specs: [{ key: "color", text: { eq: "red" } }] }, sort: [{ spec: "screen_size" }]"#,
+        fields: "",
+        indexes: &["tokens_popularity", "tokens_slot"],
+        docs: 270,
+    },
+    Wide {
+        name: "leaf by a spec",
+        arguments: r#"filter: { category: ["leaf-1"] }, sort: [{ spec: "screen_size", direction: DESCENDING }]"#,
+        fields: "",
+        indexes: &["popularity", "category_popularity", "category_newest"],
+        docs: 101,
+    },
+];
+
+#[test]
+fn searches_facets_and_sorts_by_spec_read_what_their_index_bounds() {
+    test(async |app| {
+        seed(app).await;
+        app.profiled().await;
+        let patterns = Rc::new(app.index_patterns("products").await);
+        let (mut table, mut faults) = (String::new(), Vec::new());
+        for wide in WIDE {
+            let query = format!(
+                "{{ products({}) {{ nodes {{ name }} {} }} }}",
+                wide.arguments, wide.fields
+            );
+            let mut line = line(app, &patterns, wide.name, &query).await;
+            line.executed.retain(|executed| {
+                executed
+                    .entry()
+                    .get_str("ns")
+                    .unwrap_or_default()
+                    .ends_with(".products")
+            });
+            let _ = writeln!(table, "{}", line.text());
+            for executed in &line.executed {
+                faults.extend(
+                    loose_bounds(executed)
+                        .into_iter()
+                        .map(|fault| format!("{}: {fault}", wide.name)),
+                );
+                for index in executed.indexes(&patterns) {
+                    if !wide.indexes.contains(&index.as_str()) {
+                        faults.push(format!(
+                            "{}: uses {index}, not {:?}",
+                            wide.name, wide.indexes
+                        ));
+                    }
+                }
+                if executed.indexes(&patterns).is_empty() && executed.plan() != "EOF" {
+                    faults.push(format!("{}: {}", wide.name, executed.plan()));
+                }
+            }
+            let docs = line.total(Executed::docs);
+            if docs > wide.docs {
+                faults.push(format!(
+                    "{}: {docs} documents; at most {}",
+                    wide.name, wide.docs
+                ));
+            }
+        }
+        println!("{table}");
+        assert!(faults.is_empty(), "{table}\n{}", faults.join("\n"));
+    });
 }

@@ -1,10 +1,11 @@
 //! Properties over random data: filters against an evaluation of their own, walks by cursor while
-//! rows are added, rating numbers against a recount.
+//! rows are added, rating numbers against a recount, counts of facets against clicks.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use vitrine_harness::App;
 
+pub(crate) mod clicks;
 mod filters;
 mod ratings;
 mod walks;

@@ -1,5 +1,6 @@
 //! Every query's commands to the database. A new N+1 breaks a test, not a customer.
 
+use serde_json::{Value, json};
 use vitrine_harness::{App, product, review, test};
 
 /// Everything that a product page shows, reviews in full apart.
@@ -296,5 +297,198 @@ fn the_products_of_a_bundle_are_one_command() {
         app.query(bundle)
             .await
             .commands(&["find products", "find products"]);
+    });
+}
+
+/// How many commands of an answer read products.
+fn product_commands(answer: &vitrine_harness::Answer) -> usize {
+    let sent = answer.sent().iter();
+    sent.filter(|sent| sent.ends_with(" products")).count()
+}
+
+#[test]
+fn facets_cost_something_only_when_they_are_selected() {
+    test(async |app| {
+        seed(app).await;
+        let list = |fields: &str| {
+            format!(
+                r#"{{ products(first: 5, filter: {{ category: ["screens"], specs: [{{ key: "color", text: {{ eq: "red" }} }}, {{ key: "screen_size", number: {{ gte: 21, unit: "in" }} }}] }}) {{ nodes {{ name }} {fields} }} }}"#
+            )
+        };
+        app.query(&list("")).await.commands(&["find products"]);
+        let one = app
+            .query(&list(r#"facets(keys: ["@brand"]) { key }"#))
+            .await;
+        // The page; a count that tells whether to count one by one; and that.
+        one.commands(&["find products", "aggregate products", "find products"]);
+        // One pass for everything that is not chosen from, and one for each of three keys that are.
+        let all = app.query(&list("facets { key }")).await;
+        assert_eq!(product_commands(&all), 1 + 4 * 2, "{:?}", all.sent());
+        // Whole categories are counted once and then read as they were counted.
+        let category = r#"{ products(first: 1, filter: { category: ["gaming"] }) { nodes { name } facets { key productCount } } }"#;
+        let first = app.query(category).await;
+        assert!(product_commands(&first) > 1, "{:?}", first.sent());
+        let again = app.query(category).await;
+        assert_eq!(again.data(), first.data());
+        // The page, and the category itself, which is chosen from.
+        assert!(product_commands(&again) <= 2, "{:?}", again.sent());
+    });
+}
+
+#[test]
+fn a_search_counts_its_words_and_reads_its_page() {
+    test(async |app| {
+        seed(app).await;
+        let search = async |text: &str| {
+            let query =
+                format!(r#"{{ products(search: "{text}", first: 5) {{ nodes {{ name }} }} }}"#);
+            let answer = app.query(&query).await;
+            (product_commands(&answer), answer.sent().len())
+        };
+        // At most a count for each word and one for a beginning; a page for each of three ranks.
+        for (text, words) in [("monitor 7 ", 2), ("monitor", 2), ("mon", 2)] {
+            let (products, all) = search(text).await;
+            assert!(
+                products <= words + 3 && all <= products + 2,
+                "{text}: {products} of {all}"
+            );
+        }
+        // A typo: the words that are near, and a count for each.
+        let (products, all) = search("monitro ").await;
+        assert!(
+            products <= 2 + 3 && all <= products + 3,
+            "{products} of {all}"
+        );
+        let suggestions = app.query(r#"{ searchSuggestions(prefix: "mon") }"#).await;
+        suggestions.commands(&["find words", "find products"]);
+    });
+}
+
+/// What brings the dictionary, the categories and the units of a process up to date.
+const REFRESH: [&str; 5] = [
+    "find settings",
+    "find settings",
+    "find categories",
+    "find spec_keys",
+    "find units",
+];
+
+#[test]
+fn an_order_is_one_transaction_of_few_commands() {
+    test(async |app| {
+        seed(app).await;
+        let ids = app
+            .query(r#"{ product(slug: "monitor-1") { id category { id } supplier { id } } }"#)
+            .await;
+        let [id, category, supplier] = [
+            "/product/id",
+            "/product/category/id",
+            "/product/supplier/id",
+        ]
+        .map(|at| ids.text(at));
+        let new = json!({ "kind": "thing", "name": "Monitor 1", "category": "gaming" });
+        let mut again = new.clone();
+        again["idempotencyKey"] = "k".into();
+        let set = |key: &str, text: &str| json!({ "productId": id, "specs": [{ "key": key, "text": text }] });
+        let change = "findAndModify products";
+        let (read, stamps, version) =
+            ("find products", "update category_stamps", "update settings");
+        let (slug, insert) = ("find products", "insert products");
+        let cases: [(&str, Value, &[&str], bool); 11] = [
+            ("createProduct", new, &[slug, insert, read, stamps], false),
+            (
+                "createProduct",
+                again,
+                &[
+                    "find mutations",
+                    slug,
+                    insert,
+                    read,
+                    "insert mutations",
+                    stamps,
+                ],
+                false,
+            ),
+            (
+                "updateProduct",
+                json!({ "id": id, "brand": "Monitor" }),
+                &[read, change, read, stamps],
+                false,
+            ),
+            // Words that nobody has searched for before are learnt first.
+            (
+                "setSpecs",
+                set("color", "Turquoise"),
+                &[read, "insert words", change, read, stamps],
+                false,
+            ),
+            (
+                "setSpecs",
+                set("brand_new", "Turquoise"),
+                &[read, "insert spec_keys", change, read, stamps, version],
+                true,
+            ),
+            (
+                "archiveProduct",
+                json!({ "id": id }),
+                &[read, change, read, stamps],
+                false,
+            ),
+            (
+                "createCategory",
+                json!({ "name": "Fresh" }),
+                &["find categories", "insert categories", version],
+                true,
+            ),
+            (
+                "updateCategory",
+                json!({ "id": category, "name": "Players" }),
+                &["find categories", "update categories", version],
+                true,
+            ),
+            (
+                "updateSupplier",
+                json!({ "id": supplier, "name": "Northern" }),
+                &["find suppliers", "update suppliers"],
+                false,
+            ),
+            (
+                "defineSpecKey",
+                json!({ "key": "weave", "type": "TEXT" }),
+                &["find spec_keys", "find units", "insert spec_keys", version],
+                true,
+            ),
+            (
+                "defineUnit",
+                json!({ "symbol": "furlong", "dimension": "length", "factor": 201_168 }),
+                &["find units", "insert units", version],
+                true,
+            ),
+        ];
+        for (name, input, inside, refreshes) in cases {
+            let reply = app.order(name, input).await;
+            reply.done();
+            // The version of the reference data, before the transaction and in it.
+            let mut expected = vec!["find settings"];
+            let recalled = usize::from(inside[0] == "find mutations");
+            expected.extend(&inside[..recalled]);
+            expected.push("find settings");
+            expected.extend(&inside[recalled..]);
+            expected.push("commitTransaction");
+            if refreshes {
+                expected.extend(REFRESH);
+            }
+            reply.0.commands(&expected);
+        }
+        // An order that changes nothing writes nothing.
+        let same = app
+            .order("updateProduct", json!({ "id": id, "brand": "Monitor" }))
+            .await;
+        same.0.commands(&[
+            "find settings",
+            "find settings",
+            "find products",
+            "abortTransaction",
+        ]);
     });
 }

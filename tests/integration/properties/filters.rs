@@ -28,7 +28,7 @@ const QUALIFIERS: [&str; 2] = ["EU", "US"];
 /// A product as this module sees it. Indexes point into the tables above; lengths and weights are
 /// in tenths of their unit, prices in cents, dates in days of January 2024.
 #[derive(Clone, Debug)]
-struct Toy {
+pub(super) struct Toy {
     category: usize,
     brand: Option<usize>,
     cents: Option<i64>,
@@ -42,11 +42,11 @@ struct Toy {
 }
 
 /// One end of a range of lengths, and whether it belongs to the range.
-type End = Option<(i64, bool)>;
+pub(super) type End = Option<(i64, bool)>;
 
 /// A filter as this module sees it.
 #[derive(Clone, Debug)]
-enum Filter {
+pub(super) enum Filter {
     Category(Vec<usize>),
     Brand(Vec<usize>),
     Price(Option<i64>, Option<i64>),
@@ -97,7 +97,7 @@ fn toy() -> impl Strategy<Value = Toy> {
     })
 }
 
-fn leaf() -> impl Strategy<Value = Filter> {
+pub(super) fn leaf() -> impl Strategy<Value = Filter> {
     let some = |n: usize| prop::collection::vec(0..n, 0..3);
     let end = || prop::option::of((1..1000_i64, any::<bool>()));
     prop_oneof![
@@ -150,7 +150,7 @@ const fn off_the_edge(tenths: i64) -> i64 {
     if tenths % 40 == 0 { tenths + 1 } else { tenths }
 }
 
-fn filter() -> impl Strategy<Value = Filter> {
+pub(super) fn filter() -> impl Strategy<Value = Filter> {
     leaf().prop_recursive(3, 10, 3, |inner| {
         let several = prop::collection::vec(inner.clone(), 0..3);
         prop_oneof![
@@ -253,7 +253,7 @@ impl Filter {
         }
     }
 
-    fn graphql(&self) -> String {
+    pub(super) fn graphql(&self) -> String {
         match self {
             Self::Category(any) => format!(
                 "{{ category: {:?} }}",
@@ -400,7 +400,7 @@ fn number(parts: i64, decimals: usize) -> f64 {
 }
 
 /// A hundred random products: the same for all filters of a test.
-async fn stock(app: &App) -> Vec<Toy> {
+pub(super) async fn stock(app: &App) -> Vec<Toy> {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let toys = prop::collection::vec(toy(), 100)
         .new_tree(&mut runner)

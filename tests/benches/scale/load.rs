@@ -1,0 +1,178 @@
+//! Filling a database, unless an earlier run has.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mongodb::bson::{Document, doc};
+use vitrine_domain::facets::PanelUpkeep;
+use vitrine_domain::import::{ImportMode, ImportSession};
+use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_ingest::mapping::Mapping;
+use vitrine_ingest::run::{ImportOrder, import};
+use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
+use vitrine_model::money::Currency;
+use vitrine_storage::{Store, StoreOptions};
+
+use crate::generated::Generated;
+
+/// Where it is noted what a database holds.
+const MARKS: &str = "scale_marks";
+/// How many drafts are imported at a time.
+const BATCH: usize = 4_000;
+/// How many sessions import reviews at the same time, each those of other products.
+const SESSIONS: usize = 2;
+
+/// What a database is to hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Contents {
+    /// A made-up catalogue.
+    Generated {
+        /// What it is made of.
+        seed: u64,
+        /// How many products, the huge ones not counted.
+        products: usize,
+        /// How many reviews.
+        reviews: usize,
+    },
+    /// What somebody's feeds say: files, each with the name of its mapping.
+    Feeds(Vec<(PathBuf, String)>),
+}
+
+/// Has the database hold this.
+pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
+    let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let marks = client.database(MARKS).collection::<Document>("marks");
+    let store = Store::connect(&StoreOptions::new(uri, database))
+        .await
+        .unwrap();
+    let mark = doc! { "_id": database, "contents": format!("{contents:?}") };
+    let complete = marks.find_one(mark.clone()).await.unwrap().is_some();
+    if complete && store.missing_from_schema().await.unwrap().is_empty() {
+        println!("{database}: loaded by an earlier run");
+        return;
+    }
+    marks.delete_one(doc! { "_id": database }).await.unwrap();
+    store.drop_database().await.unwrap();
+    store.create_schema().await.unwrap();
+    let options = CatalogOptions::new(Currency::parse("EUR").unwrap(), b"a benchmark".to_vec());
+    let catalog = Catalog::open(store, options).await.unwrap();
+    match contents {
+        Contents::Generated {
+            seed,
+            products,
+            reviews,
+        } => {
+            let generated = Generated::new(*seed, *products, *reviews);
+            import_generated(&catalog, &generated, database).await;
+        }
+        Contents::Feeds(feeds) => import_feeds(&catalog, feeds, database).await,
+    }
+    fold(&catalog, database).await;
+    // So that no checkpoint of all this is measured later.
+    client
+        .database("admin")
+        .run_command(doc! { "fsync": 1 })
+        .await
+        .unwrap();
+    marks.insert_one(mark).await.unwrap();
+}
+
+/// Counts ahead what filter panels show: what has changed is counted once it is quiet.
+pub(crate) async fn count_ahead(catalog: &Catalog) {
+    let (start, mut upkeep) = (Instant::now(), PanelUpkeep::default());
+    let mut counted = 0;
+    for _ in 0..2 {
+        counted += catalog.refresh_panels(&mut upkeep).await.unwrap();
+    }
+    println!(
+        "\n{counted} panels counted ahead in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+async fn import_generated(catalog: &Catalog, generated: &Generated, database: &str) {
+    let start = Instant::now();
+    let mut session = catalog.import(ImportMode::Write);
+    let (mut products, mut count) = (generated.products(), 0);
+    loop {
+        let batch: Vec<ProductDraft> = products.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
+        count += batch.len();
+        all_created(&session.products(batch).await.unwrap());
+    }
+    session.finish().await.unwrap();
+    report(database, "products", count, start);
+    let start = Instant::now();
+    let parts =
+        (0..SESSIONS).map(|part| import_reviews(catalog, generated.reviews(part, SESSIONS)));
+    let parts = futures_util::future::join_all(parts).await;
+    let mut count = 0;
+    // One after the other, because each folds whatever waits.
+    for (session, reviews) in parts {
+        session.finish().await.unwrap();
+        count += reviews;
+    }
+    report(database, "reviews", count, start);
+}
+
+async fn import_reviews(
+    catalog: &Catalog,
+    mut reviews: impl Iterator<Item = ReviewDraft>,
+) -> (ImportSession, usize) {
+    let (mut session, mut count) = (catalog.import(ImportMode::Write), 0);
+    loop {
+        let batch: Vec<ReviewDraft> = reviews.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
+        count += batch.len();
+        all_created(&session.reviews(batch).await.unwrap());
+    }
+    (session, count)
+}
+
+fn all_created(outcomes: &[LineOutcome]) {
+    let other = outcomes
+        .iter()
+        .find(|outcome| **outcome != LineOutcome::Created);
+    assert_eq!(other, None, "everything generated is new and right");
+}
+
+async fn import_feeds(catalog: &Catalog, feeds: &[(PathBuf, String)], database: &str) {
+    for (file, mapping) in feeds {
+        let start = Instant::now();
+        let order = ImportOrder {
+            files: vec![file.clone()],
+            mapping: Arc::new(Mapping::load(mapping).unwrap()),
+            mode: ImportMode::Write,
+            rejects: None,
+        };
+        let done = import(catalog, &order, |_| ()).await.unwrap();
+        let created = usize::try_from(done.counts.created).unwrap();
+        report(database, &file.display().to_string(), created, start);
+    }
+}
+
+async fn fold(catalog: &Catalog, database: &str) {
+    let (start, mut folded) = (Instant::now(), 0);
+    loop {
+        let reviews = catalog.fold_pending().await.unwrap().reviews;
+        if reviews == 0 {
+            break;
+        }
+        folded += reviews;
+    }
+    println!(
+        "{database}: {folded} more reviews folded in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+fn report(database: &str, what: &str, count: usize, start: Instant) {
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = count as f64 / seconds;
+    println!("{database}: {count} {what} in {seconds:.1} s, {rate:.0} per second");
+}

@@ -1,0 +1,428 @@
+//! Orders that die at any of their commands: nothing is half written, and giving the order again
+//! with the same idempotency key carries it out once.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_harness::orders::Reply;
+use vitrine_harness::process::Service;
+use vitrine_harness::{App, alone, eventually, product};
+
+/// Every command that an order may send.
+const COMMANDS: [&str; 9] = [
+    "find",
+    "getMore",
+    "aggregate",
+    "count",
+    "insert",
+    "update",
+    "findAndModify",
+    "delete",
+    "commitTransaction",
+];
+
+/// The orders of this module: each changes something, and can be told from what it changes.
+fn orders(ids: &Ids) -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "createProduct",
+            json!({ "kind": "thing", "name": "New", "category": "things", "status": "ACTIVE",
+            "specs": [{ "key": "brand_new", "text": "yes" }, { "key": "unused", "text": "first" }] }),
+        ),
+        (
+            "setSpecs",
+            json!({ "productId": ids.product, "specs": [{ "key": "newer", "number": 1 }] }),
+        ),
+        (
+            "updateProduct",
+            json!({ "id": ids.product, "name": "Renamed", "category": "others" }),
+        ),
+        ("archiveProduct", json!({ "id": ids.product })),
+        ("createCategory", json!({ "name": "Fresh" })),
+        (
+            "updateCategory",
+            json!({ "id": ids.category, "name": "Stuff" }),
+        ),
+        ("createSupplier", json!({ "name": "South" })),
+        (
+            "updateSupplier",
+            json!({ "id": ids.supplier, "name": "Northern" }),
+        ),
+        (
+            "defineUnit",
+            json!({ "symbol": "furlong", "dimension": "length", "factor": 201_168 }),
+        ),
+        (
+            "defineSpecKey",
+            json!({ "key": "weave", "type": "TEXT", "aliases": ["bindung"] }),
+        ),
+        (
+            "updateSpecKey",
+            json!({ "key": "unused", "aliases": ["idle"], "label": "Idle" }),
+        ),
+        (
+            "mergeSpecKeys",
+            json!({ "from": "colour", "into": "color" }),
+        ),
+    ]
+}
+
+struct Ids {
+    product: String,
+    category: String,
+    supplier: String,
+}
+
+/// The shop before any of the orders.
+async fn shop(app: &App) -> Ids {
+    app.has([
+        product("Shirt")
+            .text("colour", "Red")
+            .supplier("North", "DE"),
+        product("Blouse").text("color", "Red").category(["Others"]),
+    ])
+    .await;
+    app.order("defineSpecKey", json!({ "key": "unused", "type": "TEXT" }))
+        .await
+        .done();
+    let ids = app
+        .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
+        .await;
+    Ids {
+        product: ids.text("/product/id"),
+        category: ids.text("/product/category/id"),
+        supplier: ids.text("/product/supplier/id"),
+    }
+}
+
+/// Everything that orders write, apart from the vocabulary, where more words do no harm.
+async fn stored(app: &App) -> String {
+    let mut all = String::new();
+    for collection in [
+        "products",
+        "categories",
+        "suppliers",
+        "units",
+        "spec_keys",
+        "mutations",
+        "settings",
+        "category_stamps",
+    ] {
+        let found = app.documents(collection, doc! {}).await;
+        let _ = writeln!(all, "{collection}: {found:?}");
+    }
+    all
+}
+
+fn answered(reply: &Reply) -> bool {
+    reply.0.errors().is_empty()
+}
+
+/// What became of an order of which every command from the n-th on failed.
+#[derive(PartialEq)]
+enum Given {
+    /// It was told as failed, and nothing is written.
+    Not,
+    /// It was told as failed, and is carried out.
+    Unawares,
+    /// It was carried out, and that was told.
+    Done,
+}
+
+/// Gives an order while every command from the n-th on fails like this.
+async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> Given {
+    let before = stored(app).await;
+    app.fail_after(n, &COMMANDS, how).await;
+    let cut_off = app.order(name, input.clone()).await;
+    app.fail_no_more().await;
+    app.audit().await;
+    if answered(&cut_off) {
+        cut_off.done();
+        return Given::Done;
+    }
+    let told = cut_off.0.errors().concat();
+    assert!(
+        told.starts_with("UNAVAILABLE")
+            || told.starts_with("INTERNAL")
+            || told.starts_with("TIMEOUT"),
+        "{name}: {told}"
+    );
+    let after = stored(app).await;
+    if after == before {
+        return Given::Not;
+    }
+    // Not half of it: there is nothing left to do.
+    app.order(name, input.clone()).await.done();
+    assert_eq!(
+        stored(app).await,
+        after,
+        "{name}: half is written when command {n} fails"
+    );
+    Given::Unawares
+}
+
+#[test]
+fn an_order_that_dies_at_any_command_has_written_nothing() {
+    alone(async |app| {
+        let ids = shop(app).await;
+        let mut unawares = Vec::new();
+        for (at, (name, mut input)) in orders(&ids).into_iter().enumerate() {
+            input["idempotencyKey"] = format!("order {at}").into();
+            let mut n = 0;
+            // OperationFailed: no driver tries that again.
+            loop {
+                match given(app, name, &input, n, doc! { "errorCode": 96 }).await {
+                    Given::Not => n += 1,
+                    Given::Unawares => {
+                        unawares.push(format!("{name} at command {n}"));
+                        break;
+                    }
+                    Given::Done => break,
+                }
+                assert!(n < 40, "{name} never gets through");
+            }
+            println!("{name}: {n} commands");
+            assert!(
+                n >= 4,
+                "{name} sends at least a read, two writes and a commit"
+            );
+            once(app, name, &input).await;
+        }
+        assert_eq!(unawares, [""; 0], "what is carried out is told so");
+    });
+}
+
+#[test]
+fn an_order_whose_connection_breaks_at_any_command_is_carried_out_once() {
+    alone(async |app| {
+        let ids = shop(app).await;
+        for (at, (name, mut input)) in orders(&ids).into_iter().enumerate() {
+            if !["createProduct", "setSpecs", "mergeSpecKeys"].contains(&name) {
+                continue;
+            }
+            input["idempotencyKey"] = format!("order {at}").into();
+            for command in ["find", "insert", "update", "commitTransaction"] {
+                // Some of these the driver gets over by itself.
+                app.fail_next(1, &[command], doc! { "closeConnection": true })
+                    .await;
+                let cut_off = app.order(name, input.clone()).await;
+                println!("{name}, {command}: {:?}", cut_off.0.errors());
+                app.fail_no_more().await;
+                app.audit().await;
+            }
+            once(app, name, &input).await;
+        }
+    });
+}
+
+/// Gives an order again, twice, and checks that it is carried out once.
+async fn once(app: &App, name: &str, input: &Value) {
+    let first = app.order(name, input.clone()).await;
+    first.done();
+    let written = stored(app).await;
+    let again = app.order(name, input.clone()).await;
+    assert_eq!(again.payload(), first.payload(), "{name}");
+    assert_eq!(stored(app).await, written, "{name}");
+    if name == "createProduct" {
+        let products = app
+            .query(r#"{ products(search: "new ") { nodes { name } } }"#)
+            .await;
+        assert_eq!(products.names("/products"), ["New"]);
+    }
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_not_carried_out_twice() {
+    alone(async |app| {
+        app.abandoned_transactions_end_soon().await;
+        shop(app).await;
+        let input = json!({ "kind": "thing", "name": "New", "category": "things", "status": "ACTIVE", "idempotencyKey": "k" });
+        // The commit is carried out, and the answer says that nobody knows (WriteConcernFailed as a
+        // write concern error).
+        let lost = doc! { "writeConcernError": { "code": 64, "errmsg": "lost" } };
+        app.fail_next(1, &["commitTransaction"], lost.clone()).await;
+        let unclear = app.order("createProduct", input.clone()).await;
+        println!("once: {:?}", unclear.0.errors());
+        app.fail_no_more().await;
+        once(app, "createProduct", &input).await;
+        app.fail_next(1_000, &["commitTransaction"], lost).await;
+        let mut other = input;
+        other["idempotencyKey"] = "l".into();
+        other["name"] = "Newer".into();
+        let unclear = app.order("createProduct", other.clone()).await;
+        app.fail_no_more().await;
+        assert!(
+            !answered(&unclear),
+            "what nobody knows is not told as done: {}",
+            unclear.0.shown()
+        );
+        app.audit().await;
+        app.order("createProduct", other).await.done();
+        let found = app
+            .query(r#"{ products(search: "newer ") { nodes { name } } }"#)
+            .await;
+        assert_eq!(found.names("/products"), ["Newer"]);
+    });
+}
+
+#[test]
+fn an_order_that_meets_others_begins_again() {
+    alone(async |app| {
+        app.abandoned_transactions_end_soon().await;
+        let ids = shop(app).await;
+        let conflict = || doc! { "errorCode": 112, "errorLabels": ["TransientTransactionError"] };
+        for (name, input) in orders(&ids) {
+            app.fail_next(
+                2,
+                &["update", "findAndModify", "commitTransaction"],
+                conflict(),
+            )
+            .await;
+            app.order(name, input).await.done();
+            app.fail_no_more().await;
+        }
+        // Always meeting others is told, and leaves everything as it was.
+        let before = stored(app).await;
+        app.fail_next(1_000, &["commitTransaction"], conflict())
+            .await;
+        let refused = app
+            .order("createCategory", json!({ "name": "Never" }))
+            .await;
+        app.fail_no_more().await;
+        assert!(
+            refused.0.errors().concat().starts_with("UNAVAILABLE"),
+            "{}",
+            refused.0.shown()
+        );
+        assert_eq!(
+            refused.0.body()["errors"][0]["extensions"]["retryable"],
+            true
+        );
+        assert_eq!(stored(app).await, before);
+    });
+}
+
+/// What both names of a key that is being merged find.
+async fn both_names(app: &App) -> (Value, Value) {
+    let find = async |key: &str| {
+        let query = "query($filter: ProductFilterInput, $keys: [String!]) { products(first: 10, sort: [{ key: NAME }], filter: $filter) { nodes { name } totalCount { value } facets(keys: $keys) { productCount values { count } } } }";
+        let filter = json!({ "specs": [{ "key": key, "text": { "eq": "red" } }] });
+        app.query(query)
+            .with("filter", filter)
+            .with("keys", json!([key]))
+            .await
+            .data()
+            .clone()
+    };
+    (find("colour").await, find("color").await)
+}
+
+async fn carriers(app: &App) -> u64 {
+    let products = app.direct().collection::<Document>("products");
+    products
+        .count_documents(doc! { "specs.k": "colour" })
+        .await
+        .unwrap()
+}
+
+/// A shop with five hundred products that carry the old key.
+async fn five_hundred(app: &App) {
+    let red = |n: usize| {
+        product(&format!("P{n:03}")).text(if n < 500 { "colour" } else { "color" }, "Red")
+    };
+    app.has((0..600).map(red)).await;
+    let merged = app
+        .order(
+            "mergeSpecKeys",
+            json!({ "from": "colour", "into": "color" }),
+        )
+        .await;
+    assert_eq!(merged.number("/remaining"), 500);
+}
+
+#[test]
+fn a_merge_that_fails_in_the_middle_goes_on() {
+    alone(async |app| {
+        five_hundred(app).await;
+        let expected = both_names(app).await;
+        assert_eq!(expected.0, expected.1);
+        assert_eq!(expected.0["products"]["totalCount"]["value"], 600);
+        let mut left = vec![carriers(app).await];
+        // It dies at other commands each time: reading, in the first batch, in the third.
+        for n in [0, 3, 150, 220, 301] {
+            app.fail_after(n, &COMMANDS, doc! { "errorCode": 96 }).await;
+            let cut_off = app.catalog.continue_merges().await;
+            assert!(cut_off.is_err(), "{n}: {cut_off:?}");
+            app.fail_no_more().await;
+            app.audit().await;
+            assert_eq!(both_names(app).await, expected, "{n}");
+            left.push(carriers(app).await);
+        }
+        println!("left to rewrite: {left:?}");
+        assert!(left.is_sorted_by(|a, b| a >= b), "{left:?}");
+        assert!(
+            left.iter().any(|left| (1..500).contains(left)),
+            "none was in the middle: {left:?}"
+        );
+        app.catalog.continue_merges().await.unwrap();
+        assert_eq!(carriers(app).await, 0);
+        assert_eq!(both_names(app).await, expected);
+    });
+}
+
+/// The binary as a worker on the database of a test.
+fn work(app: &App) -> Service {
+    let secret = "0123456789abcdef0123456789abcdef";
+    Service::start(&[
+        "work",
+        "--mongodb-uri",
+        app.uri(),
+        "--database",
+        app.store.database_name(),
+        "--cursor-secret",
+        secret,
+        "--token-secret",
+        secret,
+    ])
+}
+
+#[test]
+fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
+    alone(async |app| {
+        app.abandoned_transactions_end_soon().await;
+        five_hundred(app).await;
+        let expected = both_names(app).await;
+        // The 251st write of a product waits: in the third batch.
+        let stuck = doc! { "blockConnection": true, "blockTimeMS": 60_000 };
+        app.fail_after(250, &["findAndModify"], stuck).await;
+        let mut worker = work(app);
+        let middle = async || (carriers(app).await <= 300).then_some(());
+        eventually(
+            "two batches that are rewritten",
+            Duration::from_mins(1),
+            middle,
+        )
+        .await;
+        worker.signal("KILL");
+        worker.ended().await;
+        app.fail_no_more().await;
+        let left = carriers(app).await;
+        println!("killed with {left} products left");
+        assert!((1..500).contains(&left), "{left}");
+        app.audit().await;
+        assert_eq!(both_names(app).await, expected);
+        let next = work(app);
+        let done = async || (carriers(app).await == 0).then_some(());
+        eventually("the end of the merge", Duration::from_mins(2), done).await;
+        assert!(next.stop().await.success());
+        assert_eq!(both_names(app).await, expected);
+        let products = app.direct().collection::<Document>("products");
+        let twice = products
+            .count_documents(doc! { "revision": { "$gt": 2 } })
+            .await
+            .unwrap();
+        assert_eq!(twice, 0, "each product was rewritten once");
+    });
+}

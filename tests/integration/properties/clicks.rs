@@ -1,0 +1,201 @@
+//! The click promise: what a facet says of a value is what choosing the value gives. For random
+//! filters over random products every value of every facet is chosen, with everything else of the
+//! filter unchanged, and the list is counted.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use vitrine_harness::{App, test};
+
+use super::check;
+use super::filters::{Filter, filter, leaf, stock};
+
+/// What is asked of facets, with filters just as they can be sent back.
+pub(crate) const FACETS: &str = "query($filter: ProductFilterInput, $search: String, $keys: [String!], $limit: Int, $units: [DisplayUnitInput!]) {
+    products(first: 1, filter: $filter, search: $search) { totalCount(upTo: 1000000) { value }
+      facets(keys: $keys, limit: $limit, displayUnits: $units) { key accuracy productCount productCountMargin
+        values { label count margin selected filter { category brand country price { gte lte } rating { gte }
+          specs { key qualifier text { eq } number { eq gte lte gt lt unit } boolean date { gte lte gt lt } } } } } } }";
+
+/// How many products choosing a value gives, beside what is left of the filter.
+pub(crate) async fn click(app: &App, rest: &Value, value: &Value, search: &Value) -> i64 {
+    let query = "query($filter: ProductFilterInput, $search: String) { products(first: 1, filter: $filter, search: $search) { totalCount(upTo: 1000000) { value relation } } }";
+    // Beside the other parts, so that nothing is nested deeper.
+    let mut both = rest.clone();
+    let parts = both["and"].as_array_mut().unwrap();
+    parts.push(value["filter"].clone());
+    let answer = app
+        .query(query)
+        .with("filter", both)
+        .with("search", search.clone())
+        .await;
+    assert_eq!(answer.text("/products/totalCount/relation"), "EXACT");
+    answer.number("/products/totalCount/value")
+}
+
+/// All keys that the random products have, and what needs no key.
+const KEYS: [&str; 11] = [
+    "@category",
+    "@brand",
+    "@price",
+    "@rating",
+    "@country",
+    "color",
+    "length",
+    "ports",
+    "lid",
+    "release",
+    "weight",
+];
+
+/// The parts of a filter, all of which must hold. Each leaf is a choice of one key; the others
+/// choose nothing.
+#[derive(Clone, Debug)]
+struct Parts {
+    parts: Vec<Filter>,
+    /// Whether the parts are nested one more level.
+    nested: bool,
+}
+
+fn parts() -> impl Strategy<Value = Parts> {
+    let part = prop_oneof![4 => leaf(), 1 => filter()];
+    (prop::collection::vec(part, 0..4), any::<bool>())
+        .prop_map(|(parts, nested)| Parts { parts, nested })
+}
+
+impl Parts {
+    /// Without what chooses a value of this key.
+    fn without(&self, key: &str) -> Value {
+        let kept = self.parts.iter().filter_map(|part| part.without(key));
+        let kept: Vec<Value> = kept.collect();
+        if self.nested {
+            json!({ "and": [{ "and": kept }] })
+        } else {
+            json!({ "and": kept })
+        }
+    }
+
+    fn whole(&self) -> Value {
+        self.without("")
+    }
+}
+
+impl Filter {
+    /// The key that a leaf chooses from; `None` for what is no choice.
+    fn choice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Category(_) => "@category",
+            Self::Brand(_) => "@brand",
+            Self::Price(..) => "@price",
+            Self::Rating(_) => "@rating",
+            Self::Color(_) => "color",
+            Self::Length { .. } | Self::LengthEqual(..) => "length",
+            Self::Ports(..) | Self::PortsEqual(_) => "ports",
+            Self::Lid(_) => "lid",
+            Self::Day(..) => "release",
+            Self::Weight(..) => "weight",
+            Self::Exists(key, _) => key,
+            Self::And(_) | Self::Or(_) | Self::Not(_) => return None,
+        })
+    }
+
+    /// As an input, without what chooses a value of this key.
+    fn without(&self, key: &str) -> Option<Value> {
+        match self {
+            Self::And(parts) => {
+                let kept: Vec<Value> = parts.iter().filter_map(|part| part.without(key)).collect();
+                Some(json!({ "and": kept }))
+            }
+            leaf if leaf.choice() == Some(key) => None,
+            other => Some(other.value()),
+        }
+    }
+
+    /// As a variable has it.
+    fn value(&self) -> Value {
+        literal(&self.graphql())
+    }
+}
+
+/// A literal of GraphQL without enums and variables as JSON: names of fields in quotes.
+fn literal(text: &str) -> Value {
+    let mut json = String::new();
+    let (mut quoted, mut name) = (false, String::new());
+    for c in text.chars() {
+        if !quoted && (c.is_ascii_alphabetic() || (!name.is_empty() && c == '_')) {
+            name.push(c);
+            continue;
+        }
+        if !name.is_empty() {
+            let word = std::mem::take(&mut name);
+            match word.as_str() {
+                "true" | "false" | "null" => json.push_str(&word),
+                field => {
+                    let _ = write!(json, "{field:?}");
+                }
+            }
+        }
+        quoted ^= c == '"';
+        json.push(c);
+    }
+    // GraphQL lets a comma follow the last field.
+    let json = json.replace(",  }", " }").replace(", }", " }");
+    serde_json::from_str(&json).unwrap_or_else(|wrong| panic!("{wrong}: {json}"))
+}
+
+#[test]
+fn every_count_is_what_a_click_gives() {
+    test(async |app| {
+        stock(app).await;
+        let units = prop::sample::select(vec![
+            json!([]),
+            json!([{ "unit": "in" }]),
+            json!([{ "unit": "mm" }, { "unit": "g" }]),
+        ]);
+        let cases = (parts(), units, any::<bool>());
+        check(80, &cases, app, async |app, (parts, units, named)| {
+            let keys = if named { json!(KEYS) } else { Value::Null };
+            let answer = app
+                .query(FACETS)
+                .with("filter", parts.whole())
+                .with("keys", keys)
+                .with("limit", 50)
+                .with("units", units)
+                .await;
+            for facet in answer.at("/products/facets").as_array().unwrap() {
+                prop_assert_eq!(
+                    &facet["accuracy"] == "ESTIMATE",
+                    false,
+                    "a hundred products are counted"
+                );
+                let key = facet["key"].as_str().unwrap();
+                let rest = parts.without(key);
+                for value in facet["values"].as_array().unwrap() {
+                    let given = click(app, &rest, value, &Value::Null).await;
+                    prop_assert_eq!(
+                        &value["count"],
+                        given,
+                        "{} of {} in {}",
+                        value,
+                        key,
+                        parts.whole()
+                    );
+                    prop_assert_eq!(&value["margin"], 0);
+                }
+            }
+            Ok(())
+        });
+    });
+}
+
+#[test]
+fn literals_are_read() {
+    let text = r#"{ and: [{ specs: [{ key: "a_b", number: { gte: 1.5,  unit: "in" } }] }, { rating: { gte: 2.0 } }, { specs: [{ key: "x", boolean: true }] }] }"#;
+    let expected = json!({ "and": [
+        { "specs": [{ "key": "a_b", "number": { "gte": 1.5, "unit": "in" } }] },
+        { "rating": { "gte": 2.0 } },
+        { "specs": [{ "key": "x", "boolean": true }] },
+    ] });
+    assert_eq!(literal(text), expected);
+}

@@ -1,0 +1,618 @@
+//! Searching: how texts are read, how hits are ranked and walked, and that no text can make it slow.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use vitrine_harness::profile::Executed;
+use vitrine_harness::{Answer, App, product, review, test};
+use vitrine_model::product::{Book, Details, ProductStatus};
+
+const SEARCH: &str = "query($search: String, $filter: ProductFilterInput) { products(search: $search, filter: $filter, first: 50) {
+    nodes { name } totalCount { value } search { text words { typed reading corrected } ignored didYouMean } } }";
+
+async fn stock(app: &App) {
+    let book = Details::Book(Book {
+        isbn: Some("9783161484100".to_owned()),
+        ..Book::default()
+    });
+    app.has([
+        product("Laptop Sleeve")
+            .brand("Acme")
+            .price("20")
+            .text("color", "Red"),
+        product("Sleeve for a big Laptop")
+            .brand("Zeta")
+            .price("30")
+            .text("color", "Blue"),
+        product("Travel Case")
+            .brand("Zeta")
+            .text("fits", "laptop sleeve")
+            .price("10"),
+        product("Crème Brûlée Torch").brand("Kitchen & Co"),
+        product("GeForce RTX")
+            .sku("GV-N3080")
+            .brand("Gigabyte")
+            .text("part", "GV-N3080GAMING OC-10GD"),
+        product("Notebookstand Pro").brand("Acme"),
+        product("Wireless Headphones")
+            .brand("Sønic")
+            .text("color", "Red"),
+        product("Dune").sku("D-1").details(book),
+        product("Hidden Laptop Sleeve").status(ProductStatus::Draft),
+    ])
+    .await;
+    // The case is by far the most popular.
+    app.has_reviews((0..40).map(|n| review("Travel Case", n, 5)))
+        .await;
+}
+
+async fn search(app: &App, text: &str) -> Answer {
+    app.query(SEARCH).with("search", text).await
+}
+
+/// What a search finds, best first.
+async fn found(app: &App, text: &str) -> Vec<String> {
+    search(app, text).await.names("/products")
+}
+
+#[test]
+fn words_prefixes_typos_and_codes_find_what_is_meant() {
+    test(async |app| {
+        stock(app).await;
+        let torch = ["Crème Brûlée Torch"];
+        let headphones = ["Wireless Headphones"];
+        let card = ["GeForce RTX"];
+        let mut faults = Vec::new();
+        for (text, expected) in [
+            // Words in any order, without regard to case, accents and blanks.
+            ("brulee creme", &torch[..]),
+            ("  CRÈME\tbrûlée ", &torch),
+            ("kitchen co torch", &torch),
+            ("sonic wireless", &["Wireless Headphones"]),
+            // As typed so far, also beyond the prefixes that are kept.
+            ("headph", &headphones),
+            ("wire headpho", &[]),
+            ("wireless h", &headphones),
+            ("notebookst", &["Notebookstand Pro"]),
+            ("notebookstand p", &["Notebookstand Pro"]),
+            // A blank says that the word is complete.
+            ("headph ", &[]),
+            // One typo: a letter too many, one too few, a wrong one, two swapped.
+            ("headdphones", &headphones),
+            ("headphnes ", &headphones),
+            ("haedphones", &headphones),
+            ("headphanes", &headphones),
+            // Two are too many.
+            ("haedphnes", &[]),
+            // Codes by any of their spellings, and only exactly.
+            ("GV-N3080", &card),
+            ("gvn3080", &card),
+            ("gv-n3080gaming", &card),
+            ("GV-N3081", &[]),
+            ("978-3-16-148410-0", &["Dune"]),
+            ("9783161484101", &[]),
+            // The words of short specs count, those of drafts do not.
+            ("oc 10gd", &card),
+            ("hidden", &[]),
+        ] {
+            let found = found(app, text).await;
+            if found != expected {
+                faults.push(format!("{text:?} finds {found:?}, not {expected:?}"));
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        let draft = app.query(SEARCH).as_admin().with("search", "hidden").await;
+        assert_eq!(draft.names("/products"), ["Hidden Laptop Sleeve"]);
+    });
+}
+
+#[test]
+fn the_answer_says_how_each_word_was_read() {
+    test(async |app| {
+        stock(app).await;
+        let answer = search(app, "Wireless haedphones r").await;
+        assert_eq!(
+            answer.at("/products/search"),
+            &json!({ "text": "Wireless haedphones r", "words": [
+                { "typed": "wireless", "reading": "WORD", "corrected": [] },
+                { "typed": "haedphones", "reading": "CORRECTED", "corrected": ["headphones"] },
+                { "typed": "r", "reading": "PREFIX", "corrected": [] },
+            ], "ignored": [], "didYouMean": null })
+        );
+        let unread = app.query("{ products { search { text } } }").await;
+        assert!(unread.at("/products/search").is_null());
+        let many = search(app, "a b c d e f g h i j").await;
+        assert_eq!(many.at("/products/search/ignored"), &json!(["i", "j"]));
+        assert_eq!(
+            many.at("/products/search/words").as_array().unwrap().len(),
+            8
+        );
+    });
+}
+
+#[test]
+fn nothing_found_says_what_may_have_been_meant() {
+    test(async |app| {
+        stock(app).await;
+        let meant = async |text: &str, filter: Value| {
+            let answer = app
+                .query(SEARCH)
+                .with("search", text)
+                .with("filter", filter)
+                .await;
+            assert_eq!(answer.names("/products"), [""; 0], "{text}");
+            answer.at("/products/search/didYouMean").clone()
+        };
+        let anything = || json!({});
+        assert_eq!(meant("headfones", anything()).await, "headphones");
+        assert_eq!(meant("wireless xyzzyx", anything()).await, "wireless");
+        assert_eq!(meant("xyzzyx", anything()).await, Value::Null);
+        assert_eq!(
+            meant("torch headphones", anything())
+                .await
+                .as_str()
+                .map(|text| text.split(' ').count()),
+            Some(1)
+        );
+        // Only what finds something under the same filter.
+        let blue = json!({ "specs": [{ "key": "color", "text": { "eq": "blue" } }] });
+        assert_eq!(meant("headfones", blue.clone()).await, Value::Null);
+        let text = meant("laptop sleve torch ", blue).await;
+        let text = text.as_str().unwrap().to_owned();
+        let again = app.query(SEARCH).with("search", text.clone()).await;
+        assert!(!again.names("/products").is_empty(), "{text}");
+        // What finds something needs no help.
+        assert!(
+            search(app, "headphones")
+                .await
+                .at("/products/search/didYouMean")
+                .is_null()
+        );
+    });
+}
+
+#[test]
+fn the_exact_name_comes_first_then_names_then_popularity() {
+    test(async |app| {
+        stock(app).await;
+        let expected = ["Laptop Sleeve", "Sleeve for a big Laptop", "Travel Case"];
+        assert_eq!(found(app, "laptop sleeve").await, expected);
+        assert_eq!(found(app, "LAPTOP  SLEEVE ").await, expected);
+        assert_eq!(found(app, "sleeve laptop").await[2], "Travel Case");
+        app.has([product("Big Laptop").brand("Sleeve")]).await;
+        app.has_reviews((0..9).map(|n| review("Big Laptop", format!("b{n}"), 4)))
+            .await;
+        assert_eq!(
+            found(app, "laptop sleeve").await,
+            [
+                "Laptop Sleeve",
+                "Big Laptop",
+                "Sleeve for a big Laptop",
+                "Travel Case"
+            ],
+            "brands count as names"
+        );
+    });
+}
+
+#[test]
+fn searches_go_with_filters_sorts_and_totals() {
+    test(async |app| {
+        stock(app).await;
+        let list = async |rest: &str| {
+            let query = format!(
+                r#"{{ products(search: "laptop sleeve", {rest}) {{ nodes {{ name }} totalCount {{ value relation }} facets(keys: ["@brand"]) {{ productCount }} }} }}"#
+            );
+            app.query(&query).await
+        };
+        let red = list(r#"filter: { specs: [{ key: "color", text: { eq: "red" } }] }"#).await;
+        assert_eq!(red.names("/products"), ["Laptop Sleeve"]);
+        let cheap = list(r#"filter: { price: { lte: "25" } }, sort: [{ key: PRICE }]"#).await;
+        assert_eq!(cheap.names("/products"), ["Travel Case", "Laptop Sleeve"]);
+        assert_eq!(cheap.number("/products/totalCount/value"), 2);
+        assert_eq!(cheap.number("/products/facets/0/productCount"), 2);
+        let named = list("sort: [{ key: NAME, direction: DESCENDING }]").await;
+        assert_eq!(
+            named.names("/products"),
+            ["Travel Case", "Sleeve for a big Laptop", "Laptop Sleeve"]
+        );
+        let popular = list("sort: [{ key: POPULARITY }]").await;
+        assert_eq!(popular.names("/products")[0], "Travel Case");
+        let none = list(r#"filter: { category: ["nowhere"] }"#).await;
+        assert_eq!(none.names("/products"), [""; 0]);
+        for (query, told) in [
+            (
+                "{ products(sort: [{ key: RELEVANCE }]) { nodes { name } } }",
+                "needs a search",
+            ),
+            (
+                r#"{ products(search: "x", sort: [{ key: RELEVANCE, direction: ASCENDING }]) { nodes { name } } }"#,
+                "DESCENDING",
+            ),
+        ] {
+            let wrong = app.query(query).await;
+            assert!(wrong.errors().concat().contains(told), "{}", wrong.shown());
+        }
+    });
+}
+
+/// Sixty-four hits in all three ranks, with many ties, and noise around them.
+async fn many(app: &App) {
+    let hit = |n: usize| match n % 4 {
+        0 => product(&format!("Desk Lamp {n}")),
+        1 => product(&format!("Lamp {n}")).brand("Desk"),
+        2 => product(&format!("Light {n}")).text("place", "desk lamp"),
+        _ => product("desk lamp").source("feed", &format!("lamp {n}")),
+    };
+    app.has((0..64).map(hit)).await;
+    app.has((0..30).map(|n| product(&format!("Lamp without a table {n}"))))
+        .await;
+    let reviews = (0..64).filter(|n| n % 4 != 3).flat_map(|n| {
+        let name = match n % 4 {
+            0 => format!("Desk Lamp {n}"),
+            1 => format!("Lamp {n}"),
+            _ => format!("Light {n}"),
+        };
+        (0..n % 3).map(move |at| review(&name, format!("{n} {at}"), 4))
+    });
+    app.has_reviews(reviews).await;
+}
+
+/// All ids of a search in pages of this size, walked in a direction.
+async fn walk(app: &App, arguments: &str, size: usize, backwards: bool) -> Vec<String> {
+    let (count, from, more, next) = if backwards {
+        ("last", "before", "hasPreviousPage", "startCursor")
+    } else {
+        ("first", "after", "hasNextPage", "endCursor")
+    };
+    let query = format!(
+        "query($cursor: String) {{ products({arguments}, {count}: {size}, {from}: $cursor) {{ nodes {{ id }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
+    );
+    let (mut pages, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let answer = app.query(&query).with("cursor", cursor.clone()).await;
+        let page = answer.at("/products");
+        let ids = page["nodes"].as_array().unwrap().iter();
+        let ids: Vec<String> = ids
+            .map(|node| node["id"].as_str().unwrap().to_owned())
+            .collect();
+        let first_page = cursor.is_null();
+        let behind = if backwards {
+            "hasNextPage"
+        } else {
+            "hasPreviousPage"
+        };
+        assert_eq!(page["pageInfo"][behind], !first_page, "{}", answer.shown());
+        pages.push(ids);
+        if page["pageInfo"][more] == false {
+            break;
+        }
+        cursor = page["pageInfo"][next].clone();
+    }
+    if backwards {
+        pages.reverse();
+    }
+    pages.concat()
+}
+
+#[test]
+fn all_pages_are_walked_both_ways_in_every_order() {
+    test(async |app| {
+        many(app).await;
+        let whole = app
+            .query(r#"{ products(search: "desk lamp", first: 100) { nodes { id name } totalCount { value } } }"#)
+            .await;
+        assert_eq!(whole.number("/products/totalCount/value"), 64);
+        let names = whole.names("/products");
+        let rank = |name: &String| {
+            if name == "desk lamp" {
+                0
+            } else if name.starts_with("Light") {
+                2
+            } else {
+                1
+            }
+        };
+        assert!(names.iter().map(rank).is_sorted(), "{names:?}");
+        let ids: Vec<String> = whole
+            .at("/products/nodes")
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node["id"].as_str().unwrap().to_owned())
+            .collect();
+        for size in [1, 7, 16, 63, 64, 100] {
+            let arguments = r#"search: "desk lamp""#;
+            assert_eq!(
+                walk(app, arguments, size, false).await,
+                ids,
+                "pages of {size}"
+            );
+            assert_eq!(
+                walk(app, arguments, size, true).await,
+                ids,
+                "pages of {size}, backwards"
+            );
+        }
+        for sort in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
+            let arguments = format!(r#"search: "desk lamp", sort: [{{ key: {sort} }}]"#);
+            let forwards = walk(app, &arguments, 9, false).await;
+            assert_eq!(forwards.len(), 64, "{sort}");
+            assert_eq!(
+                walk(app, &arguments, 9, true).await,
+                forwards,
+                "{sort} backwards"
+            );
+        }
+        // A cursor belongs to its text.
+        let cursor = app
+            .query(r#"{ products(search: "desk lamp", first: 5) { pageInfo { endCursor } } }"#)
+            .await
+            .text("/products/pageInfo/endCursor");
+        for other in [
+            r#"search: "desk""#,
+            "filter: {}",
+            r#"search: "desk lamp", sort: [{ key: NAME }]"#,
+        ] {
+            let query = format!(
+                "query($c: String) {{ products({other}, first: 5, after: $c) {{ nodes {{ id }} }} }}"
+            );
+            let refused = app.query(&query).with("c", cursor.clone()).await;
+            assert!(
+                refused.errors().concat().starts_with("INVALID_CURSOR"),
+                "{other}: {}",
+                refused.shown()
+            );
+        }
+    });
+}
+
+#[test]
+fn suggestions_complete_what_is_typed() {
+    test(async |app| {
+        stock(app).await;
+        let suggest = async |prefix: &str, first: i32| {
+            let answer = app
+                .query("query($p: String!, $n: Int) { searchSuggestions(prefix: $p, first: $n) }")
+                .with("p", prefix)
+                .with("n", first)
+                .await;
+            let found = answer.at("/searchSuggestions").as_array().unwrap();
+            found
+                .iter()
+                .map(|text| text.as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(suggest("lap", 10).await, ["laptop"]);
+        assert_eq!(suggest("wireless h", 10).await, ["wireless headphones"]);
+        assert_eq!(suggest("CRÈ", 10).await, ["creme"]);
+        assert_eq!(suggest("hidd", 10).await, [""; 0], "drafts suggest nothing");
+        assert_eq!(suggest("xyzzy", 10).await, [""; 0]);
+        assert_eq!(suggest("", 10).await, [""; 0]);
+        assert_eq!(suggest("$%&", 10).await, [""; 0]);
+        assert_eq!(suggest("s", 1).await.len(), 1);
+        for text in suggest("s", 50).await {
+            assert!(
+                !found(app, &text).await.is_empty(),
+                "{text} finds something"
+            );
+        }
+        for (prefix, first, told) in [
+            ("x", 0, "first"),
+            ("x", 51, "first"),
+            (&*"x".repeat(201), 10, "200 characters"),
+        ] {
+            let wrong = app
+                .query("query($p: String!, $n: Int) { searchSuggestions(prefix: $p, first: $n) }")
+                .with("p", prefix)
+                .with("n", first)
+                .await;
+            assert!(wrong.errors().concat().contains(told), "{}", wrong.shown());
+        }
+    });
+}
+
+#[test]
+fn what_is_written_is_found_at_once() {
+    test(async |app| {
+        stock(app).await;
+        let id = app
+            .query(r#"{ product(slug: "dune") { id } }"#)
+            .await
+            .text("/product/id");
+        app.order(
+            "updateProduct",
+            json!({ "id": id, "name": "Zyzzogeton", "brand": "Quux" }),
+        )
+        .await
+        .done();
+        assert_eq!(found(app, "zyzzogeton quux").await, ["Zyzzogeton"]);
+        assert_eq!(
+            found(app, "zyzogeton").await,
+            ["Zyzzogeton"],
+            "with a typo, too"
+        );
+        assert_eq!(found(app, "dune").await, [""; 0]);
+        app.order(
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": "motif", "text": "Sandworm" }] }),
+        )
+        .await
+        .done();
+        assert_eq!(found(app, "sandwrom").await, ["Zyzzogeton"]);
+        app.order(
+            "removeSpecs",
+            json!({ "productId": id, "specs": [{ "key": "motif" }] }),
+        )
+        .await
+        .done();
+        assert_eq!(found(app, "sandworm").await, [""; 0]);
+        app.order("archiveProduct", json!({ "id": id }))
+            .await
+            .done();
+        assert_eq!(found(app, "zyzzogeton").await, [""; 0]);
+    });
+}
+
+/// Two thousand four hundred products: every name shares words with all others, hundreds of words
+/// begin alike, and hundreds are one letter from each other.
+async fn crowd(app: &App) -> usize {
+    const CROWD: usize = 2_400;
+    let letters = [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m",
+    ];
+    app.has((0..CROWD).map(|n| {
+        let half = if n % 2 == 0 { "even" } else { "oddly" };
+        let near = format!("sam{}le{}", letters[n % 13], letters[n / 13 % 13]);
+        product(&format!("Common thing {half} {near} commonprefix{n}"))
+            .brand("Everywhere")
+            .text("note", &format!("word{n} shared"))
+    }))
+    .await;
+    CROWD
+}
+
+/// Texts that are as bad as can be.
+fn hostile() -> Vec<String> {
+    let words = |words: [&str; 8]| words.join(" ");
+    vec![
+        "c".to_owned(),
+        "common thing".to_owned(),
+        "common thing everywhere shared".to_owned(),
+        // Each half of the catalogue has one of them, nobody has both.
+        "even oddly".to_owned(),
+        words(["c", "co", "com", "comm", "commo", "common", "t", "th"]),
+        // A long beginning of thousands of words.
+        "commonpre".to_owned(),
+        "commonprefix".to_owned(),
+        words([
+            "commonprefix1",
+            "commonprefix2",
+            "commonprefix3",
+            "commonprefix4",
+            "commonprefix5",
+            "commonprefix6",
+            "commonprefix7",
+            "commonprefix",
+        ]),
+        // One letter from very many words.
+        "samxlea".to_owned(),
+        words([
+            "samxlea", "samxleb", "samxlec", "samxled", "samxlee", "samxlef", "samxleg", "samxleh",
+        ]),
+        // Nobody has any of them, and many words begin alike.
+        words([
+            "coxxxxx", "coyyyyy", "cozzzzz", "coqqqqq", "cowwwww", "covvvvv", "cojjjjj", "cokkkkk",
+        ]),
+        words([
+            "comxonprefiy",
+            "comyonprefiy",
+            "comzonprefiy",
+            "comqonprefiy",
+            "comwonprefiy",
+            "comvonprefiy",
+            "comjonprefiy",
+            "comkonprefiy",
+        ]),
+        "e".repeat(200),
+        "a ".repeat(100),
+        ".*".repeat(100),
+        "(a+)+$".repeat(33),
+        "\u{202e}common\u{202d} \u{0}thing\u{feff}".to_owned(),
+        "👩\u{200d}👩\u{200d}👧 common".to_owned(),
+        "ﷺ".repeat(11),
+        "ß".repeat(200),
+        "\u{1d11e} \u{300}\u{301} x".to_owned(),
+        r#"{"$gt": ""} $where: sleep(1000)"#.to_owned(),
+    ]
+}
+
+/// What a search may send however odd its text: for each of eight words two counts, one look-up of
+/// the words that begin like it, one of those one letter away, and sixteen counts to weigh them;
+/// and half as much again to find out what was meant.
+const MOST_COMMANDS: usize = 8 * (2 + 1 + 1 + 16) * 3 / 2;
+
+#[test]
+fn no_text_makes_a_search_slow() {
+    test(async |app| {
+        let products = i64::try_from(crowd(app).await).unwrap();
+        app.profiled().await;
+        let mut faults = Vec::new();
+        let mut table = String::new();
+        for text in hostile() {
+            for (sort, filter) in [
+                ("RELEVANCE", "{}"),
+                ("PRICE", "{}"),
+                ("RELEVANCE", r#"{ price: { gte: "1" } }"#),
+            ] {
+                let query = format!(
+                    "query($search: String) {{ products(first: 20, search: $search, sort: [{{ key: {sort} }}], filter: {filter}) {{ nodes {{ name }} totalCount(upTo: 1000) {{ value }} search {{ didYouMean }} }} }}"
+                );
+                let ask = app.query(&query).with("search", text.clone()).into_future();
+                let (answer, executed) = app.profile(ask).await;
+                let told = answer.errors();
+                assert!(
+                    told.iter()
+                        .all(|told| told.starts_with("BAD_USER_INPUT at products: search")),
+                    "{text:?}: {told:?}"
+                );
+                let shown: String = text.chars().take(30).collect();
+                cost(
+                    &format!("{shown:?} by {sort} {filter}"),
+                    &answer,
+                    &executed,
+                    products,
+                    &mut table,
+                    &mut faults,
+                );
+            }
+            let ask = app
+                .query("query($p: String!) { searchSuggestions(prefix: $p, first: 50) }")
+                .with("p", text.clone())
+                .into_future();
+            let (answer, executed) = app.profile(ask).await;
+            let shown: String = text.chars().take(30).collect();
+            cost(
+                &format!("suggestions for {shown:?}"),
+                &answer,
+                &executed,
+                products,
+                &mut table,
+                &mut faults,
+            );
+        }
+        println!("{table}");
+        assert!(faults.is_empty(), "{table}\n{}", faults.join("\n"));
+    });
+}
+
+/// Notes the cost of a search and what is beyond the bound. Counts of words stop at 2,001 keys.
+/// Beside them only these read products, each at most those that have the rarest word: the page,
+/// once for each of three ranks; the total; and "did you mean", once for each of eight words.
+fn cost(
+    name: &str,
+    answer: &Answer,
+    executed: &[Executed],
+    products: i64,
+    table: &mut String,
+    faults: &mut Vec<String>,
+) {
+    let commands = answer.sent().len();
+    let most = executed.iter().map(Executed::keys).max().unwrap_or(0);
+    let docs: i64 = executed.iter().map(Executed::docs).sum();
+    let all: i64 = executed.iter().map(Executed::keys).sum();
+    let _ = writeln!(
+        table,
+        "{name:<70} {commands:>4} commands {most:>6} keys at most {all:>7} in all {docs:>6} documents"
+    );
+    if commands > MOST_COMMANDS {
+        faults.push(format!("{name}: {commands} commands"));
+    }
+    // A product may be met by several of the 64 words that a beginning stands for.
+    if most > products + 200 {
+        faults.push(format!("{name}: {most} keys in one command"));
+    }
+    if docs > (3 + 1 + 8) * products {
+        faults.push(format!("{name}: {docs} documents"));
+    }
+}
