@@ -401,7 +401,7 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
         let middle = async || (carriers(app).await <= 300).then_some(());
         eventually(
             "two batches that are rewritten",
-            Duration::from_mins(1),
+            Duration::from_mins(3),
             middle,
         )
         .await;
@@ -415,7 +415,7 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
         assert_eq!(both_names(app).await, expected);
         let next = work(app);
         let done = async || (carriers(app).await == 0).then_some(());
-        eventually("the end of the merge", Duration::from_mins(2), done).await;
+        eventually("the end of the merge", Duration::from_mins(5), done).await;
         assert!(next.stop().await.success());
         assert_eq!(both_names(app).await, expected);
         let products = app.direct().collection::<Document>("products");
