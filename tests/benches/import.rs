@@ -19,12 +19,14 @@ use mongodb::bson::{RawDocumentBuf, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
-use vitrine_harness::mongod::Server;
+use vitrine_harness::mongod::find_mongod;
+use vitrine_harness::surroundings::target_dir;
 use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOrder, import};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::money::Currency;
+use vitrine_mongod::{Instance, StartOptions};
 use vitrine_storage::{Store, StoreOptions};
 
 /// How often each way is taken.
@@ -43,8 +45,22 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let uri = Server::shared().uri();
-    runtime.block_on(run(uri, &arguments));
+    runtime.block_on(with_server(&arguments));
+}
+
+/// Starts a mongod of its own, with the cache that `vitrine dev` gives it.
+async fn with_server(arguments: &[String]) {
+    let parent = target_dir().join("tmp");
+    std::fs::create_dir_all(&parent).unwrap();
+    let directory = tempfile::tempdir_in(parent).unwrap();
+    let mut start = StartOptions::new(directory.path().to_owned());
+    // Without the diagnostic files, whose making would be measured.
+    start.ephemeral = true;
+    let server = Instance::start(&find_mongod().await.unwrap(), &start)
+        .await
+        .unwrap();
+    run(server.uri(), arguments).await;
+    server.stop().await.unwrap();
 }
 
 async fn run(uri: &str, arguments: &[String]) {

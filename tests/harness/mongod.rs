@@ -49,7 +49,7 @@ impl Server {
         let directory = RunDirectory::claim(name)?;
         let mongod = find_mongod().await?;
         let mut options = StartOptions::new(directory.path.join("data"));
-        options.cache_mib = 256;
+        options.cache_mib = 512;
         options.ephemeral = true;
         options.test_commands = true;
         let instance = Instance::start(&mongod, &options).await?;

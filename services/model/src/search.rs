@@ -11,7 +11,7 @@
 //! | `s:word` | the word only elsewhere: sku, codes, short text values |
 //! | `p:wor` | a word in its name or brand that begins like this and goes on, up to [`MOST_PREFIX_CHARACTERS`] |
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use unicode_normalization::char::is_combining_mark;
 
@@ -44,21 +44,26 @@ pub const MOST_QUERY_WORDS: usize = 8;
 /// `gv`, `n3080` and `gvn3080`. Text without blanks, as Chinese is written, is one word.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
-    let folded = clean(text);
     let mut seen = HashSet::new();
     let mut all = Vec::new();
-    let mut add = |word: String| {
-        if seen.insert(word.clone()) {
-            all.push(word);
+    each_word(text, |word| {
+        if !seen.contains(word) {
+            seen.insert(word.to_owned());
+            all.push(word.to_owned());
         }
-    };
-    for piece in pieces(&folded) {
-        for part in piece.parts() {
-            add(cut(part).to_owned());
-        }
-        add(piece.joined());
-    }
+    });
     all
+}
+
+/// The words of a text as [`words`] gives them, but those that come several times as often.
+fn each_word(text: &str, mut tell: impl FnMut(&str)) {
+    let folded = clean(text);
+    for piece in pieces(&folded) {
+        piece.parts().for_each(|part| tell(cut(part)));
+        if piece.is_joined() {
+            tell(&piece.joined());
+        }
+    }
 }
 
 /// What a product's keywords are made of.
@@ -80,34 +85,39 @@ pub struct KeywordSource<'a> {
 /// brand stay first, then those of sku and codes, then those of specs in their order.
 #[must_use]
 pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
-    let mut all = BTreeSet::new();
-    let mut add = |keyword: String| {
-        if all.len() < MOST_KEYWORDS {
-            all.insert(keyword);
-        }
-    };
-    let names = [Some(source.name), source.brand];
-    let names: Vec<String> = names.into_iter().flatten().flat_map(words).collect();
-    for word in &names {
-        add(name_keyword(word));
+    let mut names = Vec::new();
+    for text in std::iter::once(source.name).chain(source.brand) {
+        each_word(text, |word| names.push(word.to_owned()));
     }
-    for prefix in names.iter().flat_map(|word| prefixes(word)) {
-        add(format!("p:{prefix}"));
-    }
-    let named: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let mut elsewhere = |word: String| {
-        if !named.contains(word.as_str()) {
-            add(other_keyword(&word));
+    let mut all: Vec<String> = names.iter().map(|word| name_keyword(word)).collect();
+    let prefixes = names.iter().flat_map(|word| prefixes(word));
+    all.extend(prefixes.map(|prefix| format!("p:{prefix}")));
+    names.sort_unstable();
+    let mut elsewhere = |word: &str| {
+        let named = names.binary_search_by(|name| name.as_str().cmp(word));
+        if named.is_err() {
+            all.push(other_keyword(word));
         }
     };
     // Of a code only the whole is worth an entry: nobody looks for a part of a number.
     for code in [source.sku].iter().chain(source.codes) {
-        codes(code).into_iter().for_each(&mut elsewhere);
+        codes(code).iter().for_each(|word| elsewhere(word));
     }
     for text in source.specs.iter().filter_map(short_text) {
-        words(text).into_iter().for_each(&mut elsewhere);
+        each_word(text, &mut elsewhere);
     }
-    all.into_iter().collect()
+    first_of(all)
+}
+
+/// The first [`MOST_KEYWORDS`] different ones, in order.
+fn first_of(mut keywords: Vec<String>) -> Vec<String> {
+    if keywords.len() > MOST_KEYWORDS {
+        let mut seen = HashSet::new();
+        keywords.retain(|keyword| seen.len() < MOST_KEYWORDS && seen.insert(keyword.clone()));
+    }
+    keywords.sort_unstable();
+    keywords.dedup();
+    keywords
 }
 
 /// The pieces of a code, each as one word: `feed:gv-n3080` gives `feed` and `gvn3080`.
@@ -233,6 +243,11 @@ impl<'a> Piece<'a> {
         parts
             .map(|part| part.trim_start_matches(is_edge))
             .filter(|part| is_word(part))
+    }
+
+    /// Whether joints hold it together.
+    fn is_joined(self) -> bool {
+        self.0.contains(is_joint)
     }
 
     /// The piece as one word.
