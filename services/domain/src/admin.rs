@@ -10,15 +10,15 @@ use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::product::{Apparel, Book, Electronics, Grocery, Media, Movie, ProductStatus};
 use vitrine_model::spec::{Spec, SpecKey, ValueType};
 
-mod answers;
+pub(crate) mod answers;
 mod bundles;
 mod categories;
 mod details;
 mod keys;
 pub(crate) mod merges;
-mod orders;
+pub(crate) mod orders;
 mod products;
-mod refusals;
+pub(crate) mod refusals;
 mod specs;
 mod suppliers;
 mod units;
@@ -82,6 +82,12 @@ pub enum RefusalCode {
     TooLarge,
     /// It cannot be changed any more because values exist.
     InUse,
+    /// The author has reviewed the product already.
+    AlreadyReviewed,
+    /// Somebody else's review, or one's own where only others may act.
+    NotAllowed,
+    /// The product or the review is not in a state for it.
+    NotOpen,
 }
 
 /// A product to be made.

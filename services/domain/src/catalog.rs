@@ -25,6 +25,7 @@ use crate::admin::words::KnownWords;
 use crate::clock::SystemClock;
 use crate::facets::selectivity::PanelMemory;
 use crate::reference::ReferenceCache;
+use crate::reviewing::{Heat, Moderation};
 
 /// How long operations under way may take when the service stops.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,6 +40,8 @@ pub struct CatalogOptions {
     pub cursor_secret: Vec<u8>,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
+    /// Whether reviews are seen before a moderator looked at them.
+    pub moderation: Moderation,
     /// How many operations may talk to the database at once; fewer than the driver's connections.
     pub concurrency: usize,
     /// How many more may wait for their turn before new ones are turned away.
@@ -53,6 +56,7 @@ impl CatalogOptions {
             currency,
             cursor_secret,
             clock: Arc::new(SystemClock),
+            moderation: Moderation::default(),
             concurrency: 64,
             queue: 2_000,
         }
@@ -73,6 +77,8 @@ struct Shared {
     words: KnownWords,
     settling: Settling,
     panels: PanelMemory,
+    heat: Heat,
+    moderation: Moderation,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
@@ -122,6 +128,8 @@ impl Catalog {
             words: KnownWords::default(),
             settling: Settling::default(),
             panels: PanelMemory::default(),
+            heat: Heat::default(),
+            moderation: options.moderation,
             permits: Arc::new(Semaphore::new(options.concurrency)),
             waiting: AtomicUsize::new(0),
             queue: options.queue,
@@ -183,6 +191,16 @@ impl Catalog {
 
     pub(crate) fn panel_memory(&self) -> &PanelMemory {
         &self.0.panels
+    }
+
+    pub(crate) fn heat(&self) -> &Heat {
+        &self.0.heat
+    }
+
+    /// Whether reviews are seen before a moderator looked at them.
+    #[must_use]
+    pub fn moderation(&self) -> Moderation {
+        self.0.moderation
     }
 
     /// Runs work that nobody waits for but [`Catalog::drain`].

@@ -12,6 +12,7 @@
 //! | [`facets`] | filter panels, coverage of keys |
 //! | [`search`] | how search texts are read |
 //! | [`admin`] | what catalogue admins do |
+//! | [`reviewing`] | writing reviews, voting, moderating, recounting, erasing |
 //! | [`filter`] | from what callers ask for to what is stored |
 //! | [`page`] | page arguments and cursors |
 //! | [`import`] | writing what feeds say |
@@ -31,6 +32,7 @@ pub mod page;
 pub mod products;
 pub mod propagation;
 pub mod reference;
+pub mod reviewing;
 pub mod reviews;
 pub mod search;
 mod specs;

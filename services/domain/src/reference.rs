@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use vitrine_model::category::CategoryTree;
 use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::id::CategoryId;
+use vitrine_model::review::DimensionTable;
 use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::unit::{Unit, UnitTable};
 use vitrine_storage::keyset::{From, PageRequest};
@@ -33,6 +34,8 @@ pub struct Reference {
     pub dictionary: Dictionary,
     /// All units.
     pub units: UnitTable,
+    /// The aspects that products are rated by.
+    pub dimensions: DimensionTable,
     version: i64,
 }
 
@@ -201,6 +204,7 @@ async fn read(store: &Store) -> Result<Reference, StorageError> {
         categories: CategoryTree::new(store.all_categories().await?),
         dictionary: Dictionary::new(store.all_spec_keys().await?),
         units: unit_table(store.all_units().await?),
+        dimensions: store.all_review_dimensions().await?,
         version,
     })
 }

@@ -158,6 +158,12 @@ mod tests {
             created_at: None,
             edited_at: None,
             revision: 1,
+            decisions: Vec::new(),
+            reply: None,
+            reports: 0,
+            queued: None,
+            round: 0,
+            idempotency: None,
             applied: None,
             dirty: true,
         }

@@ -28,6 +28,7 @@ pub mod category;
 pub mod clock;
 pub mod cursor;
 pub mod derived;
+pub mod erasure;
 pub mod facet;
 pub mod filter;
 pub mod fold;

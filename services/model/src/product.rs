@@ -94,8 +94,62 @@ pub struct Source {
 pub struct Outlier {
     /// Has so many reviews that they are never counted on request.
     pub large: bool,
+    /// Since when it is large.
+    pub large_since: Option<Timestamp>,
     /// Is written so often, until this instant, that reviews are folded in batches.
     pub hot_until: Option<Timestamp>,
+    /// Since when it is hot.
+    pub hot_since: Option<Timestamp>,
+    /// Why it is hot.
+    pub hot_reason: Option<HotReason>,
+}
+
+impl Outlier {
+    /// Whether the product is hot at this instant.
+    #[must_use]
+    pub fn is_hot(&self, now: Timestamp) -> bool {
+        self.hot_until.is_some_and(|until| now < until)
+    }
+
+    /// As it is after a fold that found the product large or not: the flag with its date, and what
+    /// is over removed.
+    pub fn follow(&mut self, large: bool, now: Timestamp) {
+        if large != self.large {
+            self.large = large;
+            self.large_since = large.then_some(now);
+        }
+        if !self.is_hot(now) {
+            (self.hot_until, self.hot_since, self.hot_reason) = (None, None, None);
+        }
+    }
+}
+
+/// Why a product is hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HotReason {
+    /// Two writers met.
+    Conflict,
+    /// Several reviews a second were written.
+    Rate,
+}
+
+impl HotReason {
+    /// The name it is stored by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::Rate => "rate",
+        }
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Conflict, Self::Rate]
+            .into_iter()
+            .find(|reason| reason.name() == name)
+    }
 }
 
 /// A product in full.

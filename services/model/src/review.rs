@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::id::{AuthorId, ProductId, ReviewId};
+use crate::id::{AuthorId, CategoryId, ProductId, ReviewId};
 use crate::product::Media;
 use crate::rating::Stars;
 use crate::text::excerpt;
@@ -19,6 +19,12 @@ pub const EXCERPT_CHARACTERS: usize = 300;
 pub const MOST_TITLE_CHARACTERS: usize = 200;
 /// The longest body, in characters.
 pub const MOST_BODY_CHARACTERS: usize = 10_000;
+/// The longest reply, in characters.
+pub const MOST_REPLY_CHARACTERS: usize = 5_000;
+/// The most pictures and films of a review.
+pub const MOST_REVIEW_MEDIA: usize = 10;
+/// How many of the last decisions about a review it carries; the log keeps all.
+pub const MOST_DECISIONS: usize = 20;
 
 /// Whether a review is seen and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,6 +64,187 @@ impl ReviewStatus {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// Declares an enum that is stored and spoken of by name.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$case_doc])* $case,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$case),*];
+
+            /// The name it is stored by.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$case => $text,)*
+                }
+            }
+
+            /// The one with this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        }
+    };
+}
+
+named! {
+    /// Why a moderator decided as they did.
+    DecisionReason {
+        /// Nothing is wrong with it.
+        Acceptable = "acceptable",
+        /// Advertising.
+        Spam = "spam",
+        /// Insults, hate, threats.
+        Offensive = "offensive",
+        /// Not about the product.
+        OffTopic = "off_topic",
+        /// Personal data of the author or of others.
+        PersonalData = "personal_data",
+        /// Not written from experience.
+        Fake = "fake",
+        /// Against the law.
+        Illegal = "illegal",
+        /// Written by somebody who gains from it.
+        ConflictOfInterest = "conflict_of_interest",
+        /// An earlier decision was wrong.
+        Mistake = "mistake",
+        /// Anything else; the note tells.
+        Other = "other",
+    }
+}
+
+named! {
+    /// Why somebody thinks that a moderator should look at a review.
+    ReportReason {
+        /// Advertising.
+        Spam = "spam",
+        /// Insults, hate, threats.
+        Offensive = "offensive",
+        /// Not about the product.
+        OffTopic = "off_topic",
+        /// Personal data of the author or of others.
+        PersonalData = "personal_data",
+        /// Not written from experience.
+        Fake = "fake",
+        /// Against the law.
+        Illegal = "illegal",
+        /// Anything else; the note tells.
+        Other = "other",
+    }
+}
+
+named! {
+    /// Why a review waits for a moderator.
+    QueueReason {
+        /// It is not seen before a moderator publishes it.
+        Pending = "pending",
+        /// Somebody reported it.
+        Reported = "reported",
+    }
+}
+
+named! {
+    /// What a voter says of a review.
+    Vote {
+        /// It helps.
+        Helpful = "helpful",
+        /// It does not.
+        Unhelpful = "unhelpful",
+    }
+}
+
+/// A decision of a moderator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// When.
+    pub at: Timestamp,
+    /// Who: the subject of the moderator's token.
+    pub by: String,
+    /// What the review was.
+    pub from: ReviewStatus,
+    /// What it became.
+    pub to: ReviewStatus,
+    /// Why.
+    pub reason: DecisionReason,
+    /// What else there is to say; seen by moderators only.
+    pub note: Option<String>,
+}
+
+/// What the shop answers to a review, for all to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// When it was written or last changed.
+    pub at: Timestamp,
+    /// Who: the subject of the writer's token.
+    pub by: String,
+    /// The text.
+    pub text: String,
+}
+
+/// That a review waits for a moderator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queued {
+    /// Why.
+    pub reason: QueueReason,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What makes it safe to submit a review twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idempotency {
+    /// The key that the author chose.
+    pub key: String,
+    /// The digest of what was submitted with it.
+    pub hash: String,
+}
+
+/// A review as it was before its author changed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewVersion {
+    /// The revision it had.
+    pub revision: i64,
+    /// When it stopped being that.
+    pub until: Timestamp,
+    /// The stars it gave.
+    pub rating: Stars,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+}
+
+/// The aspects that products are rated by, by kind and by category.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DimensionTable {
+    /// Of kinds.
+    pub kinds: BTreeMap<String, Vec<String>>,
+    /// Of categories and all below them.
+    pub categories: BTreeMap<CategoryId, Vec<String>>,
+}
+
+impl DimensionTable {
+    /// Those of a kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: &str) -> &[String] {
+        self.kinds.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those of a category itself.
+    #[must_use]
+    pub fn of_category(&self, category: CategoryId) -> &[String] {
+        self.categories.get(&category).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -124,6 +311,19 @@ pub struct Review {
     pub edited_at: Option<Timestamp>,
     /// Rises with each change by the author or a moderator.
     pub revision: i64,
+    /// The last decisions of moderators, oldest first.
+    pub decisions: Vec<Decision>,
+    /// What the shop answered.
+    pub reply: Option<Reply>,
+    /// How many reports no moderator has looked at yet.
+    pub reports: i64,
+    /// Whether it waits for a moderator.
+    pub queued: Option<Queued>,
+    /// Rises when the review is written anew after it was deleted or rejected. Votes belong to one
+    /// round; those of earlier ones count no more.
+    pub round: i32,
+    /// What its author submitted it with.
+    pub idempotency: Option<Idempotency>,
     /// What of it is counted in its product at present.
     pub applied: Option<Applied>,
     /// Whether a fold has yet to look at it.

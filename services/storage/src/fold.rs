@@ -113,7 +113,7 @@ impl Store {
         }
     }
 
-    async fn try_insert_counted(
+    pub(crate) async fn try_insert_counted(
         &self,
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
@@ -151,7 +151,7 @@ impl Store {
         let mut months = Vec::new();
         for (id, state) in &mut states {
             let outcome = state.computed.fold(&by_product[id], now);
-            state.outlier.large = state.computed.is_large();
+            state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
         }
         if !self.insert_counted_documents(session, reviews).await? {
@@ -229,7 +229,7 @@ impl Store {
             if outcome.refill {
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
-            state.outlier.large = state.computed.is_large();
+            state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
             counted.extend(reviews.iter().map(|review| uuid(review.id.to_bytes())));
             folded.products += 1;
@@ -265,7 +265,7 @@ impl Store {
         Ok(dirty)
     }
 
-    async fn fold_states(
+    pub(crate) async fn fold_states(
         &self,
         session: &mut ClientSession,
         ids: Vec<Bson>,
@@ -294,7 +294,7 @@ impl Store {
     }
 
     /// The true top list, from the index `helpful`.
-    async fn top_reviews(
+    pub(crate) async fn top_reviews(
         &self,
         session: &mut ClientSession,
         product: ProductId,
@@ -358,18 +358,18 @@ impl Store {
 }
 
 /// What the fold reads and writes of a product.
-struct FoldState {
-    computed: Computed,
-    outlier: Outlier,
+pub(crate) struct FoldState {
+    pub(crate) computed: Computed,
+    pub(crate) outlier: Outlier,
 }
 
 impl FoldState {
-    fn update(&self, id: ProductId) -> Document {
+    pub(crate) fn update(&self, id: ProductId) -> Document {
         let mut set = doc! {
             "stats": stats::stats(&self.computed.stats),
             "rank": stats::rank(&self.computed.stats),
             "top_reviews": stats::top_reviews(&self.computed),
-            "outlier.large": self.outlier.large,
+            "outlier": stats::outlier(&self.outlier),
         };
         let mut update = Document::new();
         match self.computed.top_floor() {
@@ -383,13 +383,22 @@ impl FoldState {
 
 /// Month numbers as [`Timestamp::month`] gives them; absent without a date.
 fn month_expression() -> Document {
+    month_or(Bson::from("$$REMOVE"))
+}
+
+/// The same, null without a date.
+pub(crate) fn month_or_null() -> Document {
+    month_or(Bson::Null)
+}
+
+fn month_or(undated: Bson) -> Document {
     let months = doc! { "$add": [
         { "$multiply": [{ "$year": "$created_at" }, 12] },
         { "$month": "$created_at" },
         -1,
     ] };
     let dated = doc! { "$eq": [{ "$type": "$created_at" }, "date"] };
-    doc! { "$cond": [dated, months, "$$REMOVE"] }
+    doc! { "$cond": [dated, months, undated] }
 }
 
 fn month_updates(product: ProductId, outcome: &FoldOutcome) -> Vec<Document> {
@@ -411,6 +420,6 @@ fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document 
     doc! { "q": { "_id": id }, "u": [set], "upsert": true }
 }
 
-fn dirty_index() -> Hint {
+pub(crate) fn dirty_index() -> Hint {
     Hint::Name("dirty".to_owned())
 }

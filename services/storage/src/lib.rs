@@ -12,6 +12,10 @@
 //! | [`write`] | changes that happen whole or not at all |
 //! | [`counts`] | counting for facets, and counts made ahead |
 //! | [`words`] | the vocabulary of searches |
+//! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
+//! | [`moderation`] | what moderators read |
+//! | [`ratings`] | rating numbers by time, counted anew, and mended |
+//! | [`erasure`] | taking an author out of everything |
 //! | [`fold`] | the transaction that brings computed data up to date |
 //! | [`keyset`] | pages of lists |
 //! | [`schema`], [`migrations`] | what the database looks like and how it came to |
@@ -26,12 +30,16 @@ mod transaction;
 
 pub mod audit;
 pub mod counts;
+pub mod erasure;
 pub mod error;
 pub mod fold;
 pub mod keyset;
 pub mod migrations;
+pub mod moderation;
 pub mod products;
+pub mod ratings;
 pub mod reference;
+pub mod reviewing;
 pub mod reviews;
 pub mod runs;
 pub mod schema;

@@ -9,22 +9,29 @@ use serde::Deserialize;
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 16] = [
+const FILES: [&str; 23] = [
     include_str!("../../../schema/mongodb/categories.json"),
     include_str!("../../../schema/mongodb/category_stamps.json"),
+    include_str!("../../../schema/mongodb/erasures.json"),
     include_str!("../../../schema/mongodb/facet_panels.json"),
     include_str!("../../../schema/mongodb/import_runs.json"),
     include_str!("../../../schema/mongodb/key_coverage.json"),
     include_str!("../../../schema/mongodb/leases.json"),
     include_str!("../../../schema/mongodb/migrations.json"),
+    include_str!("../../../schema/mongodb/moderation_log.json"),
     include_str!("../../../schema/mongodb/mutations.json"),
     include_str!("../../../schema/mongodb/products.json"),
+    include_str!("../../../schema/mongodb/purchases.json"),
     include_str!("../../../schema/mongodb/rating_months.json"),
+    include_str!("../../../schema/mongodb/review_dimensions.json"),
+    include_str!("../../../schema/mongodb/review_reports.json"),
+    include_str!("../../../schema/mongodb/review_versions.json"),
     include_str!("../../../schema/mongodb/reviews.json"),
     include_str!("../../../schema/mongodb/settings.json"),
     include_str!("../../../schema/mongodb/spec_keys.json"),
     include_str!("../../../schema/mongodb/suppliers.json"),
     include_str!("../../../schema/mongodb/units.json"),
+    include_str!("../../../schema/mongodb/votes.json"),
     include_str!("../../../schema/mongodb/words.json"),
 ];
 

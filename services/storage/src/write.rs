@@ -343,6 +343,48 @@ impl WriteUnit {
             .await
     }
 
+    /// Says by which aspects products of a kind are rated.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn set_kind_dimensions(
+        &mut self,
+        kind: &str,
+        names: &[String],
+    ) -> Result<(), StorageError> {
+        let of = doc! { "kind": kind };
+        self.set_dimensions(format!("kind {kind}"), of, names).await
+    }
+
+    /// Says by which aspects products of a category and of all below it are rated.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn set_category_dimensions(
+        &mut self,
+        category: CategoryId,
+        names: &[String],
+    ) -> Result<(), StorageError> {
+        let of = doc! { "category": uuid(category.to_bytes()) };
+        self.set_dimensions(format!("category {category}"), of, names)
+            .await
+    }
+
+    async fn set_dimensions(
+        &mut self,
+        id: String,
+        of: Document,
+        names: &[String],
+    ) -> Result<(), StorageError> {
+        self.reference_changed = true;
+        let mut set = doc! { "schema_version": REFERENCE_VERSION, "names": names };
+        set.extend(of);
+        let collection = self.store.documents(crate::reviewing::DIMENSIONS);
+        let update = collection.update_one(doc! { "_id": id }, doc! { "$set": set });
+        let updated = update.upsert(true).session(&mut self.session).await;
+        updated.map(drop).map_err(storage_error)
+    }
+
     /// Stores a new supplier.
     ///
     /// # Errors

@@ -10,9 +10,10 @@ use vitrine_storage::views::ProductView;
 use vitrine_storage::write::Answer;
 
 use super::Merge;
+use crate::reviewing::dimensions::ReviewDimensions;
 
 /// What can be kept as an answer.
-pub(super) trait Answered: Send + Sync + Sized + 'static {
+pub(crate) trait Answered: Send + Sync + Sized + 'static {
     /// The form in which it is kept.
     fn record(&self) -> Answer;
     /// What was kept; `None` when it is something else.
@@ -84,6 +85,7 @@ kept_as_json! {
     Supplier, SupplierText::serialize, SupplierText::deserialize;
     SpecKey, SpecKey::serialize, SpecKey::deserialize;
     Unit, Unit::serialize, Unit::deserialize;
+    ReviewDimensions, ReviewDimensions::serialize, ReviewDimensions::deserialize;
 }
 
 impl Answered for Merge {

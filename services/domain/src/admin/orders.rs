@@ -23,7 +23,7 @@ const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
 const MOST_KEY_BYTES: usize = 128;
 
 /// What an order is to do.
-pub(super) trait Task: Send + Sync + 'static {
+pub(crate) trait Task: Send + Sync + 'static {
     /// What it gives.
     type Answer: Answered;
 
@@ -37,25 +37,25 @@ pub(super) trait Task: Send + Sync + 'static {
 }
 
 /// The circumstances of one try.
-pub(super) struct Attempt {
-    pub(super) catalog: Catalog,
+pub(crate) struct Attempt {
+    pub(crate) catalog: Catalog,
     /// Not older than the try.
-    pub(super) reference: Arc<Reference>,
-    pub(super) now: Timestamp,
+    pub(crate) reference: Arc<Reference>,
+    pub(crate) now: Timestamp,
     /// The revision that the caller has seen.
-    pub(super) expected: Option<i64>,
+    pub(crate) expected: Option<i64>,
     /// 0 for the first try.
-    pub(super) nth: u32,
+    pub(crate) nth: u32,
 }
 
 impl Attempt {
     /// For what is read or written outside the transaction.
-    pub(super) fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         self.catalog.store()
     }
 
     /// Why an order is refused that expects another revision than the thing has.
-    pub(super) fn stale(&self, thing: &str, revision: i64) -> Option<Refusal> {
+    pub(crate) fn stale(&self, thing: &str, revision: i64) -> Option<Refusal> {
         let expected = self.expected.filter(|expected| *expected != revision)?;
         let message = format!(
             "the {thing} has revision {revision}, not {expected}: it changed meanwhile; read it \
@@ -73,7 +73,7 @@ impl Attempt {
 }
 
 /// Where a try ends.
-pub(super) enum Step<T> {
+pub(crate) enum Step<T> {
     /// All is written that is to be; commit.
     Done { answer: T, change: Change },
     /// Write nothing.
@@ -87,7 +87,7 @@ pub(super) enum Step<T> {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     Nothing,
     /// Products or suppliers.
     Content,
@@ -96,16 +96,16 @@ pub(super) enum Change {
 }
 
 impl<T> Step<T> {
-    pub(super) const fn done(answer: T, change: Change) -> Self {
+    pub(crate) const fn done(answer: T, change: Change) -> Self {
         Self::Done { answer, change }
     }
 
-    pub(super) fn refused(refusals: Vec<Refusal>, current: Option<T>) -> Self {
+    pub(crate) fn refused(refusals: Vec<Refusal>, current: Option<T>) -> Self {
         Self::Refused { refusals, current }
     }
 
     /// Refused for one reason.
-    pub(super) fn refuse(refusal: Refusal, current: Option<T>) -> Self {
+    pub(crate) fn refuse(refusal: Refusal, current: Option<T>) -> Self {
         Self::refused(vec![refusal], current)
     }
 }
@@ -146,7 +146,7 @@ impl<T> End<T> {
 impl Catalog {
     /// Carries out an order, once, however often it is given with the same idempotency key.
     /// `operation`, `id` and `input` are what must be the same then.
-    pub(super) async fn carry_out<T: Task>(
+    pub(crate) async fn carry_out<T: Task>(
         &self,
         order: Order,
         (operation, id, input): (&str, &str, &(impl Serialize + Sync)),
@@ -191,7 +191,7 @@ impl Catalog {
 
     /// Reads the reference data that this process has just changed. If that fails, the order is
     /// carried out all the same; whoever looks next reads it.
-    pub(super) async fn see_own_change(&self) {
+    pub(crate) async fn see_own_change(&self) {
         if let Err(error) = self.refresh_reference().await {
             tracing::warn!(%error, "the reference data could not be read after it changed");
         }

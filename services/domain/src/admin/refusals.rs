@@ -6,11 +6,11 @@ use super::{Refusal, RefusalCode};
 use crate::limits::Checked;
 
 /// Where something is in an input: `&[&"specs", &2, &"unit"]`.
-pub(super) type Place<'a> = &'a [&'a dyn Display];
+pub(crate) type Place<'a> = &'a [&'a dyn Display];
 
 impl Refusal {
     /// A reason, about the input at this place.
-    pub(super) fn new(code: RefusalCode, place: Place<'_>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: RefusalCode, place: Place<'_>, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -22,35 +22,35 @@ impl Refusal {
 
 /// Everything that is wrong with an order.
 #[derive(Debug, Default)]
-pub(super) struct Found(pub(super) Vec<Refusal>);
+pub(crate) struct Found(pub(crate) Vec<Refusal>);
 
 impl Found {
-    pub(super) fn add(&mut self, code: RefusalCode, place: Place<'_>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, code: RefusalCode, place: Place<'_>, message: impl Into<String>) {
         self.0.push(Refusal::new(code, place, message));
     }
 
     /// Notes that the input at this place is wrong.
-    pub(super) fn invalid(&mut self, place: Place<'_>, message: impl Into<String>) {
+    pub(crate) fn invalid(&mut self, place: Place<'_>, message: impl Into<String>) {
         self.add(RefusalCode::Invalid, place, message);
     }
 
     /// Notes that what is named at this place does not exist.
-    pub(super) fn missing(&mut self, place: Place<'_>, message: impl Into<String>) {
+    pub(crate) fn missing(&mut self, place: Place<'_>, message: impl Into<String>) {
         self.add(RefusalCode::NotFound, place, message);
     }
 
     /// Notes that the name at this place belongs to something else.
-    pub(super) fn taken(&mut self, place: Place<'_>, message: impl Into<String>) {
+    pub(crate) fn taken(&mut self, place: Place<'_>, message: impl Into<String>) {
         self.add(RefusalCode::Taken, place, message);
     }
 
     /// Notes what a check says of the input at this place.
-    pub(super) fn check(&mut self, place: Place<'_>, checked: Checked) {
+    pub(crate) fn check(&mut self, place: Place<'_>, checked: Checked) {
         self.check_as(RefusalCode::Invalid, place, checked);
     }
 
     /// Notes that a cap is exceeded.
-    pub(super) fn cap(&mut self, place: Place<'_>, checked: Checked) {
+    pub(crate) fn cap(&mut self, place: Place<'_>, checked: Checked) {
         self.check_as(RefusalCode::TooLarge, place, checked);
     }
 
@@ -60,7 +60,7 @@ impl Found {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -68,7 +68,7 @@ impl Found {
 #[cfg(test)]
 impl Found {
     /// Code and path of each, for tests.
-    pub(super) fn places(&self) -> Vec<(RefusalCode, String)> {
+    pub(crate) fn places(&self) -> Vec<(RefusalCode, String)> {
         let place = |refusal: &Refusal| (refusal.code, refusal.path.join("."));
         self.0.iter().map(place).collect()
     }

@@ -332,6 +332,12 @@ fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft) -> Review {
         created_at: draft.created_at,
         edited_at: None,
         revision: 1,
+        decisions: Vec::new(),
+        reply: None,
+        reports: 0,
+        queued: None,
+        round: 0,
+        idempotency: None,
         applied: None,
         dirty: true,
     }

@@ -193,7 +193,7 @@ pub(crate) fn read_money(fields: Fields<'_>) -> Read<Money> {
     })
 }
 
-fn media(media: &Media) -> Document {
+pub(crate) fn media(media: &Media) -> Document {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::Video => "video",

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::Stars;
-use vitrine_model::review::{Applied, Origin, Review, ReviewStatus};
+use vitrine_model::review::{
+    Applied, Decision, DecisionReason, Idempotency, Origin, QueueReason, Queued, Reply, Review,
+    ReviewStatus,
+};
 
-use super::product::read_media;
+use super::product::{media, read_media};
 use super::stats::{author, read_author, read_stars};
 use super::{REVIEW_VERSION, put};
 use crate::raw::{Fields, Read, date, integer, uuid};
@@ -30,12 +33,92 @@ pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
     );
     doc.extend(doc! {
         "verified": review.verified,
-        "status": review.status.name(),
-        "revision": review.revision,
+    });
+    doc.extend(state(review));
+    doc.extend(doc! {
         "applied": review.applied.as_ref().map_or(Bson::Null, |counted| Bson::Document(applied(counted))),
     });
     put(&mut doc, "dirty", review.dirty.then_some(true));
     doc
+}
+
+/// Where a review is in its life, and what moderators and the shop say of it.
+pub(crate) fn state(review: &Review) -> Document {
+    let mut doc = doc! {
+        "status": review.status.name(),
+        "revision": review.revision,
+        "reports": review.reports,
+        "round": review.round,
+        "moderation": review.decisions.iter().map(decision).collect::<Vec<_>>(),
+    };
+    put(&mut doc, "reply", review.reply.as_ref().map(reply));
+    put(&mut doc, "queue", review.queued.map(queued));
+    let key = review.idempotency.as_ref();
+    put(&mut doc, "idempotency", key.map(idempotency));
+    doc
+}
+
+fn decision(decision: &Decision) -> Document {
+    let mut doc = doc! {
+        "at": date(decision.at),
+        "by": &decision.by,
+        "from": decision.from.name(),
+        "to": decision.to.name(),
+        "reason": decision.reason.name(),
+    };
+    put(&mut doc, "note", decision.note.as_deref());
+    doc
+}
+
+fn read_decision(fields: Fields<'_>) -> Read<Decision> {
+    let status = |field: &str| {
+        let status = ReviewStatus::named(fields.str(field)?);
+        status.ok_or_else(|| fields.corrupt(field))
+    };
+    let reason = DecisionReason::named(fields.str("reason")?);
+    Ok(Decision {
+        at: fields.date("at")?,
+        by: fields.string("by")?,
+        from: status("from")?,
+        to: status("to")?,
+        reason: reason.ok_or_else(|| fields.corrupt("reason"))?,
+        note: fields.opt_string("note")?,
+    })
+}
+
+fn reply(reply: &Reply) -> Document {
+    doc! { "at": date(reply.at), "by": &reply.by, "text": &reply.text }
+}
+
+fn read_reply(fields: Fields<'_>) -> Read<Reply> {
+    Ok(Reply {
+        at: fields.date("at")?,
+        by: fields.string("by")?,
+        text: fields.string("text")?,
+    })
+}
+
+pub(crate) fn queued(queued: Queued) -> Document {
+    doc! { "reason": queued.reason.name(), "since": date(queued.since) }
+}
+
+fn read_queued(fields: Fields<'_>) -> Read<Queued> {
+    let reason = QueueReason::named(fields.str("reason")?);
+    Ok(Queued {
+        reason: reason.ok_or_else(|| fields.corrupt("queue.reason"))?,
+        since: fields.date("since")?,
+    })
+}
+
+fn idempotency(given: &Idempotency) -> Document {
+    doc! { "key": &given.key, "hash": &given.hash }
+}
+
+fn read_idempotency(fields: Fields<'_>) -> Read<Idempotency> {
+    Ok(Idempotency {
+        key: fields.string("key")?,
+        hash: fields.string("hash")?,
+    })
 }
 
 /// What a feed or an author says in a review.
@@ -44,6 +127,7 @@ pub(crate) fn content(review: &Review) -> Document {
         "rating": i32::from(review.rating.get()),
         "title": &review.title,
         "body": &review.body,
+        "media": review.media.iter().map(media).collect::<Vec<_>>(),
         "incentivized": review.incentivized,
         "helpful": review.helpful,
         "unhelpful": review.unhelpful,
@@ -115,6 +199,16 @@ pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
         created_at: fields.opt_date("created_at")?,
         edited_at: fields.opt_date("edited_at")?,
         revision: fields.i64("revision")?,
+        decisions: fields.docs("moderation", read_decision)?,
+        reply: fields.opt_doc("reply")?.map(read_reply).transpose()?,
+        reports: fields.opt_i64("reports")?.unwrap_or(0),
+        queued: fields.opt_doc("queue")?.map(read_queued).transpose()?,
+        round: i32::try_from(fields.opt_i64("round")?.unwrap_or(0))
+            .map_err(|_| fields.corrupt("round"))?,
+        idempotency: fields
+            .opt_doc("idempotency")?
+            .map(read_idempotency)
+            .transpose()?,
         applied: fields.opt_doc("applied")?.map(read_applied).transpose()?,
         dirty: fields.opt_bool("dirty")?.unwrap_or(false),
     })

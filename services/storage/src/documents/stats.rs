@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{AuthorId, ReviewId};
-use vitrine_model::product::Outlier;
+use vitrine_model::product::{HotReason, Outlier};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended, Stars};
 use vitrine_model::review::{Author, TopKey, TopReview};
 
@@ -145,14 +145,28 @@ pub(crate) fn read_stars(fields: &Fields<'_>, field: &str) -> Read<Stars> {
     Stars::new(fields.i64(field)?).map_err(|_| fields.corrupt(field))
 }
 
+/// Without what is absent: `hot_until` is null then, the rest lacks.
 pub(crate) fn outlier(outlier: &Outlier) -> Document {
     let hot_until = outlier.hot_until.map_or(Bson::Null, date);
-    doc! { "large": outlier.large, "hot_until": hot_until }
+    let mut doc = doc! { "large": outlier.large, "hot_until": hot_until };
+    put(&mut doc, "large_since", outlier.large_since.map(date));
+    put(&mut doc, "hot_since", outlier.hot_since.map(date));
+    put(
+        &mut doc,
+        "hot_reason",
+        outlier.hot_reason.map(HotReason::name),
+    );
+    doc
 }
 
 pub(crate) fn read_outlier(fields: &Fields<'_>) -> Read<Outlier> {
+    let reason = fields.opt_str("hot_reason")?.map(HotReason::named);
     Ok(Outlier {
         large: fields.bool("large")?,
+        large_since: fields.opt_date("large_since")?,
         hot_until: fields.opt_date("hot_until")?,
+        hot_since: fields.opt_date("hot_since")?,
+        // One that a newer release gives is not known here.
+        hot_reason: reason.flatten(),
     })
 }

@@ -1,0 +1,329 @@
+//! What reviews may say.
+
+use std::collections::BTreeMap;
+
+use vitrine_model::product::{Media, MediaKind};
+use vitrine_model::rating::Stars;
+use vitrine_model::review::{MOST_BODY_CHARACTERS, MOST_REVIEW_MEDIA, MOST_TITLE_CHARACTERS};
+use vitrine_model::text::{collapse, excerpt};
+
+use super::ReviewContent;
+use crate::admin::RefusalCode;
+use crate::admin::refusals::Found;
+use crate::limits;
+
+/// The longest name that is shown, in characters.
+const MOST_NAME_CHARACTERS: usize = 50;
+/// The name shown of an author who gives none.
+const NOBODY: &str = "Anonymous";
+/// How many bytes a text may have that is counted in characters at all.
+const MOST_BYTES: usize = 4 * MOST_BODY_CHARACTERS;
+
+/// A review that may be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Checked {
+    pub(super) rating: Stars,
+    pub(super) recommended: Option<bool>,
+    pub(super) dimensions: BTreeMap<String, Stars>,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) language: Option<String>,
+    pub(super) media: Vec<Media>,
+    pub(super) author_name: String,
+}
+
+/// Checks all of it; `None` when something is wrong, which is noted then. `known` are the
+/// dimensions that the product is rated by.
+pub(super) fn content(
+    given: &ReviewContent,
+    known: &[String],
+    found: &mut Found,
+) -> Option<Checked> {
+    let rating = Stars::new(given.rating);
+    if let Err(wrong) = &rating {
+        found.invalid(&[&"rating"], wrong.to_string());
+    }
+    let title = line(&given.title, "title", MOST_TITLE_CHARACTERS, found);
+    let body = given.body.replace("\r\n", "\n").trim().to_owned();
+    if body.is_empty() {
+        found.invalid(&[&"body"], "a review needs a text");
+    }
+    long(&body, "body", MOST_BODY_CHARACTERS, found);
+    legible(&body, "body", true, found);
+    let language = given.language.as_deref().map(str::trim);
+    if let Some(language) = language.filter(|language| !is_language(language)) {
+        let shown = excerpt(language, 40).text;
+        let message = format!("{shown:?} is no IETF language tag such as en or pt-BR");
+        found.invalid(&[&"language"], message);
+    }
+    media(&given.media, found);
+    let name = line(
+        given.author_name.as_deref().unwrap_or(NOBODY),
+        "authorName",
+        MOST_NAME_CHARACTERS,
+        found,
+    );
+    if name.is_empty() {
+        found.invalid(
+            &[&"authorName"],
+            "a name has at least one character; leave it out instead",
+        );
+    }
+    let dimensions = dimensions(&given.dimensions, known, found);
+    if !found.is_empty() {
+        return None;
+    }
+    Some(Checked {
+        rating: rating.ok()?,
+        recommended: given.recommended,
+        dimensions,
+        title,
+        body,
+        language: language.map(str::to_owned),
+        media: given.media.clone(),
+        author_name: name,
+    })
+}
+
+/// A text of several lines that is not a review's: a reply, a note.
+pub(super) fn text(given: &str, field: &'static str, most: usize, found: &mut Found) -> String {
+    let text = given.replace("\r\n", "\n").trim().to_owned();
+    if text.is_empty() {
+        found.invalid(
+            &[&field],
+            "a text has at least one character; leave it out instead",
+        );
+    }
+    long(&text, field, most, found);
+    legible(&text, field, true, found);
+    text
+}
+
+/// Who a token says its bearer is, or somebody it speaks of.
+pub(super) fn subject(given: &str, field: &'static str, found: &mut Found) {
+    let fits = (1..=200).contains(&given.len()) && !given.contains(char::is_control);
+    if !fits {
+        let message = "the subject of a token has 1 to 200 bytes and no control characters";
+        found.invalid(&[&field], message);
+    }
+}
+
+fn line(given: &str, field: &'static str, most: usize, found: &mut Found) -> String {
+    long(given.trim(), field, most, found);
+    legible(given.trim(), field, false, found);
+    collapse(given)
+}
+
+fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
+    let characters = if text.len() > MOST_BYTES {
+        text.len()
+    } else {
+        text.chars().count()
+    };
+    if characters > most {
+        let unit = if text.len() > MOST_BYTES {
+            "bytes"
+        } else {
+            "characters"
+        };
+        let message = format!("{characters} {unit}; at most {most} characters are possible");
+        found.add(RefusalCode::TooLarge, &[&field], message);
+    }
+}
+
+/// Notes characters that cannot be seen or that turn text around.
+fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
+    let mut before = None;
+    for (at, c) in text.chars().enumerate() {
+        let wrong = match c {
+            '\n' | '\t' if lines => None,
+            _ if c.is_control() => Some("a control character"),
+            // Joiners belong to words of some scripts and to emoji, between what they join.
+            '\u{200c}' | '\u{200d}' => {
+                let joins = before.is_some_and(|before: char| !before.is_ascii() && before != c);
+                (!joins).then_some("a character that shows nothing")
+            }
+            '\u{ad}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}' => {
+                // Flags of regions are written with tags.
+                let flag = before.is_some_and(|before| before > '\u{1f000}');
+                (!flag).then_some("a character that shows nothing")
+            }
+            '\u{200e}'
+            | '\u{200f}'
+            | '\u{61c}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => Some("a mark that changes the direction of text"),
+            '\u{2028}' | '\u{2029}' if !lines => Some("a line break"),
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            let code = u32::from(c);
+            let message = format!("{wrong} (U+{code:04X}) as character {}; remove it", at + 1);
+            found.invalid(&[&field], message);
+            return;
+        }
+        before = Some(c);
+    }
+}
+
+/// Subtags of letters and digits; the first one letters. What they mean is not looked up.
+fn is_language(tag: &str) -> bool {
+    let mut subtags = tag.split('-');
+    let first = subtags.next().is_some_and(|first| {
+        (2..=8).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic())
+    });
+    let rest = subtags.all(|subtag| {
+        (1..=8).contains(&subtag.len()) && subtag.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
+    first && rest && tag.len() <= 35
+}
+
+fn media(media: &[Media], found: &mut Found) {
+    if media.len() > MOST_REVIEW_MEDIA {
+        let message = format!(
+            "{} pictures and films; at most {MOST_REVIEW_MEDIA} are possible",
+            media.len()
+        );
+        found.add(RefusalCode::TooLarge, &[&"media"], message);
+        return;
+    }
+    for (at, one) in media.iter().enumerate() {
+        found.check(&[&"media", &at, &"url"], limits::address(&one.url));
+        if one.kind == MediaKind::Document {
+            let message = "a review shows images and videos only";
+            found.invalid(&[&"media", &at, &"kind"], message);
+        }
+        if let Some(alt) = &one.alt {
+            found.check(&[&"media", &at, &"alt"], limits::text(alt, 1..=500));
+        }
+    }
+}
+
+fn dimensions(
+    given: &[(String, i64)],
+    known: &[String],
+    found: &mut Found,
+) -> BTreeMap<String, Stars> {
+    let mut dimensions = BTreeMap::new();
+    for (at, (name, stars)) in given.iter().enumerate() {
+        if !known.contains(name) {
+            let shown = excerpt(name, 40).text;
+            let message = match known {
+                [] => format!("{shown:?}: products of this kind are not rated by aspects"),
+                _ => format!(
+                    "products of this kind are not rated by {shown:?}, but by {}",
+                    known.join(", ")
+                ),
+            };
+            found.invalid(&[&"dimensions", &at, &"name"], message);
+            continue;
+        }
+        match Stars::new(*stars) {
+            Ok(stars) => {
+                if dimensions.insert(name.clone(), stars).is_some() {
+                    let message = format!("{name} is rated twice");
+                    found.invalid(&[&"dimensions", &at, &"name"], message);
+                }
+            }
+            Err(wrong) => found.invalid(&[&"dimensions", &at, &"rating"], wrong.to_string()),
+        }
+    }
+    dimensions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given() -> ReviewContent {
+        ReviewContent {
+            rating: 4,
+            recommended: Some(true),
+            dimensions: vec![("fit".to_owned(), 5)],
+            title: " Warm  and soft ".to_owned(),
+            body: " I wear it\r\nevery day. ".to_owned(),
+            language: Some("en-GB".to_owned()),
+            media: Vec::new(),
+            author_name: None,
+        }
+    }
+
+    fn places(given: &ReviewContent) -> Vec<String> {
+        let mut found = Found::default();
+        let checked = content(given, &["fit".to_owned()], &mut found);
+        assert_eq!(checked.is_none(), !found.is_empty());
+        found.places().into_iter().map(|(_, at)| at).collect()
+    }
+
+    #[test]
+    fn what_is_right_is_tidied() {
+        let mut found = Found::default();
+        let checked = content(&given(), &["fit".to_owned()], &mut found).unwrap();
+        assert_eq!(checked.title, "Warm and soft");
+        assert_eq!(checked.body, "I wear it\nevery day.");
+        assert_eq!(checked.author_name, "Anonymous");
+        assert_eq!(checked.dimensions["fit"].get(), 5);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for rating in [0, 6, -1, i64::MAX] {
+            assert_eq!(places(&ReviewContent { rating, ..given() }), ["rating"]);
+        }
+        let body = |body: &str| {
+            let body = body.to_owned();
+            places(&ReviewContent { body, ..given() })
+        };
+        assert_eq!(body(" \n "), ["body"]);
+        assert_eq!(body(&"x".repeat(100_000)), ["body"]);
+        assert_eq!(body("a\u{8}b"), ["body"]);
+        assert_eq!(body("<script>alert(1)</script> **bold**"), [""; 0]);
+        assert_eq!(body("🇩🇪 👩‍👩‍👧 हिन्दी क्‍ष نامه‌ای"), [""; 0]);
+        let title = |title: &str| {
+            let title = title.to_owned();
+            places(&ReviewContent { title, ..given() })
+        };
+        assert_eq!(title(""), [""; 0]);
+        for tricky in [
+            "a\nb",
+            "\u{202e}evil",
+            "zero\u{200b}width",
+            "a\u{200d}b",
+            "\u{feff}x",
+            "nul\0",
+        ] {
+            assert_eq!(title(tricky), ["title"], "{tricky:?}");
+        }
+        assert_eq!(title(&"t".repeat(201)), ["title"]);
+        let language = |tag: &str| {
+            let language = Some(tag.to_owned());
+            places(&ReviewContent {
+                language,
+                ..given()
+            })
+        };
+        assert_eq!(language("pt-BR"), [""; 0]);
+        for wrong in ["", "e", "english language", "en_GB", "1n"] {
+            assert_eq!(language(wrong), ["language"], "{wrong}");
+        }
+        let dimensions = |all: &[(&str, i64)]| {
+            let dimensions = all
+                .iter()
+                .map(|(name, n)| ((*name).to_owned(), *n))
+                .collect();
+            places(&ReviewContent {
+                dimensions,
+                ..given()
+            })
+        };
+        assert_eq!(dimensions(&[("taste", 3)]), ["dimensions.0.name"]);
+        assert_eq!(dimensions(&[("fit", 0)]), ["dimensions.0.rating"]);
+        assert_eq!(dimensions(&[("fit", 3), ("fit", 3)]), ["dimensions.1.name"]);
+    }
+}

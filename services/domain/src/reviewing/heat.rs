@@ -1,0 +1,204 @@
+//! Which products are written so often that their reviews are only stored and counted a little
+//! later, and the counting itself.
+//!
+//! A product is hot when two writers met at it, or when this process stored several of its reviews
+//! within a second. The flag is kept in the product until some seconds after the last reason for
+//! it, so that every process knows, and goes by itself.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use moka::sync::Cache;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::product::{HotReason, ProductStatus};
+use vitrine_storage::reviewing::ReviewTarget;
+
+use crate::Catalog;
+
+/// How long a process believes what it has read of a product that is reviewed.
+const BELIEVED: Duration = Duration::from_secs(1);
+/// Over which time reviews of a product are counted to see whether it is hot.
+const WINDOW: Duration = Duration::from_secs(1);
+/// How many reviews of a product a process stores within [`WINDOW`] before it is hot.
+const HOT_ABOVE: u32 = 5;
+/// How long a product is hot after the last reason for it.
+const HOT_MILLIS: i64 = 10_000;
+/// A flag that ends sooner is renewed while there is reason for it.
+const RENEW_MILLIS: i64 = 5_000;
+/// How long reviews of a hot product wait to be counted together.
+const GATHER: Duration = Duration::from_millis(200);
+/// How many products a process remembers.
+const MOST_REMEMBERED: u64 = 10_000;
+
+/// What a process knows of the products whose reviews it writes.
+pub(crate) struct Heat {
+    known: Cache<ProductId, Known>,
+    rates: Cache<ProductId, Arc<AtomicU32>>,
+    /// Products whose fold is on its way.
+    folding: Mutex<HashSet<ProductId>>,
+}
+
+/// What has to be known of a hot product before a review of it is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) status: ProductStatus,
+    pub(super) kind: String,
+    pub(super) category: CategoryId,
+    pub(super) hot_until: Option<Timestamp>,
+}
+
+impl Default for Heat {
+    fn default() -> Self {
+        let cache = |time| {
+            Cache::builder()
+                .max_capacity(MOST_REMEMBERED)
+                .time_to_live(time)
+        };
+        Self {
+            known: cache(BELIEVED).build(),
+            rates: Cache::builder()
+                .max_capacity(MOST_REMEMBERED)
+                .time_to_live(WINDOW)
+                .build(),
+            folding: Mutex::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Heat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Heat").finish_non_exhaustive()
+    }
+}
+
+impl Known {
+    pub(super) fn is_hot(&self, now: Timestamp) -> bool {
+        self.hot_until.is_some_and(|until| now < until)
+    }
+}
+
+impl Heat {
+    /// What is known of a product, if it was read within the last second.
+    pub(super) fn known(&self, product: ProductId) -> Option<Known> {
+        self.known.get(&product)
+    }
+
+    /// Remembers what was read of a product.
+    pub(super) fn remember(&self, product: ProductId, target: &ReviewTarget) {
+        let known = Known {
+            status: target.status,
+            kind: target.kind.clone(),
+            category: target.category,
+            hot_until: target.outlier.hot_until,
+        };
+        self.known.insert(product, known);
+    }
+
+    /// Counts one review more; gives whether the product is hot by that.
+    fn count(&self, product: ProductId) -> bool {
+        let rate = self.rates.get_with(product, Arc::default);
+        rate.fetch_add(1, Ordering::Relaxed) + 1 > HOT_ABOVE
+    }
+
+    fn folding(&self) -> std::sync::MutexGuard<'_, HashSet<ProductId>> {
+        self.folding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Catalog {
+    /// Notes that a review of a product was stored; the product becomes or stays hot when that
+    /// happens often.
+    pub(super) fn note_review(&self, product: ProductId) {
+        if self.heat().count(product) {
+            self.heat_up(product, HotReason::Rate);
+        }
+    }
+
+    /// Makes a product hot, or keeps it so. Nobody waits for it: if it fails, the next writer does
+    /// it.
+    pub(super) fn heat_up(&self, product: ProductId, reason: HotReason) {
+        let now = self.now();
+        if let Some(known) = self.heat().known(product) {
+            let until = now.plus_millis(RENEW_MILLIS);
+            if known.hot_until.is_some_and(|known| until < known) {
+                return;
+            }
+            let hot = Known {
+                hot_until: Some(now.plus_millis(HOT_MILLIS)),
+                ..known
+            };
+            self.heat().known.insert(product, hot);
+        }
+        let catalog = self.clone();
+        self.in_background(async move {
+            let until = now.plus_millis(HOT_MILLIS);
+            let marked = catalog.store().mark_hot(product, until, reason, now).await;
+            if let Err(error) = marked {
+                tracing::warn!(%error, %product, "a product could not be flagged as hot");
+            }
+        });
+    }
+
+    /// Has the reviews of a product counted soon, at once or together with those of the next
+    /// moments. Nobody waits for it: what is not done here the next sweep does.
+    pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
+        if !self.heat().folding().insert(product) {
+            return;
+        }
+        let catalog = self.clone();
+        self.in_background(async move {
+            if hot {
+                tokio::time::sleep(GATHER).await;
+            }
+            // Whatever is stored from now on sets out for a fold of its own.
+            catalog.heat().folding().remove(&product);
+            loop {
+                match catalog.store().fold(&[product], catalog.now()).await {
+                    Ok(folded) if folded.reviews > 0 => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        tracing::debug!(%error, %product, "a fold is left to the next sweep");
+                        break;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Counts what changed of a review of a product, at once unless the product is hot. Gives
+    /// whether the numbers are still to follow.
+    pub(super) async fn settle(&self, product: ProductId) -> bool {
+        let hot = self.heat().known(product);
+        if hot.is_some_and(|known| known.is_hot(self.now())) {
+            self.fold_soon(product, true);
+            return true;
+        }
+        let (store, now) = (self.store().clone(), self.now());
+        let folded = self.shielded(async move { store.fold(&[product], now).await });
+        match folded.await {
+            Ok(_) => false,
+            Err(error) => {
+                tracing::debug!(%error, %product, "a fold is left to the next sweep");
+                self.fold_soon(product, true);
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_reviews_within_a_second_make_a_product_hot() {
+        let heat = Heat::default();
+        let (one, other) = (ProductId::random(), ProductId::random());
+        let hot: Vec<bool> = (0..7).map(|_| heat.count(one)).collect();
+        assert_eq!(hot, [false, false, false, false, false, true, true]);
+        assert!(!heat.count(other));
+    }
+}

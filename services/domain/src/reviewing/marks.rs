@@ -1,0 +1,172 @@
+//! What others say of a review: votes and reports; and purchases, which make it a buyer's.
+
+use std::collections::HashMap;
+
+use vitrine_model::id::{AuthorId, ReviewId};
+use vitrine_model::review::{ReportReason, Review, Vote};
+use vitrine_storage::reviewing::{Marked, Report};
+
+use super::writing::{no_product, no_review};
+use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
+use crate::admin::refusals::Found;
+use crate::admin::{Outcome, Refusal, RefusalCode};
+use crate::{Catalog, DomainError};
+
+/// The longest note of a report, in characters.
+const MOST_NOTE_CHARACTERS: usize = 1_000;
+/// How many reports of a review are shown.
+const MOST_REPORTS: u32 = 100;
+
+impl Catalog {
+    /// Writes what a voter says of somebody else's review, or that they say nothing any more.
+    /// Saying the same again changes nothing.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn vote_review(
+        &self,
+        voter: &str,
+        key: ReviewKey,
+        vote: VoteGiven,
+    ) -> Result<Outcome<Review>, DomainError> {
+        let (store, voter, now) = (self.store().clone(), AuthorId(voter.to_owned()), self.now());
+        let marked = self
+            .shielded(async move { store.vote(key, &voter, vote, now).await })
+            .await?;
+        if let Marked::Done(review) = &marked {
+            let known = self.heat().known(review.product_id);
+            let hot = known.is_some_and(|known| known.is_hot(now));
+            self.fold_soon(review.product_id, hot);
+        }
+        Ok(answer(marked, "nobody votes on their own review"))
+    }
+
+    /// What a voter says of these reviews. One command.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn votes_of(
+        &self,
+        voter: &str,
+        reviews: Vec<(ReviewId, i32)>,
+    ) -> Result<HashMap<ReviewId, Vote>, DomainError> {
+        let (store, voter) = (self.store().clone(), AuthorId(voter.to_owned()));
+        let ids: Vec<ReviewId> = reviews.iter().map(|(id, _)| *id).collect();
+        let votes = self
+            .shielded(async move { store.votes_of(&voter, &ids).await })
+            .await?;
+        // A vote on what the review was before it was written anew says nothing of it.
+        let current = |(id, round): (ReviewId, i32)| {
+            let vote = votes.get(&id).filter(|(_, of)| *of == round);
+            vote.map(|(vote, _)| (id, *vote))
+        };
+        Ok(reviews.into_iter().filter_map(current).collect())
+    }
+
+    /// Tells moderators that something is wrong with a review. Once per reader, until a moderator
+    /// has decided.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn report_review(
+        &self,
+        reader: &str,
+        key: ReviewKey,
+        reason: ReportReason,
+        note: Option<String>,
+    ) -> Result<Outcome<Review>, DomainError> {
+        let mut found = Found::default();
+        let note = note.map(|note| checks::text(&note, "note", MOST_NOTE_CHARACTERS, &mut found));
+        if !found.is_empty() {
+            return Ok(Outcome::Refused {
+                refusals: found.0,
+                current: None,
+            });
+        }
+        let report = Report {
+            by: AuthorId(reader.to_owned()),
+            at: self.now(),
+            reason,
+            note,
+        };
+        let store = self.store().clone();
+        let marked = self
+            .shielded(async move { store.report_review(key, &report).await })
+            .await?;
+        Ok(answer(marked, ""))
+    }
+
+    /// The reports of a review that no moderator has dealt with, oldest first.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn open_reports(&self, id: ReviewId) -> Result<Vec<Report>, DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move { store.open_reports(id, MOST_REPORTS).await })
+            .await
+    }
+
+    /// Records that a customer bought a product. What they wrote or will write of it is a buyer's.
+    /// Doing it twice changes nothing.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn record_purchase(
+        &self,
+        purchase: Purchase,
+    ) -> Result<Outcome<Purchased>, DomainError> {
+        let mut found = Found::default();
+        checks::subject(&purchase.customer, "customerId", &mut found);
+        let now = self.now();
+        let at = purchase.at.unwrap_or(now);
+        if at > now.plus_millis(24 * 60 * 60 * 1000) {
+            let message = "a purchase cannot lie more than a day ahead";
+            found.invalid(&[&"purchasedAt"], message);
+        }
+        if !found.is_empty() {
+            return Ok(Outcome::Refused {
+                refusals: found.0,
+                current: None,
+            });
+        }
+        let (store, product) = (self.store().clone(), purchase.product);
+        let customer = AuthorId(purchase.customer);
+        let recorded = self
+            .shielded(async move {
+                if store.review_target(product, &customer).await?.is_none() {
+                    return Ok(None);
+                }
+                let recorded = store.record_purchase(product, &customer, at, now);
+                recorded.await.map(Some)
+            })
+            .await?;
+        let Some(recorded) = recorded else {
+            return Ok(Outcome::Refused {
+                refusals: vec![no_product()],
+                current: None,
+            });
+        };
+        if recorded.verified {
+            self.fold_soon(product, false);
+        }
+        Ok(Outcome::Done(Purchased {
+            product,
+            new: recorded.new,
+        }))
+    }
+}
+
+fn answer(marked: Marked, own: &str) -> Outcome<Review> {
+    let refuse = |refusal: Refusal, current| Outcome::Refused {
+        refusals: vec![refusal],
+        current,
+    };
+    match marked {
+        Marked::Done(review) | Marked::Same(review) => Outcome::Done(review),
+        Marked::Gone => refuse(no_review(), None),
+        Marked::Own(review) => {
+            let refusal = Refusal::new(RefusalCode::NotAllowed, &[&"id"], own);
+            refuse(refusal, Some(review))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What moderators read: reviews that wait for them, and what they decided.
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::rating::Stars;
+use vitrine_model::review::{QueueReason, Review, ReviewStatus};
+
+use crate::documents::stats;
+use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::raw::{Fields, date};
+use crate::reviewing::DECISIONS;
+use crate::reviews::{COLLECTION, read};
+use crate::{StorageError, Store};
+
+/// How many decisions of one kind somebody took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionCount {
+    /// The moderator.
+    pub by: String,
+    /// The stars of the reviews.
+    pub rating: Stars,
+    /// What they became.
+    pub to: ReviewStatus,
+    /// How many.
+    pub count: i64,
+}
+
+impl Store {
+    /// A page of the reviews that wait for a moderator, oldest first. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_queue(
+        &self,
+        reason: Option<QueueReason>,
+        request: &PageRequest,
+    ) -> Result<Page<Review>, StorageError> {
+        let page = self.read_page(&queue(reason), request).await?;
+        let review = |row: Row<RawDocumentBuf>| {
+            Ok(Row {
+                value: read(&row.value)?,
+                position: row.position,
+            })
+        };
+        let rows = page.rows.into_iter().map(review);
+        Ok(Page {
+            rows: rows.collect::<Result<_, StorageError>>()?,
+            more: page.more,
+        })
+    }
+
+    /// Whether the queue has a review before this position (or after it).
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn has_queued(
+        &self,
+        reason: Option<QueueReason>,
+        from: From,
+    ) -> Result<bool, StorageError> {
+        self.has_row(&queue(reason), &from).await
+    }
+
+    /// How many reviews wait, counted up to `most`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_queue(
+        &self,
+        reason: Option<QueueReason>,
+        most: u64,
+    ) -> Result<u64, StorageError> {
+        let list = queue(reason);
+        let collection = self.documents(COLLECTION);
+        let count = collection
+            .count_documents(list.filter)
+            .hint(Hint::Name(list.index.to_owned()))
+            .limit(most.max(1));
+        Ok(count.max_time(self.max_time).await?)
+    }
+
+    /// What was decided from one instant to before another: publications and rejections by
+    /// moderator and stars. Covered by the index `decided`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_decisions(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<DecisionCount>, StorageError> {
+        let pipeline = [
+            doc! { "$match": { "at": { "$gte": date(from), "$lt": date(to) } } },
+            doc! { "$group": {
+                "_id": { "by": "$by", "rating": "$rating", "to": "$to" },
+                "n": { "$sum": 1_i64 },
+            } },
+            doc! { "$sort": { "_id": 1 } },
+        ];
+        let collection = self.documents(DECISIONS);
+        let counted = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name("decided".to_owned()))
+            .max_time(self.max_time);
+        let counted = counted.await?.with_type::<RawDocumentBuf>();
+        let counted: Vec<RawDocumentBuf> = counted.try_collect().await?;
+        counted.iter().map(read_count).collect()
+    }
+}
+
+fn queue(reason: Option<QueueReason>) -> ListQuery {
+    let mut filter: Document = doc! { "queue.since": { "$exists": true } };
+    if let Some(reason) = reason {
+        filter.insert("queue.reason", reason.name());
+    }
+    ListQuery {
+        collection: COLLECTION,
+        filter,
+        columns: vec![Column {
+            field: "queue.since",
+            kind: ColumnKind::Instant,
+            nullable: false,
+            coarse: false,
+        }],
+        descending: false,
+        index: "queue",
+        merged: false,
+        projection: None,
+    }
+}
+
+fn read_count(doc: &RawDocumentBuf) -> Result<DecisionCount, StorageError> {
+    let fields = Fields::of(DECISIONS, doc);
+    let id = fields.doc("_id")?;
+    let to = ReviewStatus::named(id.str("to")?);
+    Ok(DecisionCount {
+        by: id.string("by")?,
+        rating: stats::read_stars(&id, "rating")?,
+        to: to.ok_or_else(|| id.corrupt("to"))?,
+        count: fields.i64("n")?,
+    })
+}

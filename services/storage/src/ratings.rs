@@ -1,0 +1,510 @@
+//! Rating numbers read by time, counted anew, and mended.
+
+use std::collections::{BTreeMap, HashMap};
+
+use futures_util::TryStreamExt as _;
+use mongodb::ClientSession;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::fold::Computed;
+use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
+use vitrine_model::review::ReviewStatus;
+
+use crate::documents::{REFERENCE_VERSION, stats};
+use crate::fold::dirty_index;
+use crate::raw::{Fields, date, integer, uuid};
+use crate::transaction::{MOST_TRIES, TransactionError, commit};
+use crate::write::pause;
+use crate::{StorageError, Store, reviews};
+
+const MONTHS: &str = "rating_months";
+
+/// The rating numbers of a product as stored, and as its reviews say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recounted {
+    /// The product.
+    pub product: ProductId,
+    /// Whether reviews wait for the fold, so that differences mean nothing.
+    pub pending: bool,
+    /// What is stored.
+    pub stored: Counted,
+    /// What its published reviews say.
+    pub expected: Counted,
+}
+
+/// Everything that is counted of the reviews of a product.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Reviews by stars.
+    pub histogram: Histogram,
+    /// Recommendations.
+    pub recommended: Recommended,
+    /// Ratings by dimension.
+    pub dimensions: BTreeMap<String, DimensionStats>,
+    /// Reviews by month and stars.
+    pub months: BTreeMap<i32, Histogram>,
+    /// The most helpful, most helpful first, with their votes.
+    pub top: Vec<(ReviewId, i64)>,
+    /// Whether it is flagged as large.
+    pub large: bool,
+}
+
+impl Store {
+    /// The months of products, from one month to another, both included. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn rating_months(
+        &self,
+        products: &[ProductId],
+        from: i32,
+        to: i32,
+    ) -> Result<HashMap<ProductId, BTreeMap<i32, Histogram>>, StorageError> {
+        let bound =
+            |product: &ProductId, month: i32| doc! { "p": uuid(product.to_bytes()), "m": month };
+        let range = |product: &ProductId| {
+            doc! { "_id": { "$gte": bound(product, from), "$lte": bound(product, to) } }
+        };
+        let ranges: Vec<Document> = products.iter().map(range).collect();
+        if ranges.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let collection = self.raw(MONTHS);
+        let find = collection
+            .find(doc! { "$or": ranges })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let mut all: HashMap<ProductId, BTreeMap<i32, Histogram>> = HashMap::new();
+        for doc in &found {
+            let (product, month, histogram) = read_month(doc)?;
+            all.entry(product).or_default().insert(month, histogram);
+        }
+        Ok(all)
+    }
+
+    /// The published reviews of products since an instant, by stars. Covered by the index
+    /// `recount`; one command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn ratings_since(
+        &self,
+        products: &[ProductId],
+        since: Timestamp,
+    ) -> Result<HashMap<ProductId, Histogram>, StorageError> {
+        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let pipeline = [
+            doc! { "$match": {
+                "product_id": { "$in": ids },
+                "status": ReviewStatus::Published.name(),
+                "rating": { "$in": [1, 2, 3, 4, 5] },
+                "created_at": { "$gte": date(since) },
+            } },
+            doc! { "$group": {
+                "_id": { "p": "$product_id", "rating": "$rating" },
+                "n": { "$sum": 1_i64 },
+            } },
+        ];
+        let collection = self.documents(reviews::COLLECTION);
+        let counted = collection
+            .aggregate(pipeline)
+            .hint(recount_index())
+            .max_time(self.max_time);
+        let counted = counted.await?.with_type::<RawDocumentBuf>();
+        let counted: Vec<RawDocumentBuf> = counted.try_collect().await?;
+        let mut all: HashMap<ProductId, Histogram> = HashMap::new();
+        for doc in &counted {
+            let fields = Fields::of(reviews::COLLECTION, doc);
+            let id = fields.doc("_id")?;
+            let product = ProductId::from_bytes(id.id("p")?);
+            let stars = stats::read_stars(&id, "rating")?;
+            all.entry(product).or_default().0[stars.index()] += fields.i64("n")?;
+        }
+        Ok(all)
+    }
+
+    /// Counts the next products behind this one anew, in the order of ids, at most so many, all in
+    /// one snapshot: reviews from the index `recount` alone, the top lists from `helpful`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn recount_products(
+        &self,
+        after: Option<ProductId>,
+        most: u32,
+    ) -> Result<Vec<Recounted>, StorageError> {
+        let filter = match after {
+            Some(after) => doc! { "_id": { "$gt": uuid(after.to_bytes()) } },
+            None => Document::new(),
+        };
+        self.recount_where(filter, most).await
+    }
+
+    /// Counts these products anew, as [`Store::recount_products`] does.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn recount_these(
+        &self,
+        products: &[ProductId],
+    ) -> Result<Vec<Recounted>, StorageError> {
+        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        self.recount_where(doc! { "_id": { "$in": ids } }, most)
+            .await
+    }
+
+    async fn recount_where(
+        &self,
+        filter: Document,
+        most: u32,
+    ) -> Result<Vec<Recounted>, StorageError> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let read = async {
+            let mut session = self.begin().await?;
+            let read = self.recount_in(&mut session, filter, most).await;
+            // Nothing was written.
+            let _ = session.abort_transaction().await;
+            read
+        };
+        read.await.map_err(TransactionError::into_storage)
+    }
+
+    async fn recount_in(
+        &self,
+        session: &mut ClientSession,
+        filter: Document,
+        most: u32,
+    ) -> Result<Vec<Recounted>, TransactionError> {
+        let collection = self.raw("products");
+        let find = collection
+            .find(filter)
+            .projection(
+                doc! { "stats": 1, "top_reviews._id": 1, "top_reviews.helpful": 1, "outlier": 1 },
+            )
+            .sort(doc! { "_id": 1 })
+            .limit(i64::from(most))
+            .hint(Hint::Name("_id_".to_owned()));
+        let mut cursor = find.session(&mut *session).await?;
+        let mut all = Vec::new();
+        while let Some(doc) = cursor.next(session).await {
+            all.push(read_stored(&doc?)?);
+        }
+        let ids: Vec<Bson> = all.iter().map(|one| uuid(one.product.to_bytes())).collect();
+        let at: HashMap<ProductId, usize> = all
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (one.product, at))
+            .collect();
+        self.add_stored_months(session, &ids, &at, &mut all).await?;
+        self.add_expected(session, &ids, &at, &mut all).await?;
+        for one in &mut all {
+            let top = self.top_reviews(session, one.product).await?;
+            one.expected.top = top.iter().map(|top| (top.id, top.helpful)).collect();
+            one.pending = self.is_dirty(session, one.product).await?;
+        }
+        Ok(all)
+    }
+
+    async fn add_stored_months(
+        &self,
+        session: &mut ClientSession,
+        ids: &[Bson],
+        at: &HashMap<ProductId, usize>,
+        all: &mut [Recounted],
+    ) -> Result<(), TransactionError> {
+        let ranges = ids.iter().map(|id| {
+            let (first, last) = (doc! { "p": id }, doc! { "p": id, "m": Bson::MaxKey });
+            doc! { "_id": { "$gte": first, "$lte": last } }
+        });
+        let ranges: Vec<Document> = ranges.collect();
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        let find = self.raw(MONTHS);
+        let find = find.find(doc! { "$or": ranges });
+        let mut cursor = find.session(&mut *session).await?;
+        while let Some(doc) = cursor.next(session).await {
+            let (product, month, histogram) = read_month(&doc?)?;
+            if let Some(at) = at.get(&product)
+                && histogram != Histogram::default()
+            {
+                all[*at].stored.months.insert(month, histogram);
+            }
+        }
+        Ok(())
+    }
+
+    async fn add_expected(
+        &self,
+        session: &mut ClientSession,
+        ids: &[Bson],
+        at: &HashMap<ProductId, usize>,
+        all: &mut [Recounted],
+    ) -> Result<(), TransactionError> {
+        let mut cursor = self
+            .documents(reviews::COLLECTION)
+            .aggregate(recount_pipeline(ids, "$"))
+            .hint(recount_index())
+            .session(&mut *session)
+            .await?
+            .with_type::<RawDocumentBuf>();
+        while let Some(doc) = cursor.next(session).await {
+            let (product, n, group) = read_group(&doc?)?;
+            if let Some(at) = at.get(&product) {
+                group.count(n, &mut all[*at].expected);
+            }
+        }
+        for one in all {
+            one.expected.large = one.expected.histogram.count() > vitrine_model::fold::LARGE_ABOVE;
+        }
+        Ok(())
+    }
+
+    async fn is_dirty(
+        &self,
+        session: &mut ClientSession,
+        product: ProductId,
+    ) -> Result<bool, TransactionError> {
+        let filter = doc! { "dirty": true, "product_id": uuid(product.to_bytes()) };
+        let collection = self.raw(reviews::COLLECTION);
+        let found = collection.find_one(filter).hint(dirty_index());
+        Ok(found.session(session).await?.is_some())
+    }
+
+    /// Mends what is computed of a product, whatever is wrong with it: its numbers become what its
+    /// reviews say is counted of them, in one transaction; and reviews of which something else is
+    /// counted than they say are marked for the fold, which is to be called then. Gives whether
+    /// there is such a product.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails, or when other writers were met too often.
+    pub async fn repair_product(
+        &self,
+        product: ProductId,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        self.mark_miscounted(product).await?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_repair(product, now).await {
+                Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
+                result => return result.map_err(TransactionError::into_storage),
+            }
+        }
+    }
+
+    /// Marks reviews of which something else is counted than they say.
+    async fn mark_miscounted(&self, product: ProductId) -> Result<(), StorageError> {
+        let seen = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
+        let counted = doc! { "$ne": [{ "$ifNull": ["$applied", Bson::Null] }, Bson::Null] };
+        let same = |field: &str| {
+            let applied = format!("$applied.{field}");
+            let own = format!("${field}");
+            doc! { "$eq": [{ "$ifNull": [applied, Bson::Null] }, { "$ifNull": [own, Bson::Null] }] }
+        };
+        let month = doc! { "$eq": [
+            { "$ifNull": ["$applied.month", Bson::Null] },
+            { "$ifNull": [crate::fold::month_or_null(), Bson::Null] },
+        ] };
+        let right = doc! { "$cond": [
+            seen,
+            { "$and": [counted.clone(), same("rating"), same("recommended"), same("dimensions"), month] },
+            { "$not": [counted] },
+        ] };
+        let filter = doc! {
+            "product_id": uuid(product.to_bytes()),
+            "$expr": { "$not": [right] },
+        };
+        let mark = doc! { "$set": { "dirty": true } };
+        self.documents(reviews::COLLECTION)
+            .update_many(filter, mark)
+            .hint(recount_index())
+            .await?;
+        Ok(())
+    }
+
+    async fn try_repair(
+        &self,
+        product: ProductId,
+        now: Timestamp,
+    ) -> Result<bool, TransactionError> {
+        let mut session = self.begin().await?;
+        let id = uuid(product.to_bytes());
+        let mut states = self.fold_states(&mut session, vec![id.clone()]).await?;
+        let Some(mut state) = states.remove(&product) else {
+            let _ = session.abort_transaction().await;
+            return Ok(false);
+        };
+        let mut counted = Counted::default();
+        let pipeline = applied_pipeline(&id);
+        let mut cursor = self
+            .documents(reviews::COLLECTION)
+            .aggregate(pipeline)
+            .session(&mut session)
+            .await?
+            .with_type::<RawDocumentBuf>();
+        while let Some(doc) = cursor.next(&mut session).await {
+            let (_, n, group) = read_group(&doc?)?;
+            group.count(n, &mut counted);
+        }
+        let before = state.computed.stats;
+        state.computed = Computed {
+            stats: RatingStats {
+                histogram: counted.histogram,
+                recommended: counted.recommended,
+                dimensions: counted.dimensions,
+                fold_seq: before.fold_seq + 1,
+                as_of: Some(now),
+            },
+            top_reviews: self.top_reviews(&mut session, product).await?,
+        };
+        let large = state.computed.is_large();
+        state.outlier.follow(large, now);
+        self.update_each(&mut session, "products", vec![state.update(product)])
+            .await?;
+        let range = doc! { "_id": {
+            "$gte": { "p": id.clone() },
+            "$lte": { "p": id.clone(), "m": Bson::MaxKey },
+        } };
+        let months = self.documents(MONTHS);
+        months.delete_many(range).session(&mut session).await?;
+        let rows = counted.months.iter().map(|(month, histogram)| {
+            doc! {
+                "_id": { "p": id.clone(), "m": *month },
+                "schema_version": REFERENCE_VERSION,
+                "histogram": stats::histogram(histogram),
+            }
+        });
+        let rows: Vec<Document> = rows.collect();
+        if !rows.is_empty() {
+            months.insert_many(rows).session(&mut session).await?;
+        }
+        commit(&mut session).await?;
+        Ok(true)
+    }
+}
+
+/// What some reviews have in common that is counted.
+struct Group {
+    rating: vitrine_model::rating::Stars,
+    month: Option<i32>,
+    recommended: Option<bool>,
+    dimensions: Vec<(String, i64)>,
+}
+
+impl Group {
+    fn count(&self, n: i64, counted: &mut Counted) {
+        counted.histogram.0[self.rating.index()] += n;
+        match self.recommended {
+            Some(true) => counted.recommended.yes += n,
+            Some(false) => counted.recommended.no += n,
+            None => {}
+        }
+        for (name, stars) in &self.dimensions {
+            let dimension = counted.dimensions.entry(name.clone()).or_default();
+            dimension.count += n;
+            dimension.sum += n * stars;
+        }
+        if let Some(month) = self.month {
+            counted.months.entry(month).or_default().0[self.rating.index()] += n;
+        }
+    }
+}
+
+/// Groups the published reviews of products by all that is counted of them. Covered by `recount`.
+fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
+    let field = |name: &str| format!("{of}{name}");
+    vec![
+        doc! { "$match": {
+            "product_id": { "$in": ids },
+            "status": ReviewStatus::Published.name(),
+        } },
+        doc! { "$group": {
+            "_id": {
+                "p": "$product_id",
+                "rating": field("rating"),
+                "month": crate::fold::month_or_null(),
+                "recommended": field("recommended"),
+                "dimensions": field("dimensions"),
+            },
+            "n": { "$sum": 1_i64 },
+        } },
+    ]
+}
+
+/// Groups the reviews of a product by what they say is counted of them.
+fn applied_pipeline(product: &Bson) -> Vec<Document> {
+    vec![
+        doc! { "$match": { "product_id": product, "applied": { "$ne": Bson::Null } } },
+        doc! { "$group": {
+            "_id": {
+                "p": "$product_id",
+                "rating": "$applied.rating",
+                "month": "$applied.month",
+                "recommended": "$applied.recommended",
+                "dimensions": "$applied.dimensions",
+            },
+            "n": { "$sum": 1_i64 },
+        } },
+    ]
+}
+
+fn read_group(doc: &RawDocumentBuf) -> Result<(ProductId, i64, Group), StorageError> {
+    let fields = Fields::of(reviews::COLLECTION, doc);
+    let id = fields.doc("_id")?;
+    let month = id.opt_i64("month")?.map(i32::try_from).transpose();
+    let mut dimensions = Vec::new();
+    if let Some(given) = id.opt_doc("dimensions")? {
+        for entry in given.entries() {
+            let (name, value) = entry?;
+            let stars = integer(value).ok_or_else(|| fields.corrupt("dimensions"))?;
+            dimensions.push((name.to_owned(), stars));
+        }
+    }
+    let group = Group {
+        rating: stats::read_stars(&id, "rating")?,
+        month: month.map_err(|_| fields.corrupt("month"))?,
+        recommended: id.opt_bool("recommended")?,
+        dimensions,
+    };
+    let product = ProductId::from_bytes(id.id("p")?);
+    Ok((product, fields.i64("n")?, group))
+}
+
+fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), StorageError> {
+    let fields = Fields::of(MONTHS, doc);
+    let id = fields.doc("_id")?;
+    let month = i32::try_from(id.i64("m")?).map_err(|_| fields.corrupt("_id.m"))?;
+    let histogram = stats::read_histogram(&fields, "histogram")?;
+    Ok((ProductId::from_bytes(id.id("p")?), month, histogram))
+}
+
+fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
+    let fields = Fields::of("products", doc);
+    let stored = stats::read_stats(&fields.doc("stats")?)?;
+    let top = |top: Fields<'_>| Ok((ReviewId::from_bytes(top.id("_id")?), top.i64("helpful")?));
+    Ok(Recounted {
+        product: ProductId::from_bytes(fields.id("_id")?),
+        pending: false,
+        stored: Counted {
+            histogram: stored.histogram,
+            recommended: stored.recommended,
+            dimensions: stored.dimensions,
+            months: BTreeMap::new(),
+            top: fields.docs("top_reviews", top)?,
+            large: stats::read_outlier(&fields.doc("outlier")?)?.large,
+        },
+        expected: Counted::default(),
+    })
+}
+
+fn recount_index() -> Hint {
+    Hint::Name("recount".to_owned())
+}

@@ -1,0 +1,848 @@
+//! What shoppers, moderators and the shop write about reviews.
+//!
+//! Every change of a review is one atomic write that marks it for the fold where its product has
+//! something to count; what belongs to it (a vote, a report, a decision, the version before) is
+//! written in the same transaction.
+
+use std::collections::HashMap;
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::{Hint, ReturnDocument};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId};
+use vitrine_model::product::{HotReason, Outlier, ProductStatus};
+use vitrine_model::review::{
+    Decision, DimensionTable, QueueReason, ReportReason, Review, ReviewStatus, ReviewVersion, Vote,
+};
+
+use crate::documents::product::{read_category, read_status};
+use crate::documents::review as document;
+use crate::documents::{REFERENCE_VERSION, put, stats};
+use crate::error::{DUPLICATE_KEY, code};
+use crate::fold::dirty_index;
+use crate::raw::{Fields, date, uuid};
+use crate::reviews::{COLLECTION, read};
+use crate::store::durable;
+use crate::transaction::{MOST_TRIES, TransactionError, commit};
+use crate::write::pause;
+use crate::{StorageError, Store};
+
+pub(crate) const VOTES: &str = "votes";
+pub(crate) const REPORTS: &str = "review_reports";
+pub(crate) const VERSIONS: &str = "review_versions";
+pub(crate) const DECISIONS: &str = "moderation_log";
+pub(crate) const DIMENSIONS: &str = "review_dimensions";
+pub(crate) const PURCHASES: &str = "purchases";
+
+/// How long after a purchase it is looked again for a review that was being written meanwhile: no
+/// write takes as long.
+const RECHECK_MILLIS: i64 = 90_000;
+
+/// What has to be known of a product before somebody reviews it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewTarget {
+    /// Where it is in its life.
+    pub status: ProductStatus,
+    /// What kind of thing it is.
+    pub kind: String,
+    /// Its category.
+    pub category: CategoryId,
+    /// How it is written.
+    pub outlier: Outlier,
+    /// Whether the author is known to have bought it.
+    pub bought: bool,
+    /// What the author has written of it already, whatever became of that.
+    pub own: Option<Review>,
+}
+
+/// What became of a new review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It is stored.
+    Stored,
+    /// Nothing is stored: the author has one of this product, or used its idempotency key before,
+    /// or the product is gone. Look again.
+    Refused,
+    /// Nothing is stored: another writer was met.
+    Contended,
+}
+
+/// What is written beside a change of a review.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// The review as it was before.
+    pub version: Option<ReviewVersion>,
+    /// A moderator's decision, for the log.
+    pub decision: Option<Decision>,
+    /// Whether all reports of it are dealt with.
+    pub close_reports: bool,
+}
+
+/// What became of a vote or a report.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Marked {
+    /// It is written; the review as it is now.
+    Done(Review),
+    /// It was so before.
+    Same(Review),
+    /// There is no such review that everyone sees.
+    Gone,
+    /// Nothing is written: the author may not.
+    Own(Review),
+}
+
+/// What became of a purchase that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Whether it was not known before.
+    pub new: bool,
+    /// Whether a review became one of a known buyer.
+    pub verified: bool,
+}
+
+/// A report of a review.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Who reported it.
+    pub by: AuthorId,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: ReportReason,
+    /// What else they said.
+    pub note: Option<String>,
+}
+
+impl Store {
+    /// What has to be known of a product before this author reviews it. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn review_target(
+        &self,
+        product: ProductId,
+        author: &AuthorId,
+    ) -> Result<Option<ReviewTarget>, StorageError> {
+        let id = uuid(product.to_bytes());
+        let pair = doc! { "product_id": id.clone(), "author._id": &author.0 };
+        let pipeline = [
+            doc! { "$match": { "_id": id.clone() } },
+            doc! { "$project": { "status": 1, "kind": 1, "category": 1, "outlier": 1 } },
+            doc! { "$lookup": { "from": COLLECTION, "pipeline": [{ "$match": pair }], "as": "own" } },
+            doc! { "$lookup": {
+                "from": PURCHASES,
+                "pipeline": [{ "$match": { "_id": { "p": id, "c": &author.0 } } }],
+                "as": "bought",
+            } },
+        ];
+        let products = self.documents("products");
+        let found = products
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time);
+        let found = found.await?.with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        found.first().map(read_target).transpose()
+    }
+
+    /// A review, whatever its state.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn find_review(
+        &self,
+        product: ProductId,
+        id: ReviewId,
+    ) -> Result<Option<Review>, StorageError> {
+        let collection = self.raw(COLLECTION);
+        let found = collection.find_one(key(product, id));
+        let found = found.max_time(self.max_time).await?;
+        found.map(|doc| read(&doc)).transpose()
+    }
+
+    /// Whether somebody is known to have bought a product. One command, covered.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn is_buyer(
+        &self,
+        product: ProductId,
+        customer: &AuthorId,
+    ) -> Result<bool, StorageError> {
+        let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": &customer.0 } };
+        let collection = self.raw(PURCHASES);
+        let found = collection.find_one(row);
+        let found = found.projection(doc! { "_id": 1 }).max_time(self.max_time);
+        Ok(found.await?.is_some())
+    }
+
+    /// What an author wrote with this idempotency key.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn review_by_key(
+        &self,
+        author: &AuthorId,
+        key: &str,
+    ) -> Result<Option<Review>, StorageError> {
+        let filter = doc! { "author._id": &author.0, "idempotency.key": key };
+        let collection = self.raw(COLLECTION);
+        let found = collection
+            .find_one(filter)
+            .hint(Hint::Name("idempotency".to_owned()));
+        let found = found.max_time(self.max_time).await?;
+        found.map(|doc| read(&doc)).transpose()
+    }
+
+    /// What an author wrote of these products, whatever became of it. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn reviews_by_author(
+        &self,
+        products: &[ProductId],
+        author: &AuthorId,
+    ) -> Result<HashMap<ProductId, Review>, StorageError> {
+        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let filter = doc! { "product_id": { "$in": ids }, "author._id": &author.0 };
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(filter)
+            .hint(Hint::Name("author".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let pair = |doc: &RawDocumentBuf| read(doc).map(|review| (review.product_id, review));
+        found.iter().map(pair).collect()
+    }
+
+    /// Stores a new review and counts it in its product, in one transaction that is not tried
+    /// again.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn submit_counted(
+        &self,
+        review: &Review,
+        now: Timestamp,
+    ) -> Result<Submitted, StorageError> {
+        let reviews = [(review.clone(), None)];
+        match self.try_insert_counted(&reviews, now).await {
+            Ok(true) => Ok(Submitted::Stored),
+            Ok(false) => Ok(Submitted::Refused),
+            Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
+                Ok(Submitted::Refused)
+            }
+            Err(error) if error.is_transient() => Ok(Submitted::Contended),
+            Err(error) => Err(error.into_storage()),
+        }
+    }
+
+    /// Stores a new review as it is; a fold counts it. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn submit_uncounted(&self, review: &Review) -> Result<Submitted, StorageError> {
+        let refused = self.insert_reviews(&[(review.clone(), None)]).await?;
+        Ok(match refused.as_slice() {
+            [Some(_)] => Submitted::Refused,
+            _ => Submitted::Stored,
+        })
+    }
+
+    /// Changes a review to what it is to be, if its revision and round are still those of `before`,
+    /// and marks it for the fold if it was or will be seen. Votes, reports and whether its author
+    /// is a buyer are not touched, unless the round changes: then the counters begin anew. Gives
+    /// whether it was changed.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn change_review(
+        &self,
+        before: &Review,
+        after: &Review,
+        beside: &Beside,
+    ) -> Result<bool, StorageError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_change_review(before, after, beside).await {
+                Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
+                result => return result.map_err(TransactionError::into_storage),
+            }
+        }
+    }
+
+    async fn try_change_review(
+        &self,
+        before: &Review,
+        after: &Review,
+        beside: &Beside,
+    ) -> Result<bool, TransactionError> {
+        let mut filter = key(before.product_id, before.id);
+        filter.insert("revision", before.revision);
+        filter.insert("round", before.round);
+        let update = change(before, after, beside.close_reports);
+        let collection = self.documents(COLLECTION);
+        if *beside == Beside::default() {
+            let updated = collection
+                .update_one(filter, update)
+                .write_concern(durable());
+            return Ok(updated.await?.matched_count == 1);
+        }
+        let mut session = self.begin().await?;
+        let updated = collection.update_one(filter, update).session(&mut session);
+        if updated.await?.matched_count == 0 {
+            let _ = session.abort_transaction().await;
+            return Ok(false);
+        }
+        let id = uuid(before.id.to_bytes());
+        if let Some(version) = &beside.version {
+            let mut doc = doc! {
+                "_id": { "r": id.clone(), "n": version.revision },
+                "schema_version": REFERENCE_VERSION,
+                "product_id": uuid(before.product_id.to_bytes()),
+                "until": date(version.until),
+                "rating": i32::from(version.rating.get()),
+                "title": &version.title,
+                "body": &version.body,
+            };
+            let author = before.author.as_ref();
+            put(
+                &mut doc,
+                "author",
+                author.map(|author| author.id.0.as_str()),
+            );
+            let versions = self.documents(VERSIONS);
+            versions.insert_one(doc).session(&mut session).await?;
+        }
+        if let Some(decision) = &beside.decision {
+            let log = self.documents(DECISIONS);
+            let entry = logged(before, decision);
+            log.insert_one(entry).session(&mut session).await?;
+        }
+        if beside.close_reports {
+            let reports = self.documents(REPORTS);
+            let close = doc! { "$set": { "open": false } };
+            let own = doc! { "_id.r": id, "open": true };
+            reports
+                .update_many(own, close)
+                .session(&mut session)
+                .await?;
+        }
+        commit(&mut session).await?;
+        Ok(true)
+    }
+
+    /// The versions that a review had before, oldest first.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn review_versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, StorageError> {
+        let collection = self.raw(VERSIONS);
+        let find = collection.find(doc! { "_id.r": uuid(id.to_bytes()) });
+        let find = find
+            .sort(doc! { "_id.n": 1 })
+            .hint(Hint::Name("review".to_owned()))
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found.iter().map(read_version).collect()
+    }
+
+    /// Writes what a voter says of a review, or that they say nothing any more; the review's
+    /// counters and the mark for the fold follow in the same transaction.
+    ///
+    /// # Errors
+    /// [`StorageError::Contended`] when other writers were met too often; nothing was written then.
+    pub async fn vote(
+        &self,
+        (product, id): (ProductId, ReviewId),
+        voter: &AuthorId,
+        vote: Option<Vote>,
+        now: Timestamp,
+    ) -> Result<Marked, StorageError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_vote((product, id), voter, vote, now).await {
+                Err(error) if error.is_transient() && tries < 2 * MOST_TRIES => pause(tries).await,
+                result => return result.map_err(TransactionError::into_storage),
+            }
+        }
+    }
+
+    async fn try_vote(
+        &self,
+        (product, id): (ProductId, ReviewId),
+        voter: &AuthorId,
+        vote: Option<Vote>,
+        now: Timestamp,
+    ) -> Result<Marked, TransactionError> {
+        let mut session = self.begin().await?;
+        let reviews = self.raw(COLLECTION);
+        let seen = reviews.find_one(published(product, id));
+        let Some(seen) = seen.session(&mut session).await? else {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Gone);
+        };
+        let seen = read(&seen)?;
+        if seen
+            .author
+            .as_ref()
+            .is_some_and(|author| author.id == *voter)
+        {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Own(seen));
+        }
+        let row = doc! { "_id": { "r": uuid(id.to_bytes()), "u": &voter.0 } };
+        let votes = self.raw(VOTES);
+        let before = if let Some(vote) = vote {
+            let set = doc! { "$set": {
+                "schema_version": REFERENCE_VERSION,
+                "product_id": uuid(product.to_bytes()),
+                "value": vote.name(),
+                "round": seen.round,
+                "at": date(now),
+            } };
+            let write = votes.find_one_and_update(row, set).upsert(true);
+            write
+                .return_document(ReturnDocument::Before)
+                .session(&mut session)
+                .await?
+        } else {
+            votes.find_one_and_delete(row).session(&mut session).await?
+        };
+        let before = match &before {
+            Some(row) => read_vote(row)?
+                .filter(|(_, round)| *round == seen.round)
+                .map(|(vote, _)| vote),
+            None => None,
+        };
+        if before == vote {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Same(seen));
+        }
+        let counts =
+            |which: Vote| i64::from(vote == Some(which)) - i64::from(before == Some(which));
+        let update = doc! {
+            "$inc": { "helpful": counts(Vote::Helpful), "unhelpful": counts(Vote::Unhelpful) },
+            "$set": { "dirty": true },
+        };
+        let mut filter = published(product, id);
+        filter.insert("round", seen.round);
+        let updated = reviews
+            .find_one_and_update(filter, update)
+            .return_document(ReturnDocument::After)
+            .session(&mut session)
+            .await?;
+        let Some(updated) = updated else {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Gone);
+        };
+        commit(&mut session).await?;
+        Ok(Marked::Done(read(&updated)?))
+    }
+
+    /// What a voter says of these reviews. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn votes_of(
+        &self,
+        voter: &AuthorId,
+        reviews: &[ReviewId],
+    ) -> Result<HashMap<ReviewId, (Vote, i32)>, StorageError> {
+        let rows: Vec<Bson> = reviews
+            .iter()
+            .map(|id| Bson::Document(doc! { "r": uuid(id.to_bytes()), "u": &voter.0 }))
+            .collect();
+        let collection = self.raw(VOTES);
+        let find = collection
+            .find(doc! { "_id": { "$in": rows } })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let mut votes = HashMap::new();
+        for row in &found {
+            let id = Fields::of(VOTES, row).doc("_id")?.id("r")?;
+            if let Some(vote) = read_vote(row)? {
+                votes.insert(ReviewId::from_bytes(id), vote);
+            }
+        }
+        Ok(votes)
+    }
+
+    /// Writes that somebody wants a moderator to look at a review. Once per reader and round of
+    /// moderation.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn report_review(
+        &self,
+        (product, id): (ProductId, ReviewId),
+        report: &Report,
+    ) -> Result<Marked, StorageError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_report((product, id), report).await {
+                Err(error) if error.is_transient() && tries < 2 * MOST_TRIES => pause(tries).await,
+                result => return result.map_err(TransactionError::into_storage),
+            }
+        }
+    }
+
+    async fn try_report(
+        &self,
+        (product, id): (ProductId, ReviewId),
+        report: &Report,
+    ) -> Result<Marked, TransactionError> {
+        let mut session = self.begin().await?;
+        let row = doc! { "_id": { "r": uuid(id.to_bytes()), "u": &report.by.0 } };
+        let mut set = doc! {
+            "schema_version": REFERENCE_VERSION,
+            "product_id": uuid(product.to_bytes()),
+            "reason": report.reason.name(),
+            "at": date(report.at),
+            "open": true,
+        };
+        put(&mut set, "note", report.note.as_deref());
+        let mut update = doc! { "$set": set };
+        if report.note.is_none() {
+            update.insert("$unset", doc! { "note": 1 });
+        }
+        let reports = self.raw(REPORTS);
+        let before = reports
+            .find_one_and_update(row, update)
+            .upsert(true)
+            .return_document(ReturnDocument::Before)
+            .session(&mut session)
+            .await?;
+        let open = match &before {
+            Some(row) => Fields::of(REPORTS, row).bool("open")?,
+            None => false,
+        };
+        let reviews = self.raw(COLLECTION);
+        if open {
+            let _ = session.abort_transaction().await;
+            let seen = reviews.find_one(published(product, id)).await?;
+            return Ok(match seen {
+                Some(doc) => Marked::Same(read(&doc)?),
+                None => Marked::Gone,
+            });
+        }
+        let queued = document::queued(vitrine_model::review::Queued {
+            reason: QueueReason::Reported,
+            since: report.at,
+        });
+        let count = doc! { "$set": {
+            "reports": { "$add": [{ "$ifNull": ["$reports", 0_i64] }, 1_i64] },
+            "queue": { "$ifNull": ["$queue", queued] },
+        } };
+        let updated = reviews
+            .find_one_and_update(published(product, id), vec![count])
+            .return_document(ReturnDocument::After)
+            .session(&mut session)
+            .await?;
+        let Some(updated) = updated else {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Gone);
+        };
+        commit(&mut session).await?;
+        Ok(Marked::Done(read(&updated)?))
+    }
+
+    /// The open reports of a review, oldest first, at most so many.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn open_reports(&self, id: ReviewId, most: u32) -> Result<Vec<Report>, StorageError> {
+        let collection = self.raw(REPORTS);
+        let find = collection
+            .find(doc! { "_id.r": uuid(id.to_bytes()), "open": true })
+            .sort(doc! { "at": 1 })
+            .hint(Hint::Name("review".to_owned()));
+        let find = find.limit(i64::from(most)).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found.iter().map(read_report).collect()
+    }
+
+    /// Records that a customer bought a product, and marks what they wrote of it as a buyer's.
+    /// Doing it twice changes nothing.
+    ///
+    /// A review that is being written at this very moment may not be seen; it is looked for again
+    /// later ([`Store::recheck_purchases`]).
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it is to be done again then.
+    pub async fn record_purchase(
+        &self,
+        product: ProductId,
+        customer: &AuthorId,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Recorded, StorageError> {
+        let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": &customer.0 } };
+        let update = doc! {
+            "$setOnInsert": {
+                "schema_version": REFERENCE_VERSION,
+                "recheck_at": date(now.plus_millis(RECHECK_MILLIS)),
+            },
+            "$min": { "at": date(at) },
+        };
+        let purchases = self.documents(PURCHASES);
+        let stored = purchases
+            .update_one(row, update)
+            .upsert(true)
+            .write_concern(durable())
+            .await?;
+        let verified = self.verify_buyer(product, customer).await?;
+        Ok(Recorded {
+            new: stored.upserted_id.is_some(),
+            verified,
+        })
+    }
+
+    /// Looks again for reviews that were being written when their author's purchase was recorded.
+    /// Gives how many purchases were looked at.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn recheck_purchases(
+        &self,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<usize, StorageError> {
+        let collection = self.raw(PURCHASES);
+        let find = collection
+            .find(doc! { "recheck_at": { "$lte": date(now) } })
+            .hint(Hint::Name("recheck".to_owned()));
+        let find = find.limit(i64::from(most)).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        for row in &found {
+            let id = Fields::of(PURCHASES, row).doc("_id")?;
+            let product = ProductId::from_bytes(id.id("p")?);
+            let customer = AuthorId(id.string("c")?);
+            self.verify_buyer(product, &customer).await?;
+            let done = doc! { "$unset": { "recheck_at": 1 } };
+            let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": customer.0 } };
+            self.documents(PURCHASES).update_one(row, done).await?;
+        }
+        Ok(found.len())
+    }
+
+    async fn verify_buyer(
+        &self,
+        product: ProductId,
+        customer: &AuthorId,
+    ) -> Result<bool, StorageError> {
+        let filter = doc! {
+            "product_id": uuid(product.to_bytes()),
+            "author._id": &customer.0,
+            "verified": false,
+        };
+        // The copy among the top reviews says it too.
+        let update = doc! { "$set": { "verified": true, "dirty": true } };
+        let collection = self.documents(COLLECTION);
+        let updated = collection
+            .update_one(filter, update)
+            .hint(Hint::Name("author".to_owned()))
+            .write_concern(durable());
+        Ok(updated.await?.modified_count == 1)
+    }
+
+    /// Notes that a product is hot until then. The reason and the beginning stay those of the first
+    /// time while it is hot.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn mark_hot(
+        &self,
+        product: ProductId,
+        until: Timestamp,
+        reason: HotReason,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let is_hot = doc! { "$gt": ["$outlier.hot_until", date(now)] };
+        let kept = |field: &str, new: Bson| {
+            let field = format!("$outlier.{field}");
+            doc! { "$cond": [is_hot.clone(), { "$ifNull": [field, new.clone()] }, new] }
+        };
+        let set = doc! { "$set": {
+            "outlier.hot_until": { "$max": ["$outlier.hot_until", date(until)] },
+            "outlier.hot_since": kept("hot_since", date(now)),
+            "outlier.hot_reason": kept("hot_reason", Bson::from(reason.name())),
+        } };
+        let filter = doc! { "_id": uuid(product.to_bytes()) };
+        self.documents("products")
+            .update_one(filter, vec![set])
+            .write_concern(durable())
+            .await?;
+        Ok(())
+    }
+
+    /// The aspects that products are rated by.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn all_review_dimensions(&self) -> Result<DimensionTable, StorageError> {
+        let collection = self.raw(DIMENSIONS);
+        let find = collection.find(Document::new()).max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        let mut table = DimensionTable::default();
+        for doc in &found {
+            let fields = Fields::of(DIMENSIONS, doc);
+            let name = |value: RawBsonRef<'_>| value.as_str().map(str::to_owned);
+            let names = fields.items("names", name)?;
+            if let Some(kind) = fields.opt_string("kind")? {
+                table.kinds.insert(kind, names);
+            } else if let Some(category) = fields.opt_id("category")? {
+                let category = CategoryId::from_bytes(category);
+                table.categories.insert(category, names);
+            }
+        }
+        Ok(table)
+    }
+
+    /// Whether a product has reviews that wait for the fold. Reads one small index.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn waits_for_fold(&self, product: ProductId) -> Result<bool, StorageError> {
+        let filter = doc! { "dirty": true, "product_id": uuid(product.to_bytes()) };
+        let collection = self.raw(COLLECTION);
+        let found = collection
+            .find_one(filter)
+            .projection(doc! { "_id": 0, "product_id": 1 })
+            .hint(dirty_index());
+        Ok(found.max_time(self.max_time).await?.is_some())
+    }
+}
+
+fn key(product: ProductId, id: ReviewId) -> Document {
+    doc! { "_id": uuid(id.to_bytes()), "product_id": uuid(product.to_bytes()) }
+}
+
+fn published(product: ProductId, id: ReviewId) -> Document {
+    let mut filter = key(product, id);
+    filter.insert("status", ReviewStatus::Published.name());
+    filter
+}
+
+/// The update that makes one of the other: it touches only what differs, because votes, reports,
+/// purchases and replies may be written at the same time.
+fn change(before: &Review, after: &Review, close_reports: bool) -> Document {
+    let written = |review: &Review| {
+        let mut doc = document::content(review);
+        doc.extend(document::state(review));
+        // These come by themselves.
+        for counter in [
+            "imported_helpful",
+            "imported_unhelpful",
+            "helpful",
+            "unhelpful",
+            "reports",
+        ] {
+            doc.remove(counter);
+        }
+        doc
+    };
+    let (old, new) = (written(before), written(after));
+    let mut set: Document = new
+        .iter()
+        .filter(|(field, value)| old.get(field) != Some(value))
+        .map(|(field, value)| (field.clone(), value.clone()))
+        .collect();
+    let mut gone: Document = old
+        .keys()
+        .filter(|field| !new.contains_key(*field))
+        .map(|field| (field.clone(), Bson::Int32(1)))
+        .collect();
+    if close_reports {
+        set.insert("reports", 0_i64);
+        if after.queued.is_none() {
+            gone.insert("queue", 1);
+        }
+    }
+    if before.round != after.round {
+        for counter in [
+            "imported_helpful",
+            "imported_unhelpful",
+            "helpful",
+            "unhelpful",
+        ] {
+            set.insert(counter, 0_i64);
+        }
+    }
+    let seen = |review: &Review| review.status == ReviewStatus::Published;
+    if seen(before) || seen(after) || before.applied.is_some() {
+        set.insert("dirty", true);
+    }
+    let mut update = Document::new();
+    if !set.is_empty() {
+        update.insert("$set", set);
+    }
+    if !gone.is_empty() {
+        update.insert("$unset", gone);
+    }
+    update
+}
+
+fn logged(review: &Review, decision: &Decision) -> Document {
+    let mut doc = doc! {
+        "_id": uuid(ReviewId::random().to_bytes()),
+        "schema_version": REFERENCE_VERSION,
+        "review_id": uuid(review.id.to_bytes()),
+        "product_id": uuid(review.product_id.to_bytes()),
+        "at": date(decision.at),
+        "by": &decision.by,
+        "from": decision.from.name(),
+        "to": decision.to.name(),
+        "reason": decision.reason.name(),
+        "rating": i32::from(review.rating.get()),
+    };
+    put(&mut doc, "note", decision.note.as_deref());
+    doc
+}
+
+fn read_target(doc: &RawDocumentBuf) -> Result<ReviewTarget, StorageError> {
+    let fields = Fields::of("products", doc);
+    let own = fields.docs("own", |own| document::read(&own))?;
+    let bought = fields.docs("bought", |_| Ok(()))?;
+    Ok(ReviewTarget {
+        status: read_status(&fields)?,
+        kind: fields.string("kind")?,
+        category: read_category(&fields)?,
+        outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+        bought: !bought.is_empty(),
+        own: own.into_iter().next(),
+    })
+}
+
+fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> {
+    let fields = Fields::of(VOTES, doc);
+    let vote = Vote::named(fields.str("value")?);
+    let round = i32::try_from(fields.i64("round")?).map_err(|_| fields.corrupt("round"))?;
+    Ok(vote.map(|vote| (vote, round)))
+}
+
+fn read_report(doc: &RawDocumentBuf) -> Result<Report, StorageError> {
+    let fields = Fields::of(REPORTS, doc);
+    let reason = ReportReason::named(fields.str("reason")?);
+    Ok(Report {
+        by: AuthorId(fields.doc("_id")?.string("u")?),
+        at: fields.date("at")?,
+        reason: reason.unwrap_or(ReportReason::Other),
+        note: fields.opt_string("note")?,
+    })
+}
+
+fn read_version(doc: &RawDocumentBuf) -> Result<ReviewVersion, StorageError> {
+    let fields = Fields::of(VERSIONS, doc);
+    Ok(ReviewVersion {
+        revision: fields.doc("_id")?.i64("n")?,
+        until: fields.date("until")?,
+        rating: stats::read_stars(&fields, "rating")?,
+        title: fields.string("title")?,
+        body: fields.string("body")?,
+    })
+}
