@@ -53,6 +53,24 @@ impl<'a> Ask<'a> {
         self.with_roles(subject, &[Role::Admin])
     }
 
+    /// Asks as a shopper with this name.
+    #[must_use]
+    pub fn as_shopper(self, subject: &str) -> Self {
+        self.with_roles(subject, &[Role::Shopper])
+    }
+
+    /// Asks as a moderator with this name.
+    #[must_use]
+    pub fn as_moderator(self, subject: &str) -> Self {
+        self.with_roles(subject, &[Role::Moderator])
+    }
+
+    /// Asks as another service with this name.
+    #[must_use]
+    pub fn as_service(self, subject: &str) -> Self {
+        self.with_roles(subject, &[Role::Service])
+    }
+
     /// Asks as somebody with these roles.
     #[must_use]
     pub fn with_roles(mut self, subject: &str, roles: &[Role]) -> Self {

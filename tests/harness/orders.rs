@@ -1,9 +1,10 @@
-//! Mutations: what an admin orders, and what became of it.
+//! Mutations: what callers order, and what became of it.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
 
 use serde_json::Value;
+use vitrine_api::graphql::Role;
 use vitrine_domain::Catalog;
 
 use crate::App;
@@ -17,6 +18,8 @@ pub struct Mutation {
     pub name: &'static str,
     /// What is usually selected of its payload.
     pub selection: &'static str,
+    /// Who may give it: anybody with one of these roles.
+    pub roles: &'static [Role],
 }
 
 const PRODUCT: &str =
@@ -26,8 +29,14 @@ const SUPPLIER: &str = "supplier { id revision name country }";
 const UNIT: &str = "unit { symbol dimension factor offset ucum aliases }";
 const SPEC_KEY: &str = "specKey { key revision label type dimension baseUnit facetable filterable allowedValues aliases }";
 
+/// A review after it was written.
+const WRITTEN: &str = "review { id revision rating title body status verified author { name } } \
+                       product { id ratingStats { count average } } statsPending";
+/// A review after something was said of it.
+const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
+
 /// All mutations, with what is usually selected.
-pub const MUTATIONS: [Mutation; 14] = [
+pub const MUTATIONS: [Mutation; 26] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -45,10 +54,54 @@ pub const MUTATIONS: [Mutation; 14] = [
         "mergeSpecKeys",
         "specKey { key revision aliases } remaining",
     ),
+    for_shoppers("submitReview", WRITTEN),
+    for_shoppers("editReview", WRITTEN),
+    for_shoppers("deleteReview", WRITTEN),
+    for_shoppers("voteReview", MARKED),
+    for_shoppers("removeVote", MARKED),
+    for_shoppers("reportReview", MARKED),
+    for_moderators("moderateReview", WRITTEN),
+    for_moderators("replyToReview", MARKED),
+    for_services("recordPurchase", "product { id } recorded"),
+    of(
+        "eraseAuthor",
+        "receipt { policy startedAt finishedAt reviews votes replies reports purchases orders } \
+         residue { reviews versions topReviews votes replies reports purchases orders }",
+    ),
+    of(
+        "repairRatingStats",
+        "product { id ratingStats { count average } } \
+         differences { productId field stored expected }",
+    ),
+    of("defineReviewDimensions", "names"),
 ];
 
 const fn of(name: &'static str, selection: &'static str) -> Mutation {
-    Mutation { name, selection }
+    for_roles(&[Role::Admin], name, selection)
+}
+
+const fn for_shoppers(name: &'static str, selection: &'static str) -> Mutation {
+    for_roles(&[Role::Shopper], name, selection)
+}
+
+const fn for_moderators(name: &'static str, selection: &'static str) -> Mutation {
+    for_roles(&[Role::Moderator, Role::Admin], name, selection)
+}
+
+const fn for_services(name: &'static str, selection: &'static str) -> Mutation {
+    for_roles(&[Role::Service, Role::Admin], name, selection)
+}
+
+const fn for_roles(
+    roles: &'static [Role],
+    name: &'static str,
+    selection: &'static str,
+) -> Mutation {
+    Mutation {
+        name,
+        selection,
+        roles,
+    }
 }
 
 /// The mutation with this name.
@@ -65,7 +118,9 @@ impl Mutation {
     /// The document that gives it as `it`, with its input as the variable `input`.
     #[must_use]
     pub fn document(&self) -> String {
-        let Self { name, selection } = self;
+        let Self {
+            name, selection, ..
+        } = self;
         let (first, rest) = name.split_at(1);
         let input = format!("{}{rest}Input", first.to_uppercase());
         format!(
@@ -75,7 +130,7 @@ impl Mutation {
     }
 }
 
-/// An order that is about to be given by an admin; awaiting it gives it.
+/// An order that is about to be given; awaiting it gives it.
 #[derive(Debug)]
 pub struct OrderGiven<'a> {
     ask: crate::ask::Ask<'a>,
@@ -88,6 +143,22 @@ impl App {
         let document = mutation(name).document();
         let ask = self.query(&document).as_admin().with("input", input);
         OrderGiven { ask }
+    }
+
+    /// An order of somebody with this name, in the first role that may give it.
+    #[must_use]
+    pub fn order_by(&self, subject: &str, name: &str, input: Value) -> OrderGiven<'_> {
+        self.order_as(mutation(name).roles[0], subject, name, input)
+    }
+
+    /// An order of somebody with this role and name.
+    #[must_use]
+    pub fn order_as(&self, role: Role, subject: &str, name: &str, input: Value) -> OrderGiven<'_> {
+        let document = mutation(name).document();
+        let ask = self.query(&document).with_roles(subject, &[role]);
+        OrderGiven {
+            ask: ask.with("input", input),
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod product;
 mod properties;
 mod reference;
 mod reference_admin;
+mod review_faults;
 mod reviews;
 mod round_trips;
 mod schema;

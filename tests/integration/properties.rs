@@ -8,6 +8,7 @@ use vitrine_harness::App;
 pub(crate) mod clicks;
 mod filters;
 mod ratings;
+mod schedules;
 mod walks;
 
 /// Runs a property inside a test: the closure asks the app and says what does not hold.

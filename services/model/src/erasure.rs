@@ -50,7 +50,7 @@ pub struct ErasureReceipt {
     pub votes: i64,
     /// How many replies.
     pub replies: i64,
-    /// How many reports of reviews were deleted.
+    /// How many reports of reviews were made anonymous.
     pub reports: i64,
     /// How many purchases were deleted.
     pub purchases: i64,

@@ -4,16 +4,21 @@ mod dev;
 mod import;
 mod serve;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use vitrine_domain::Catalog;
+use vitrine_domain::admin::Outcome;
 use vitrine_domain::clock::SystemClock;
+use vitrine_domain::reviewing::ratings::MOST_RECOUNTED;
 use vitrine_model::clock::Clock as _;
+use vitrine_model::id::ProductId;
 
 use crate::database::{Database, tokens};
 use crate::local::LocalData;
-use crate::settings::{Cli, Command, Common, Migrate, Token};
+use crate::settings::{Audit, Cli, Command, Common, Migrate, Token};
 use crate::telemetry;
 
 /// Runs the role that the settings name. The exit code is what the shell sees.
@@ -32,7 +37,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Work => serve::work(&cli.common).await,
         Command::Migrate(what) => migrate(&cli.common, what).await,
         Command::Import(what) => import::run(&cli.common, what).await,
-        Command::Audit => audit(&cli.common).await,
+        Command::Audit(what) => audit(&cli.common, what).await,
         Command::Schema => schema(),
         Command::Token(what) => token(&cli.common, &what),
     }
@@ -95,15 +100,27 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn audit(settings: &Common) -> anyhow::Result<ExitCode> {
+async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
-    let found = database
-        .catalog_for_work(settings)
-        .await?
-        .audit()
-        .await
-        .context("auditing")?;
+    let catalog = database.catalog_for_work(settings).await?;
+    let mut differences = audit_once(&catalog).await?;
+    if what.repair {
+        repair(&catalog).await?;
+        differences = audit_once(&catalog).await?;
+    }
+    catalog.drain().await;
+    database.close().await?;
+    Ok(if differences == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Says what differs, and how much.
+async fn audit_once(catalog: &Catalog) -> anyhow::Result<usize> {
+    let found = catalog.audit().await.context("auditing")?;
     for one in &found {
         say(&format!(
             "{}: {} is {}, should be {}",
@@ -111,12 +128,37 @@ async fn audit(settings: &Common) -> anyhow::Result<ExitCode> {
         ));
     }
     say(&format!("{} differences", found.len()));
-    database.close().await?;
-    Ok(if found.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(found.len())
+}
+
+/// Repairs every product whose numbers are not what its reviews say, and says what they were and
+/// are.
+async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
+    let (mut after, mut repaired) = (None, 0);
+    loop {
+        let audit = catalog.rating_stats_audit(after, MOST_RECOUNTED, None);
+        let audit = audit.await.context("counting reviews anew")?;
+        let wrong: BTreeSet<ProductId> = audit.differences.iter().map(|one| one.product).collect();
+        for product in wrong {
+            let outcome = catalog.repair_rating_stats(product).await;
+            // A product that is gone needs no repair.
+            if let Outcome::Done(done) = outcome.context("repairing rating numbers")? {
+                repaired += 1;
+                for one in &done.differences {
+                    say(&format!(
+                        "repaired product {}: {} was {}, is {}",
+                        one.product, one.field, one.stored, one.expected
+                    ));
+                }
+            }
+        }
+        after = audit.last;
+        if after.is_none() {
+            break;
+        }
+    }
+    say(&format!("{repaired} products repaired"));
+    Ok(())
 }
 
 fn schema() -> anyhow::Result<ExitCode> {

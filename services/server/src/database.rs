@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_mongod::{Instance, StartError};
 use vitrine_storage::store::Topology;
@@ -67,14 +68,19 @@ impl Database {
     }
 
     /// The catalogue in this database, to be served from.
-    pub(crate) async fn catalog(&self, settings: &Common) -> anyhow::Result<Catalog> {
-        self.catalog_with(settings, self.cursor_secret(settings)?)
-            .await
+    pub(crate) async fn catalog(
+        &self,
+        settings: &Common,
+        moderation: Moderation,
+    ) -> anyhow::Result<Catalog> {
+        let secret = self.cursor_secret(settings)?;
+        self.catalog_with(settings, secret, moderation).await
     }
 
     /// The catalogue in this database for work that gives nobody a cursor.
     pub(crate) async fn catalog_for_work(&self, settings: &Common) -> anyhow::Result<Catalog> {
-        self.catalog_with(settings, random_secret()).await
+        self.catalog_with(settings, random_secret(), Moderation::default())
+            .await
     }
 
     /// The catalogue in this database for looking only: nothing is written.
@@ -85,8 +91,16 @@ impl Database {
             .context("opening the catalogue")
     }
 
-    async fn catalog_with(&self, settings: &Common, secret: String) -> anyhow::Result<Catalog> {
-        let options = CatalogOptions::new(settings.currency, secret.into_bytes());
+    async fn catalog_with(
+        &self,
+        settings: &Common,
+        secret: String,
+        moderation: Moderation,
+    ) -> anyhow::Result<Catalog> {
+        let options = CatalogOptions {
+            moderation,
+            ..CatalogOptions::new(settings.currency, secret.into_bytes())
+        };
         Catalog::open(self.store.clone(), options)
             .await
             .context("opening the catalogue")

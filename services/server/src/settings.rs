@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
 /// A product catalogue and review service over GraphQL, on MongoDB.
@@ -121,6 +122,33 @@ pub struct Dev {
     /// Which of the made-up catalogues: the same number gives the same catalogue.
     #[arg(long, global = true, env = "VITRINE_SEED", default_value_t = 7)]
     pub seed: u64,
+    /// Whether reviews are seen at once, and moderated when somebody reports them, or only after a
+    /// moderator has published them. For dev and serve.
+    #[arg(
+        long,
+        global = true,
+        env = "VITRINE_REVIEW_MODERATION",
+        default_value = "after"
+    )]
+    pub review_moderation: ReviewModeration,
+}
+
+/// Whether reviews are seen before a moderator looked at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReviewModeration {
+    /// They are seen at once.
+    After,
+    /// They are seen when a moderator has published them.
+    Before,
+}
+
+impl From<ReviewModeration> for Moderation {
+    fn from(setting: ReviewModeration) -> Self {
+        match setting {
+            ReviewModeration::After => Self::After,
+            ReviewModeration::Before => Self::Before,
+        }
+    }
 }
 
 /// What to load into an empty database.
@@ -147,7 +175,7 @@ pub enum Command {
     /// Read products and reviews from files of other systems.
     Import(Import),
     /// Compare everything computed or copied with where it comes from.
-    Audit,
+    Audit(Audit),
     /// Print the GraphQL schema.
     Schema,
     /// Make a development token.
@@ -179,6 +207,14 @@ pub struct Import {
     /// current directory]
     #[arg(long)]
     pub rejects: Option<PathBuf>,
+}
+
+/// What to do about what an audit finds.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Audit {
+    /// Make the numbers of products what their reviews say, and audit again.
+    #[arg(long)]
+    pub repair: bool,
 }
 
 /// Which token to make.
@@ -265,6 +301,9 @@ mod tests {
     fn unknown_settings_are_refused() {
         assert!(Cli::try_parse_from(["vitrine", "--listn", "x"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "--currency", "XXQ"]).is_err());
+        assert!(Cli::try_parse_from(["vitrine", "--review-moderation", "never"]).is_err());
+        assert!(Cli::try_parse_from(["vitrine", "--repair"]).is_err());
+        assert!(Cli::try_parse_from(["vitrine", "audit", "--repair"]).is_ok());
         assert!(Cli::try_parse_from(["vitrine", "serve", "--listen", "127.0.0.1:1"]).is_ok());
         assert!(Cli::try_parse_from(["vitrine", "--reset", "--seed", "3"]).is_ok());
     }

@@ -12,9 +12,13 @@ use tokio_util::task::TaskTracker;
 use vitrine_domain::facets::PanelUpkeep;
 use vitrine_domain::propagation::PropagationUpkeep;
 use vitrine_domain::{Catalog, DomainError};
+use vitrine_model::id::ProductId;
 
 /// How often reviews are folded and reference data is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
+
+/// How many products are counted anew in each period.
+const RECOUNTED: i32 = 20;
 
 /// How long workers may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -108,6 +112,28 @@ impl Workers {
         self
     }
 
+    /// Completes erasures that were cut off, and counts reviews anew, a few products at a time, to
+    /// say where the stored numbers are wrong.
+    pub(crate) fn keep_reviews(self, catalog: &Catalog) -> Self {
+        let erasing = catalog.clone();
+        self.every("erasures", move || {
+            let catalog = erasing.clone();
+            async move {
+                let authors = catalog.continue_erasures().await?;
+                if authors > 0 {
+                    tracing::info!(authors, "completed erasures of authors");
+                }
+                Ok(())
+            }
+        });
+        let (counting, last) = (catalog.clone(), Arc::new(Mutex::new(None)));
+        self.every("audit", move || {
+            let (catalog, last) = (counting.clone(), Arc::clone(&last));
+            async move { recount_some(&catalog, &mut *last.lock().await).await }
+        });
+        self
+    }
+
     /// Whether the database answered when it was last asked.
     pub(crate) fn ready(&self) -> impl Fn() -> Result<(), String> + Send + Sync + 'static {
         let ready = Arc::clone(&self.ready);
@@ -152,6 +178,22 @@ impl Workers {
             }
         });
     }
+}
+
+/// Counts the reviews of the next products anew; behind the last one it begins at the first again.
+async fn recount_some(catalog: &Catalog, last: &mut Option<ProductId>) -> Result<(), DomainError> {
+    let audit = catalog.rating_stats_audit(*last, RECOUNTED, None).await?;
+    for one in &audit.differences {
+        tracing::warn!(
+            product = %one.product,
+            field = one.field,
+            stored = one.stored,
+            expected = one.expected,
+            "a number is not what the reviews say; `vitrine audit --repair` makes it so"
+        );
+    }
+    *last = audit.last;
+    Ok(())
 }
 
 /// Says once that a worker fails, and once that it works again.

@@ -11,7 +11,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::fold::{Computed, recount};
-use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus};
@@ -21,6 +21,7 @@ use vitrine_model::supplier::Supplier;
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{reference, stats};
 use crate::raw::{Fields, uuid};
+use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, reviews, schema};
 
 /// Something that is not as it should be.
@@ -42,6 +43,7 @@ struct Reference {
     suppliers: HashMap<SupplierId, Supplier>,
     dictionary: Dictionary,
     words: HashSet<String>,
+    marks: Marks,
     months: HashMap<ProductId, BTreeMap<i32, Histogram>>,
 }
 
@@ -67,6 +69,7 @@ impl Store {
             product.audit(&own, &mut reference, &mut found);
         }
         reviews.rest(&mut found).await?;
+        found.extend(self.audit_buyers().await?);
         for (product, months) in reference.months {
             if months.values().any(|histogram| histogram.count() != 0) {
                 found.push(difference(
@@ -122,8 +125,58 @@ impl Store {
                 .collect(),
             dictionary: Dictionary::new(self.all_spec_keys().await?),
             words: self.all_words().await?,
+            marks: self.audit_marks().await?,
             months: self.audit_months().await?,
         })
+    }
+
+    async fn audit_marks(&self) -> Result<Marks, StorageError> {
+        let mut marks = Marks::default();
+        let mut cursor = self.raw(VOTES).find(Document::new()).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let fields = Fields::of(VOTES, &doc);
+            let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
+            let counts = marks.votes.entry((review, fields.i64("round")?));
+            let unhelpful = fields.str("value")? != "helpful";
+            counts.or_default()[usize::from(unhelpful)] += 1;
+        }
+        let mut cursor = self.raw(REPORTS).find(doc! { "open": true }).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let review = Fields::of(REPORTS, &doc).doc("_id")?.id("r")?;
+            *marks
+                .reports
+                .entry(ReviewId::from_bytes(review))
+                .or_default() += 1;
+        }
+        Ok(marks)
+    }
+
+    /// Reviews by buyers that do not say so. A purchase that is looked at again later may not have
+    /// found its review yet.
+    async fn audit_buyers(&self) -> Result<Vec<Difference>, StorageError> {
+        let own = doc! { "$expr": { "$and": [
+            { "$eq": ["$product_id", "$$p"] },
+            { "$eq": ["$author._id", "$$c"] },
+        ] }, "verified": false };
+        let pipeline = [
+            doc! { "$match": { "recheck_at": { "$exists": false } } },
+            doc! { "$lookup": {
+                "from": reviews::COLLECTION,
+                "let": { "p": "$_id.p", "c": "$_id.c" },
+                "pipeline": [{ "$match": own }, { "$project": { "_id": 1 } }],
+                "as": "unverified",
+            } },
+            doc! { "$match": { "unverified": { "$ne": [] } } },
+            doc! { "$limit": 100 },
+        ];
+        let purchases = self.documents(PURCHASES);
+        let found = purchases.aggregate(pipeline).await?;
+        let found: Vec<Document> = found.try_collect().await?;
+        let told = |purchase: &Document| {
+            let place = format!("purchases {:?}", purchase.get("_id"));
+            difference(&place, "verified", "false", "true")
+        };
+        Ok(found.iter().map(told).collect())
     }
 
     async fn audit_months(
@@ -140,6 +193,41 @@ impl Store {
             all.entry(product).or_default().insert(month, histogram);
         }
         Ok(all)
+    }
+}
+
+/// What others say of reviews, counted.
+#[derive(Default)]
+struct Marks {
+    /// Helpful and unhelpful votes by review and round.
+    votes: HashMap<(ReviewId, i64), [i64; 2]>,
+    /// Open reports by review.
+    reports: HashMap<ReviewId, i64>,
+}
+
+impl Marks {
+    fn audit(&self, review: &Review, found: &mut Vec<Difference>) {
+        let place = format!("reviews {}", review.id);
+        let mut compare = |what: &str, stored: i64, expected: i64| {
+            if stored != expected {
+                let (stored, expected) = (stored.to_string(), expected.to_string());
+                found.push(difference(&place, what, &stored, &expected));
+            }
+        };
+        let round = (review.id, i64::from(review.round));
+        let [helpful, unhelpful] = self.votes.get(&round).copied().unwrap_or_default();
+        compare("helpful", review.helpful, review.imported_helpful + helpful);
+        compare(
+            "unhelpful",
+            review.unhelpful,
+            review.imported_unhelpful + unhelpful,
+        );
+        let reports = self.reports.get(&review.id).copied().unwrap_or_default();
+        if review.author.is_some() || reports != 0 {
+            compare("reports", review.reports, reports);
+        }
+        let waits = review.status == ReviewStatus::Pending || review.reports > 0;
+        compare("queue", review.queued.is_some().into(), waits.into());
     }
 }
 
@@ -223,6 +311,9 @@ impl ProductAudit {
         self.audit_fields(found);
         self.audit_computed(&recount(reviews), found);
         Self::audit_counted(reviews, found);
+        for review in reviews {
+            reference.marks.audit(review, found);
+        }
         let months = reference
             .months
             .remove(&self.product.id)

@@ -210,14 +210,55 @@ impl Store {
         Ok(updated.await?.modified_count)
     }
 
-    /// Deletes the author's reports of reviews; what they made wait for a moderator goes on
-    /// waiting. Gives how many.
+    /// Makes some reports of reviews by the author somebody's: a moderator still looks at them.
+    /// Gives how many.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_reports(&self, author: &AuthorId) -> Result<u64, StorageError> {
-        let filter = doc! { "_id.u": &author.0 };
-        self.delete_all(REPORTS, filter, "reporter").await
+    pub async fn erase_reports(&self, author: &AuthorId, most: u32) -> Result<u64, StorageError> {
+        let collection = self.raw(REPORTS);
+        let find = collection
+            .find(doc! { "_id.u": &author.0 })
+            .hint(Hint::Name("reporter".to_owned()))
+            .limit(i64::from(most));
+        let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        for row in &rows {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                match self.try_erase_report(row).await {
+                    Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
+                    result => break result.map_err(TransactionError::into_storage)?,
+                }
+            }
+        }
+        Ok(rows.len() as u64)
+    }
+
+    async fn try_erase_report(&self, row: &RawDocumentBuf) -> Result<(), TransactionError> {
+        let mut nameless = Document::try_from(row).map_err(|_| StorageError::Corrupt {
+            collection: REPORTS,
+            id: String::new(),
+            field: "document".to_owned(),
+        })?;
+        let fields = Fields::of(REPORTS, row);
+        let id = fields.doc("_id")?;
+        let review = uuid(id.id("r")?);
+        let known = doc! { "_id": { "r": review.clone(), "u": id.string("u")? } };
+        // Blanks cannot be the subject of a token.
+        let nobody = format!(" {}", ReviewId::random());
+        nameless.insert("_id", doc! { "r": review, "u": nobody });
+        nameless.remove("note");
+        let mut session = self.begin().await?;
+        let collection = self.documents(REPORTS);
+        let gone = collection.delete_one(known).session(&mut session).await?;
+        if gone.deleted_count == 1 {
+            collection
+                .insert_one(nameless)
+                .session(&mut session)
+                .await?;
+        }
+        commit(&mut session).await
     }
 
     /// Deletes the author's purchases. Gives how many.

@@ -5,6 +5,8 @@ pub(crate) mod dictionary;
 pub(crate) mod product;
 pub(crate) mod reference;
 pub(crate) mod refusals;
+pub(crate) mod review;
+pub(crate) mod reviewing;
 pub(crate) mod spec;
 
 use async_graphql::{Enum, InputObject, OneofObject};

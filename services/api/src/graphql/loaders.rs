@@ -8,9 +8,11 @@ use std::sync::Arc;
 use ::dataloader::{BatchFn, cached::Loader};
 use vitrine_domain::facets::KeyCoverage;
 use vitrine_domain::products::{ProductView, Sight};
+use vitrine_domain::reviewing::ratings::RatingMonth;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
-use vitrine_model::review::Review;
+use vitrine_model::rating::RatingStats;
+use vitrine_model::review::{Review, Vote};
 use vitrine_model::supplier::Supplier;
 
 use crate::execution::Failure;
@@ -25,6 +27,15 @@ pub(crate) struct Loaders {
     suppliers: Loader<SupplierId, Loaded<Supplier>, Suppliers>,
     counts: Loader<CategoryId, Loaded<u64>, Counts>,
     coverage: Loader<String, Loaded<Arc<KeyCoverage>>, Coverage>,
+    trends: Loader<(ProductId, i32), Loaded<Vec<RatingMonth>>, Trends>,
+    recent: Loader<(ProductId, i32), Loaded<RatingStats>, Recent>,
+    own: Option<Own>,
+}
+
+/// What the caller wrote; strangers wrote nothing.
+struct Own {
+    reviews: Loader<ProductId, Loaded<Review>, OwnReviews>,
+    votes: Loader<(ReviewId, i32), Loaded<Vote>, OwnVotes>,
 }
 
 struct Products(Catalog, Sight);
@@ -32,15 +43,25 @@ struct Reviews(Catalog, Sight);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Sight);
 struct Coverage(Catalog);
+struct Trends(Catalog);
+struct Recent(Catalog);
+struct OwnReviews(Catalog, String);
+struct OwnVotes(Catalog, String);
 
 impl Loaders {
-    pub(crate) fn new(catalog: &Catalog, sight: Sight) -> Self {
+    pub(crate) fn new(catalog: &Catalog, sight: Sight, subject: Option<&str>) -> Self {
         Self {
             products: Loader::new(Products(catalog.clone(), sight)),
             reviews: Loader::new(Reviews(catalog.clone(), sight)),
             suppliers: Loader::new(Suppliers(catalog.clone())),
             counts: Loader::new(Counts(catalog.clone(), sight)),
             coverage: Loader::new(Coverage(catalog.clone())),
+            trends: Loader::new(Trends(catalog.clone())),
+            recent: Loader::new(Recent(catalog.clone())),
+            own: subject.map(|subject| Own {
+                reviews: Loader::new(OwnReviews(catalog.clone(), subject.to_owned())),
+                votes: Loader::new(OwnVotes(catalog.clone(), subject.to_owned())),
+            }),
         }
     }
 
@@ -51,6 +72,12 @@ impl Loaders {
         self.suppliers.clear_all().await;
         self.counts.clear_all().await;
         self.coverage.clear_all().await;
+        self.trends.clear_all().await;
+        self.recent.clear_all().await;
+        if let Some(own) = &self.own {
+            own.reviews.clear_all().await;
+            own.votes.clear_all().await;
+        }
     }
 
     /// A product that the caller may see.
@@ -80,6 +107,45 @@ impl Loaders {
     /// How far the products on sale have a spec key; none when no product has it.
     pub(crate) async fn coverage(&self, key: String) -> Result<Option<Arc<KeyCoverage>>, Failure> {
         loaded(self.coverage.try_load(key).await)
+    }
+
+    /// The ratings of a product in each of the last so many months.
+    pub(crate) async fn trend(
+        &self,
+        product: ProductId,
+        months: i32,
+    ) -> Result<Vec<RatingMonth>, Failure> {
+        let found = loaded(self.trends.try_load((product, months)).await)?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The ratings of a product in the last so many days.
+    pub(crate) async fn recent(
+        &self,
+        product: ProductId,
+        days: i32,
+    ) -> Result<Option<RatingStats>, Failure> {
+        loaded(self.recent.try_load((product, days)).await)
+    }
+
+    /// What the caller wrote of a product.
+    pub(crate) async fn own_review(&self, product: ProductId) -> Result<Option<Review>, Failure> {
+        match &self.own {
+            Some(own) => loaded(own.reviews.try_load(product).await),
+            None => Ok(None),
+        }
+    }
+
+    /// What the caller says of a round of a review.
+    pub(crate) async fn own_vote(
+        &self,
+        review: ReviewId,
+        round: i32,
+    ) -> Result<Option<Vote>, Failure> {
+        match &self.own {
+            Some(own) => loaded(own.votes.try_load((review, round)).await),
+            None => Ok(None),
+        }
     }
 }
 
@@ -123,6 +189,73 @@ impl BatchFn<String, Loaded<Arc<KeyCoverage>>> for Coverage {
     async fn load(&mut self, keys: &[String]) -> HashMap<String, Loaded<Arc<KeyCoverage>>> {
         each(keys, self.0.coverage(keys.to_vec()).await)
     }
+}
+
+impl BatchFn<(ProductId, i32), Loaded<Vec<RatingMonth>>> for Trends {
+    async fn load(
+        &mut self,
+        keys: &[(ProductId, i32)],
+    ) -> HashMap<(ProductId, i32), Loaded<Vec<RatingMonth>>> {
+        let mut all = HashMap::new();
+        for (months, products) in by_length(keys) {
+            let found = self.0.rating_trends(products.clone(), months).await;
+            all.extend(each_of_length(&products, months, found));
+        }
+        all
+    }
+}
+
+impl BatchFn<(ProductId, i32), Loaded<RatingStats>> for Recent {
+    async fn load(
+        &mut self,
+        keys: &[(ProductId, i32)],
+    ) -> HashMap<(ProductId, i32), Loaded<RatingStats>> {
+        let mut all = HashMap::new();
+        for (days, products) in by_length(keys) {
+            let found = self.0.recent_ratings(products.clone(), days).await;
+            all.extend(each_of_length(&products, days, found));
+        }
+        all
+    }
+}
+
+impl BatchFn<ProductId, Loaded<Review>> for OwnReviews {
+    async fn load(&mut self, products: &[ProductId]) -> HashMap<ProductId, Loaded<Review>> {
+        let found = self.0.own_reviews(&self.1, products.to_vec()).await;
+        each(products, found)
+    }
+}
+
+impl BatchFn<(ReviewId, i32), Loaded<Vote>> for OwnVotes {
+    async fn load(
+        &mut self,
+        reviews: &[(ReviewId, i32)],
+    ) -> HashMap<(ReviewId, i32), Loaded<Vote>> {
+        let found = self.0.votes_of(&self.1, reviews.to_vec()).await;
+        let keyed = |found: HashMap<ReviewId, Vote>| {
+            let vote = |key: &(ReviewId, i32)| found.get(&key.0).map(|vote| (*key, *vote));
+            reviews.iter().filter_map(vote).collect()
+        };
+        each(reviews, found.map(keyed))
+    }
+}
+
+/// Products by how far back their ratings are wanted: each length is one command.
+fn by_length(keys: &[(ProductId, i32)]) -> HashMap<i32, Vec<ProductId>> {
+    let mut all: HashMap<i32, Vec<ProductId>> = HashMap::new();
+    for (product, length) in keys {
+        all.entry(*length).or_default().push(*product);
+    }
+    all
+}
+
+fn each_of_length<V: Clone>(
+    products: &[ProductId],
+    length: i32,
+    found: Result<HashMap<ProductId, V>, DomainError>,
+) -> HashMap<(ProductId, i32), Loaded<V>> {
+    let of_length = |(product, value)| ((product, length), value);
+    each(products, found).into_iter().map(of_length).collect()
 }
 
 /// An answer for every key that was asked for: the loader knows no missing ones.

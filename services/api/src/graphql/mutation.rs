@@ -10,7 +10,9 @@ use std::sync::Arc;
 use async_graphql::{Context, Object};
 use vitrine_domain::admin::{Order, Outcome};
 use vitrine_domain::products::ProductView;
+use vitrine_domain::reviewing::Reviewed;
 use vitrine_domain::{Catalog, DomainError};
+use vitrine_model::id::ProductId;
 use vitrine_model::spec;
 
 use super::context::ContextExt as _;
@@ -24,6 +26,13 @@ use super::inputs::reference::{
     CreateCategoryInput, CreateSupplierInput, UpdateCategoryInput, UpdateSupplierInput,
 };
 use super::inputs::refusals::Asked;
+use super::inputs::review::{
+    DeleteReviewInput, EditReviewInput, ModerateReviewInput, RemoveVoteInput, ReplyToReviewInput,
+    ReportReviewInput, SubmitReviewInput, VoteReviewInput,
+};
+use super::inputs::reviewing::{
+    DefineReviewDimensionsInput, EraseAuthorInput, RecordPurchaseInput, RepairRatingStatsInput,
+};
 use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
 use super::types::category::Category;
 use super::types::payload::{
@@ -33,8 +42,15 @@ use super::types::payload::{
     UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
+use super::types::review::Review;
+use super::types::reviewing::{
+    DefineReviewDimensionsPayload, DeleteReviewPayload, EditReviewPayload, EraseAuthorPayload,
+    ModerateReviewPayload, RecordPurchasePayload, RemoveVotePayload, RepairRatingStatsPayload,
+    ReplyToReviewPayload, ReportReviewPayload, SubmitReviewPayload, VoteReviewPayload, Written,
+};
 use super::types::spec::{SpecKey, Unit};
 use super::types::supplier::Supplier;
+use super::viewer::Viewer;
 use crate::execution::{At as _, Failure, R};
 
 /// The root of all writing.
@@ -42,8 +58,8 @@ use crate::execution::{At as _, Failure, R};
 pub struct Mutation;
 
 /// The root of all writing. Mutations run one after the other, in the order of the document, at
-/// most 5 in a request. All of them need the role admin. A mutation either does everything it was
-/// asked to or, with `userErrors`, nothing.
+/// most 5 in a request. Those for shoppers, moderators and services say so; all others need the role
+/// admin. A mutation either does everything it was asked to or, with `userErrors`, nothing.
 #[Object]
 impl Mutation {
     /// Makes a product.
@@ -232,10 +248,252 @@ impl Mutation {
         );
         shown(done.await, Merge::from).map(Into::into).at(ctx)
     }
+
+    /// Writes what the caller says of a product. Needs the role shopper; the author is the subject
+    /// of the token. One review per author and product: the answer to a second one is
+    /// `ALREADY_REVIEWED` with the first, unless that was deleted or rejected.
+    async fn submit_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product and the review.")] input: SubmitReviewInput,
+    ) -> R<SubmitReviewPayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |(product, _)| *product);
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            asked,
+            |catalog, order, (product, content)| async move {
+                let key = order.idempotency_key;
+                let author = &order.subject;
+                catalog.submit_review(author, key, product, content).await
+            },
+        );
+        written(of, done.await).map(SubmitReviewPayload).at(ctx)
+    }
+
+    /// Changes the caller's own review. Needs the role shopper. It keeps its votes; one that was
+    /// rejected waits for a moderator again.
+    async fn edit_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review and what changes.")] input: EditReviewInput,
+    ) -> R<EditReviewPayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |(key, _, _)| key.0);
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            asked,
+            |catalog, order, (key, expected, patch)| async move {
+                let author = &order.subject;
+                catalog.edit_review(author, key, expected, patch).await
+            },
+        );
+        written(of, done.await).map(EditReviewPayload).at(ctx)
+    }
+
+    /// Takes back the caller's own review. Needs the role shopper. Doing it twice changes nothing.
+    async fn delete_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review.")] input: DeleteReviewInput,
+    ) -> R<DeleteReviewPayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |key| key.0);
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            asked,
+            |catalog, order, key| async move {
+                let expected = order.expected_revision;
+                catalog.delete_review(&order.subject, key, expected).await
+            },
+        );
+        written(of, done.await).map(DeleteReviewPayload).at(ctx)
+    }
+
+    /// Says whether somebody else's review helps. Needs the role shopper. Saying it twice changes
+    /// nothing.
+    async fn vote_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review and the vote.")] input: VoteReviewInput,
+    ) -> R<VoteReviewPayload> {
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            input.asked(),
+            |catalog, order, (key, vote)| async move {
+                catalog.vote_review(&order.subject, key, Some(vote)).await
+            },
+        );
+        shown(done.await, Review::from).map(Into::into).at(ctx)
+    }
+
+    /// Takes back the caller's vote. Needs the role shopper. Without a vote nothing changes.
+    async fn remove_vote(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review.")] input: RemoveVoteInput,
+    ) -> R<RemoveVotePayload> {
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            input.asked(),
+            |catalog, order, key| async move { catalog.vote_review(&order.subject, key, None).await },
+        );
+        shown(done.await, Review::from).map(Into::into).at(ctx)
+    }
+
+    /// Tells moderators that something is wrong with a review. Needs the role shopper. Once per
+    /// reader, until a moderator has decided.
+    async fn report_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review and what is wrong with it.")] input: ReportReviewInput,
+    ) -> R<ReportReviewPayload> {
+        let done = give_as(
+            Viewer::shopper,
+            ctx,
+            input.asked(),
+            |catalog, order, (key, reason, note)| async move {
+                let reader = &order.subject;
+                catalog.report_review(reader, key, reason, note).await
+            },
+        );
+        shown(done.await, Review::from).map(Into::into).at(ctx)
+    }
+
+    /// Decides over a review. Needs the role moderator or admin. Every decision is logged.
+    async fn moderate_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review and the decision.")] input: ModerateReviewInput,
+    ) -> R<ModerateReviewPayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |(key, _)| key.0);
+        let done = give_as(
+            Viewer::moderator,
+            ctx,
+            asked,
+            |catalog, order, (key, judgement)| async move {
+                catalog
+                    .moderate_review(&order.subject, key, judgement)
+                    .await
+            },
+        );
+        written(of, done.await).map(ModerateReviewPayload).at(ctx)
+    }
+
+    /// Answers a review in public, replaces the answer, or takes it back. Needs the role moderator
+    /// or admin.
+    async fn reply_to_review(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The review and the answer.")] input: ReplyToReviewInput,
+    ) -> R<ReplyToReviewPayload> {
+        let done = give_as(
+            Viewer::moderator,
+            ctx,
+            input.asked(),
+            |catalog, order, (key, text)| async move {
+                catalog.reply_to_review(&order.subject, key, text).await
+            },
+        );
+        let review = |done: Reviewed| done.review.into();
+        shown::<_, Review>(done.await, review)
+            .map(Into::into)
+            .at(ctx)
+    }
+
+    /// Records that a customer bought a product, so that their review of it is a buyer's. Needs the
+    /// role service or admin. Doing it twice changes nothing.
+    async fn record_purchase(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The purchase.")] input: RecordPurchaseInput,
+    ) -> R<RecordPurchasePayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |purchase| purchase.product);
+        let done = give_as(
+            Viewer::service,
+            ctx,
+            asked,
+            |catalog, _, purchase| async move { catalog.record_purchase(purchase).await },
+        );
+        let done = done.await;
+        done.and_then(|outcome| RecordPurchasePayload::of(of, outcome))
+            .at(ctx)
+    }
+
+    /// Takes an author out of reviews, the copies of them, earlier versions, votes, replies, reports
+    /// and purchases. When it is cut off, workers complete it.
+    async fn erase_author(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The author and what becomes of what they wrote.")]
+        input: EraseAuthorInput,
+    ) -> R<EraseAuthorPayload> {
+        let done = give(
+            ctx,
+            input.asked(),
+            |catalog, order, (author, policy)| async move {
+                catalog.erase_author(&order.subject, &author, policy).await
+            },
+        );
+        shown(done.await, |erased| erased).map(Into::into).at(ctx)
+    }
+
+    /// Counts the reviews of a product anew and makes its rating numbers what they say.
+    async fn repair_rating_stats(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The product.")] input: RepairRatingStatsInput,
+    ) -> R<RepairRatingStatsPayload> {
+        let asked = input.asked();
+        let of = product_in(&asked, |product| *product);
+        let done = give(ctx, asked, |catalog, _, product| async move {
+            catalog.repair_rating_stats(product).await
+        });
+        let done = done.await;
+        done.and_then(|outcome| RepairRatingStatsPayload::of(of, outcome))
+            .at(ctx)
+    }
+
+    /// Says by which aspects products of a kind, or in a category and below it, are rated beside
+    /// the stars for the whole.
+    async fn define_review_dimensions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which products and which aspects.")] input: DefineReviewDimensionsInput,
+    ) -> R<DefineReviewDimensionsPayload> {
+        let done = give(
+            ctx,
+            input.asked(),
+            |catalog, order, dimensions| async move {
+                catalog.define_review_dimensions(order, dimensions).await
+            },
+        );
+        shown(done.await, |defined| defined).map(Into::into).at(ctx)
+    }
 }
 
-/// Gives an order, unless the caller may not or the input is wrong.
+/// Gives an order of an admin, unless the caller may not or the input is wrong.
 async fn give<W, T, F>(
+    ctx: &Context<'_>,
+    asked: Asked<W>,
+    carry_out: impl FnOnce(Catalog, Order, W) -> F,
+) -> Result<Outcome<T>, Failure>
+where
+    F: Future<Output = Result<Outcome<T>, DomainError>>,
+{
+    give_as(Viewer::admin, ctx, asked, carry_out).await
+}
+
+/// Gives an order, unless the caller may not, as `who` says, or the input is wrong.
+async fn give_as<W, T, F>(
+    who: impl FnOnce(&Viewer) -> Result<&str, Failure>,
     ctx: &Context<'_>,
     asked: Asked<W>,
     carry_out: impl FnOnce(Catalog, Order, W) -> F,
@@ -245,7 +503,7 @@ where
 {
     let session = ctx.session();
     let order = Order {
-        subject: session.viewer.admin()?.to_owned(),
+        subject: who(&session.viewer)?.to_owned(),
         idempotency_key: asked.idempotency_key,
         expected_revision: asked.expected_revision.map(i64::from),
     };
@@ -270,6 +528,15 @@ fn shown<D, T>(done: Done<D>, show: impl FnOnce(D) -> T) -> Result<Reply<T>, Fai
 
 fn product(done: Done<ProductView>) -> Result<Reply<Product>, Failure> {
     Reply::of(done?, Product::of)
+}
+
+/// The product that an input is about, if it could be read.
+fn product_in<W>(asked: &Asked<W>, of: impl FnOnce(&W) -> ProductId) -> Option<ProductId> {
+    asked.wanted.as_ref().ok().map(of)
+}
+
+fn written(product: Option<ProductId>, done: Done<Reviewed>) -> Result<Written, Failure> {
+    Written::of(product, done?)
 }
 
 fn spec_key(key: spec::SpecKey) -> SpecKey {

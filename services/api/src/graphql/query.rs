@@ -3,25 +3,38 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Lookahead, Object};
+use vitrine_domain::DomainError;
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
+use vitrine_domain::reviewing::QueueQuery;
+use vitrine_domain::reviewing::erasure::MOST_LINES;
+use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
 
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
+use super::scalars::DateTime;
 use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
+use super::types::erasure::AuthorExport;
+use super::types::moderation::{FairnessReport, QueueReason};
 use super::types::node::Node;
-use super::types::page::{ProductConnection, SpecKeyConnection, SupplierConnection};
+use super::types::page::{
+    ProductConnection, ReviewConnection, SpecKeyConnection, SupplierConnection,
+};
 use super::types::product::Product;
 use super::types::review::Review;
+use super::types::reviewing::RatingStatsAudit;
 use super::types::spec::{SpecKey, Unit, units};
 use super::types::supplier::Supplier;
+use super::types::viewer::Viewer;
 use crate::execution::{At as _, Failure, Hint, NullableAt as _, R, hint};
 
 /// The most ids that `nodes` takes.
 const MOST_NODES: usize = 100;
+/// How many products are counted anew when nobody says.
+const USUAL_AUDIT: i32 = 20;
 
 /// The root of all reading.
 #[derive(Clone, Copy, Debug)]
@@ -228,6 +241,149 @@ impl Query {
     ) -> R<Vec<String>> {
         search_suggestions(ctx, &prefix, first).await.at(ctx)
     }
+
+    /// The bearer of the token that came with the request; null without one.
+    async fn viewer(&self, ctx: &Context<'_>) -> Option<Viewer> {
+        Viewer::of(&ctx.session().viewer)
+    }
+
+    /// A page of the reviews that wait for a moderator, the one that waits longest first. Needs the
+    /// role moderator or admin.
+    async fn moderation_queue(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only those that wait for this reason; all when absent.")] reason: Option<
+            QueueReason,
+        >,
+        #[graphql(
+            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
+        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
+        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+    ) -> R<ReviewConnection> {
+        let query = QueueQuery {
+            reason: reason.map(Into::into),
+            page: PageArguments {
+                first,
+                after,
+                last,
+                before,
+            },
+        };
+        moderation_queue(ctx, query).await.at(ctx)
+    }
+
+    /// What moderators decided over some time, by stars and by moderator. Needs the role moderator
+    /// or admin.
+    async fn fairness_report(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "From this instant on.")] from: DateTime,
+        #[graphql(desc = "Up to before this instant.")] to: DateTime,
+    ) -> R<FairnessReport> {
+        fairness_report(ctx, from, to).await.at(ctx)
+    }
+
+    /// Counts the reviews of some products anew and compares with the numbers that the products
+    /// carry. Needs the role admin. Nothing is changed.
+    async fn rating_stats_audit(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only this product. Give this or after.")] product: Option<ID>,
+        #[graphql(desc = "The products behind this `endCursor`; from the beginning when absent.")]
+        after: Option<String>,
+        #[graphql(default_with = "Some(20)", desc = "How many products: 1 to 100.")] first: Option<
+            i32,
+        >,
+    ) -> R<RatingStatsAudit> {
+        rating_stats_audit(ctx, product, after, first).await.at(ctx)
+    }
+
+    /// Everything that an author wrote, part by part: reviews in any state, then votes, then
+    /// purchases. Needs the role admin.
+    async fn export_author(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Who: the subject of their tokens.")] author_id: String,
+        #[graphql(
+            default_with = "Some(1000)",
+            desc = "How many lines at most: 1 to 1,000."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "What follows this `endCursor`; from the beginning when absent.")]
+        after: Option<String>,
+    ) -> R<AuthorExport> {
+        export_author(ctx, &author_id, first, after.as_deref())
+            .await
+            .at(ctx)
+    }
+}
+
+async fn moderation_queue(
+    ctx: &Context<'_>,
+    query: QueueQuery,
+) -> Result<ReviewConnection, Failure> {
+    let session = ctx.session();
+    session.viewer.moderator()?;
+    let page = session.catalog.moderation_queue(query).await?;
+    Ok(ReviewConnection::Waiting(page))
+}
+
+async fn fairness_report(
+    ctx: &Context<'_>,
+    from: DateTime,
+    to: DateTime,
+) -> Result<FairnessReport, Failure> {
+    let session = ctx.session();
+    session.viewer.moderator()?;
+    let report = session.catalog.fairness_report(from.0, to.0).await?;
+    Ok(report.into())
+}
+
+async fn rating_stats_audit(
+    ctx: &Context<'_>,
+    product: Option<ID>,
+    after: Option<String>,
+    first: Option<i32>,
+) -> Result<RatingStatsAudit, Failure> {
+    let session = ctx.session();
+    session.viewer.admin()?;
+    if product.is_some() && after.is_some() {
+        return Err(Failure::bad_input("give at most one of product and after"));
+    }
+    let only = match product {
+        None => None,
+        Some(id) => match global_id("product", &id)? {
+            GlobalId::Product(id) => Some(id),
+            _ => return Err(Failure::bad_input("product: not the id of a product")),
+        },
+    };
+    let after = match after.as_deref().map(GlobalId::decode) {
+        None => None,
+        Some(Ok(GlobalId::Product(id))) => Some(id),
+        Some(_) => {
+            let (field, source) = ("after", InvalidCursor::Damaged);
+            return Err(DomainError::InvalidCursor { field, source }.into());
+        }
+    };
+    let first = first.unwrap_or(USUAL_AUDIT);
+    let audit = session.catalog.rating_stats_audit(after, first, only);
+    Ok(audit.await?.into())
+}
+
+async fn export_author(
+    ctx: &Context<'_>,
+    author: &str,
+    first: Option<i32>,
+    after: Option<&str>,
+) -> Result<AuthorExport, Failure> {
+    let session = ctx.session();
+    session.viewer.admin()?;
+    let first = first.unwrap_or(MOST_LINES);
+    let export = session.catalog.export_author(author, after, first);
+    Ok(export.await?.into())
 }
 
 async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {

@@ -60,15 +60,53 @@ impl Viewer {
     /// # Errors
     /// [`ErrorCode::Unauthenticated`] for strangers, [`ErrorCode::Forbidden`] for others.
     pub(crate) fn admin(&self) -> Result<&str, Failure> {
+        let stranger = "This needs the token of an admin.";
+        self.with(&[Role::Admin], stranger, "This needs the role admin.")
+    }
+
+    /// The subject of a caller who writes reviews and votes. They are the author of what they
+    /// write, so no other role will do.
+    ///
+    /// # Errors
+    /// As [`Viewer::admin`].
+    pub(crate) fn shopper(&self) -> Result<&str, Failure> {
+        let stranger = "This needs the token of a shopper.";
+        self.with(&[Role::Shopper], stranger, "This needs the role shopper.")
+    }
+
+    /// The subject of a caller who decides over reviews.
+    ///
+    /// # Errors
+    /// As [`Viewer::admin`].
+    pub(crate) fn moderator(&self) -> Result<&str, Failure> {
+        let stranger = "This needs the token of a moderator.";
+        let other = "This needs the role moderator or admin.";
+        self.with(&[Role::Moderator, Role::Admin], stranger, other)
+    }
+
+    /// The subject of a caller who is another service, or runs the catalogue.
+    ///
+    /// # Errors
+    /// As [`Viewer::admin`].
+    pub(crate) fn service(&self) -> Result<&str, Failure> {
+        let stranger = "This needs the token of a service.";
+        let other = "This needs the role service or admin.";
+        self.with(&[Role::Service, Role::Admin], stranger, other)
+    }
+
+    fn with(
+        &self,
+        roles: &[Role],
+        stranger: &'static str,
+        other: &'static str,
+    ) -> Result<&str, Failure> {
         let Some(subject) = &self.subject else {
-            let told = "This needs the token of an admin.";
-            return Err(Failure::new(ErrorCode::Unauthenticated, told));
+            return Err(Failure::new(ErrorCode::Unauthenticated, stranger));
         };
-        if self.has(Role::Admin) {
+        if roles.iter().any(|role| self.has(*role)) {
             Ok(subject)
         } else {
-            let told = "This needs the role admin.";
-            Err(Failure::new(ErrorCode::Forbidden, told))
+            Err(Failure::new(ErrorCode::Forbidden, other))
         }
     }
 
@@ -104,5 +142,30 @@ mod tests {
         }
         let ada = viewer(Some("ada"), &[Role::Shopper, Role::Admin]);
         assert_eq!(ada.admin().unwrap(), "ada");
+    }
+
+    #[test]
+    fn roles_open_what_they_are_for() {
+        let open = |role: Role| {
+            let viewer = Viewer {
+                subject: Some("ada".to_owned()),
+                roles: vec![role],
+            };
+            [
+                viewer.shopper().is_ok(),
+                viewer.moderator().is_ok(),
+                viewer.service().is_ok(),
+            ]
+        };
+        assert_eq!(open(Role::Shopper), [true, false, false]);
+        assert_eq!(open(Role::Moderator), [false, true, false]);
+        assert_eq!(open(Role::Service), [false, false, true]);
+        assert_eq!(open(Role::Admin), [false, true, true]);
+        let stranger = Viewer::default();
+        let refused = [stranger.shopper(), stranger.moderator(), stranger.service()];
+        for refused in refused {
+            let code = refused.map_err(|failure| failure.code()).err();
+            assert_eq!(code, Some(ErrorCode::Unauthenticated));
+        }
     }
 }

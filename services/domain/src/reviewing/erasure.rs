@@ -143,7 +143,13 @@ impl Catalog {
                 self.fold_these(store, products).await?;
             }
             receipt.replies += signed(store.erase_replies(author, policy).await?);
-            receipt.reports += signed(store.erase_reports(author).await?);
+            loop {
+                let reports = store.erase_reports(author, BATCH).await?;
+                receipt.reports += signed(reports);
+                if reports == 0 {
+                    break;
+                }
+            }
             receipt.purchases += signed(store.erase_purchases(author).await?);
             receipt.orders += signed(store.erase_orders(author).await?);
             store.keep_erasure(author, receipt).await?;

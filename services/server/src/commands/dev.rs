@@ -31,7 +31,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let mut database = open(&cli).await?;
     database.store.migrate(&owner(), &report).await?;
     database.require_schema().await?;
-    let catalog = database.catalog(&cli.common).await?;
+    let moderation = cli.dev.review_moderation.into();
+    let catalog = database.catalog(&cli.common, moderation).await?;
     let stop = async {
         match cli.dev.catalogue {
             StartCatalogue::Demo => demo::load_if_empty(&catalog, cli.dev.seed).await,
@@ -57,7 +58,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
     let workers = Workers::attend(&catalog)
         .fold(&catalog)
-        .keep_catalogue(&catalog);
+        .keep_catalogue(&catalog)
+        .keep_reviews(&catalog);
     let service = Service {
         catalog,
         tokens,

@@ -25,7 +25,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let listener = listen(cli).await?;
     let database = Database::open(&cli.common, &report).await?;
     database.require_schema().await?;
-    let catalog = database.catalog(&cli.common).await?;
+    let moderation = cli.dev.review_moderation.into();
+    let catalog = database.catalog(&cli.common, moderation).await?;
     let tokens = database.tokens(&cli.common)?;
     tracing::info!(address = %listener.local_addr()?, "serving");
     let workers = Workers::attend(&catalog);
@@ -47,7 +48,8 @@ pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
     let catalog = database.catalog_for_work(settings).await?;
     let workers = Workers::attend(&catalog)
         .fold(&catalog)
-        .keep_catalogue(&catalog);
+        .keep_catalogue(&catalog)
+        .keep_reviews(&catalog);
     tracing::info!("working");
     told_to_stop().await;
     workers.stop().await;

@@ -227,7 +227,8 @@ impl From<PriceInput> for admin::PriceInput {
     }
 }
 
-fn media(given: Vec<MediaInput>) -> Vec<Media> {
+/// What the domain takes.
+pub(super) fn media(given: Vec<MediaInput>) -> Vec<Media> {
     let medium = |given: MediaInput| Media {
         url: given.url.0,
         alt: given.alt,

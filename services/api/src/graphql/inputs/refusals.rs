@@ -2,6 +2,7 @@
 
 use async_graphql::{ID, MaybeUndefined};
 use vitrine_domain::admin::{Refusal, RefusalCode};
+use vitrine_domain::reviewing::ReviewKey;
 use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
 
 /// An order as the caller gave it.
@@ -44,6 +45,14 @@ impl Refusals {
         match GlobalId::decode(id) {
             Ok(GlobalId::Product(id)) => Some(id),
             _ => self.no_id(path, "product"),
+        }
+    }
+
+    /// The id of a review.
+    pub(crate) fn review(&mut self, path: Vec<String>, id: &ID) -> Option<ReviewKey> {
+        match GlobalId::decode(id) {
+            Ok(GlobalId::Review(product, id)) => Some((product, id)),
+            _ => self.no_id(path, "review"),
         }
     }
 

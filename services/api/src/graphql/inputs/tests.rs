@@ -4,10 +4,12 @@ use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vitrine_domain::admin::{DetailsInput, ProductPatch, Refusal, RefusalCode};
+use vitrine_domain::reviewing::ReviewPatch;
+use vitrine_domain::reviewing::dimensions::RatedBy;
 use vitrine_model::filter::{
     Bounds, DateTest, NumberTest, ProductFilter, ProductSortKey, SpecFilter, SpecTest,
 };
-use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, GlobalId, ProductId, ReviewId, SupplierId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::SpecValue;
 
@@ -15,6 +17,8 @@ use super::dictionary::{DefineSpecKeyInput, DefineUnitInput, UpdateSpecKeyInput}
 use super::product::{CreateProductInput, UpdateProductInput};
 use super::reference::{UpdateCategoryInput, UpdateSupplierInput};
 use super::refusals::Asked;
+use super::review::{DeleteReviewInput, EditReviewInput, RemoveVoteInput};
+use super::reviewing::DefineReviewDimensionsInput;
 use super::spec::{RemoveSpecsInput, SetSpecsInput};
 use super::*;
 use crate::execution::{Engine, GraphqlRequest, GraphqlResponse};
@@ -266,6 +270,59 @@ async fn ids_are_of_the_right_type() {
         places(given!(UpdateSupplierInput, other).asked()),
         ["id", "name"]
     );
+}
+
+#[tokio::test]
+async fn ids_of_reviews_are_of_reviews() {
+    let (_, product) = product_id();
+    for id in ["", "nothing", product.as_str()] {
+        let named = json!({ "id": id });
+        let input = given!(DeleteReviewInput, named.clone());
+        assert_eq!(places(input.asked()), ["id"]);
+        assert_eq!(places(given!(RemoveVoteInput, named).asked()), ["id"]);
+        let edit = json!({ "id": id, "expectedRevision": 1, "body": null });
+        let input = given!(EditReviewInput, edit);
+        assert_eq!(places(input.asked()), ["id", "body"]);
+    }
+}
+
+#[tokio::test]
+async fn reviews_keep_what_is_left_out() {
+    let key = (ProductId::random(), ReviewId::random());
+    let id = GlobalId::Review(key.0, key.1).encode();
+    let edit = json!({ "id": id, "expectedRevision": 3 });
+    let asked = given!(EditReviewInput, edit).asked();
+    assert_eq!(asked.wanted.unwrap(), (key, 3, ReviewPatch::default()));
+
+    let edit = json!({
+        "id": id, "expectedRevision": 3, "rating": 9, "recommended": null, "language": null,
+        "dimensions": [{ "name": "fit", "rating": 4 }], "title": "",
+    });
+    let expected = ReviewPatch {
+        rating: Some(9),
+        recommended: Some(None),
+        language: Some(None),
+        dimensions: Some(vec![("fit".to_owned(), 4)]),
+        title: Some(String::new()),
+        ..ReviewPatch::default()
+    };
+    let asked = given!(EditReviewInput, edit).asked();
+    assert_eq!(asked.wanted.unwrap().2, expected);
+}
+
+#[tokio::test]
+async fn aspects_are_of_a_kind_or_of_a_category() {
+    let both = json!({ "kind": "book", "category": "books", "names": [] });
+    for wrong in [both, json!({ "names": [] })] {
+        let input = given!(DefineReviewDimensionsInput, wrong);
+        assert_eq!(places(input.asked()), [""]);
+    }
+    let input = given!(
+        DefineReviewDimensionsInput,
+        json!({ "kind": "book", "names": ["plot"] })
+    );
+    let wanted = input.asked().wanted.unwrap();
+    assert_eq!(wanted.of, RatedBy::Kind("book".to_owned()));
 }
 
 #[tokio::test]

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Object, SimpleObject};
 use vitrine_domain::facets::FacetsQuery;
+use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_domain::reference::ListedSpecKeys;
+use vitrine_domain::reviewing::ListedQueue;
 use vitrine_domain::reviews::{ListedReviews, count_in};
 use vitrine_domain::suppliers::ListedSuppliers;
+use vitrine_model::filter::ReviewFilter;
 use vitrine_model::rating::RatingStats;
+use vitrine_model::review;
 
 use super::common::{TotalCount, count};
 use super::facet::Facet;
@@ -35,6 +39,7 @@ pub(crate) struct PageInfo<'a>(Ends<'a>);
 enum Ends<'a> {
     Products(&'a ListedProducts),
     Reviews(&'a ListedReviews),
+    Queue(&'a ListedQueue),
     SpecKeys(&'a ListedSpecKeys),
     Suppliers(&'a ListedSuppliers),
 }
@@ -48,6 +53,7 @@ impl PageInfo<'_> {
         match self.0 {
             Ends::Products(page) => catalog.products_follow(page).await.at(ctx),
             Ends::Reviews(page) => catalog.reviews_follow(page).await.at(ctx),
+            Ends::Queue(page) => catalog.queue_follows(page).await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.follows()),
             Ends::Suppliers(page) => catalog.suppliers_follow(page).await.at(ctx),
         }
@@ -59,6 +65,7 @@ impl PageInfo<'_> {
         match self.0 {
             Ends::Products(page) => catalog.products_precede(page).await.at(ctx),
             Ends::Reviews(page) => catalog.reviews_precede(page).await.at(ctx),
+            Ends::Queue(page) => catalog.queue_precedes(page).await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.precedes()),
             Ends::Suppliers(page) => catalog.suppliers_precede(page).await.at(ctx),
         }
@@ -69,6 +76,7 @@ impl PageInfo<'_> {
         match self.0 {
             Ends::Products(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.first().map(|row| row.cursor.as_str()),
+            Ends::Queue(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::SpecKeys(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::Suppliers(page) => page.rows.first().map(|row| row.cursor.as_str()),
         }
@@ -79,6 +87,7 @@ impl PageInfo<'_> {
         match self.0 {
             Ends::Products(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.last().map(|row| row.cursor.as_str()),
+            Ends::Queue(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::SpecKeys(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::Suppliers(page) => page.rows.last().map(|row| row.cursor.as_str()),
         }
@@ -206,17 +215,31 @@ fn within(up_to: i32) -> Result<u64, Failure> {
 /// A review in a list.
 #[derive(SimpleObject)]
 pub(crate) struct ReviewEdge {
-    /// The review's place in this list; good for `after` and `before` with the same product, filter
-    /// and sort.
+    /// The review's place in this list; good for `after` and `before` of the same list: with the same
+    /// product, filter and sort, or with the same reason.
     cursor: String,
     /// The review.
     node: Review,
 }
 
 /// A part of a list of reviews.
-pub(crate) struct ReviewConnection {
-    pub(crate) page: ListedReviews,
-    pub(crate) stats: RatingStats,
+pub(crate) enum ReviewConnection {
+    /// Of the published reviews of a product.
+    OfProduct {
+        page: ListedReviews,
+        stats: RatingStats,
+    },
+    /// Of those that wait for a moderator.
+    Waiting(ListedQueue),
+}
+
+impl ReviewConnection {
+    fn rows(&self) -> &[ListedRow<review::Review>] {
+        match self {
+            Self::OfProduct { page, .. } => &page.rows,
+            Self::Waiting(page) => &page.rows,
+        }
+    }
 }
 
 /// A part of a list of reviews.
@@ -224,18 +247,16 @@ pub(crate) struct ReviewConnection {
 impl ReviewConnection {
     /// The reviews with their cursors.
     async fn edges(&self) -> Vec<ReviewEdge> {
-        let edge =
-            |row: &vitrine_domain::page::ListedRow<vitrine_model::review::Review>| ReviewEdge {
-                cursor: row.cursor.clone(),
-                node: Review(Arc::new(row.value.clone())),
-            };
-        self.page.rows.iter().map(edge).collect()
+        let edge = |row: &ListedRow<review::Review>| ReviewEdge {
+            cursor: row.cursor.clone(),
+            node: Review(Arc::new(row.value.clone())),
+        };
+        self.rows().iter().map(edge).collect()
     }
 
     /// The reviews.
     async fn nodes(&self) -> Vec<Review> {
-        self.page
-            .rows
+        self.rows()
             .iter()
             .map(|row| Review(Arc::new(row.value.clone())))
             .collect()
@@ -243,34 +264,69 @@ impl ReviewConnection {
 
     /// Where the page lies in the list.
     async fn page_info(&self) -> PageInfo<'_> {
-        PageInfo(Ends::Reviews(&self.page))
+        match self {
+            Self::OfProduct { page, .. } => PageInfo(Ends::Reviews(page)),
+            Self::Waiting(page) => PageInfo(Ends::Queue(page)),
+        }
     }
 
-    /// How many reviews the whole list has, from the product's rating numbers: costs nothing, at
-    /// any number of reviews. `AT_LEAST` while reviews of the page are not counted yet.
+    /// How many reviews the whole list has. Of a product's reviews from its rating numbers: costs
+    /// nothing, at any number of reviews; `AT_LEAST` while reviews of the page are not counted yet.
+    /// Of reviews that wait for a moderator counted, only when selected.
     async fn total_count(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Say no more than this: 1 to 1,000,000; everything when absent.")]
+        #[graphql(
+            desc = "Say no more than this: 1 to 1,000,000. When absent everything, of reviews that wait 10,000."
+        )]
         up_to: Option<i32>,
     ) -> R<TotalCount> {
-        let counted = u64::try_from(count_in(&self.stats, &self.page.list.filter)).unwrap_or(0);
-        let most = up_to.map(within).transpose().at(ctx)?.unwrap_or(u64::MAX);
-        // Reviews that wait for the fold are on the page before they are in the numbers.
-        let behind = self.page.rows.iter().any(|row| row.value.dirty);
-        let seen = u64::try_from(self.page.rows.len()).unwrap_or(0);
-        let found = if behind { counted.max(seen) } else { counted };
-        let exact = !behind && found <= most;
-        let relation = if exact {
-            TotalRelation::Exact
-        } else {
-            TotalRelation::AtLeast
+        let most = up_to.map(within).transpose().at(ctx)?;
+        let total = match self {
+            Self::OfProduct { page, stats } => {
+                of_product(self.rows(), &page.list.filter, stats, most)
+            }
+            Self::Waiting(page) => {
+                let most = most.unwrap_or(USUAL_COUNT);
+                let catalog = &ctx.session().catalog;
+                let found = catalog.count_queue(page.list, most.saturating_add(1)).await;
+                limited(found.at(ctx)?, most)
+            }
         };
-        Ok(Total {
-            value: found.min(most),
-            relation,
-        }
-        .into())
+        Ok(total.into())
+    }
+}
+
+/// How many reviews of a product a filter leaves, told up to `most`.
+fn of_product(
+    rows: &[ListedRow<review::Review>],
+    filter: &ReviewFilter,
+    stats: &RatingStats,
+    most: Option<u64>,
+) -> Total {
+    let counted = u64::try_from(count_in(stats, filter)).unwrap_or(0);
+    // Reviews that wait for the fold are on the page before they are in the numbers.
+    let behind = rows.iter().any(|row| row.value.dirty);
+    if !behind {
+        return limited(counted, most.unwrap_or(u64::MAX));
+    }
+    let seen = u64::try_from(rows.len()).unwrap_or(0);
+    Total {
+        value: counted.max(seen).min(most.unwrap_or(u64::MAX)),
+        relation: TotalRelation::AtLeast,
+    }
+}
+
+/// A number, told up to `most`.
+fn limited(found: u64, most: u64) -> Total {
+    let relation = if found <= most {
+        TotalRelation::Exact
+    } else {
+        TotalRelation::AtLeast
+    };
+    Total {
+        value: found.min(most),
+        relation,
     }
 }
 

@@ -32,6 +32,12 @@ pub(crate) enum UserErrorCode {
     TooLarge,
     /// It cannot be changed or removed any more, because others depend on it.
     InUse,
+    /// The author has reviewed the product already. Edit that review instead.
+    AlreadyReviewed,
+    /// It is somebody else's review, or one's own where only others may act.
+    NotAllowed,
+    /// The product or the review is not in a state for it.
+    NotOpen,
 }
 
 /// One reason why a mutation was refused. Nothing was written.
@@ -61,8 +67,8 @@ impl From<Refusal> for UserError {
 /// What every payload is made of.
 #[derive(Debug)]
 pub(crate) struct Reply<T> {
-    thing: Option<T>,
-    user_errors: Vec<UserError>,
+    pub(super) thing: Option<T>,
+    pub(super) user_errors: Vec<UserError>,
 }
 
 impl<T> Reply<T> {

@@ -1,6 +1,6 @@
 //! Products: one interface, a type per kind, and a generic one for kinds nobody wrote code for.
 
-use async_graphql::{Context, ID, Interface, Object};
+use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductView, Sight};
 use vitrine_domain::reviews::ReviewsQuery;
@@ -12,8 +12,8 @@ use super::category::Category;
 use super::common::{Media, Money, count};
 use super::details::{Contributor, Measurement, SizeChartRow, all};
 use super::page::ReviewConnection;
-use super::rating::RatingStats;
-use super::review::ReviewExcerpt;
+use super::rating::{RatingMonth, RatingStats};
+use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
 use crate::execution::{At as _, Failure, NullableAt as _, R};
@@ -24,6 +24,8 @@ use crate::graphql::scalars::DateTime;
 
 /// The most top reviews that may be asked for.
 const MOST_TOP_REVIEWS: i32 = 10;
+/// How many months a trend has when nobody says.
+const USUAL_MONTHS: i32 = 12;
 
 /// A product of any kind. Clients written today keep working when a kind appears: a kind they do
 /// not know has these fields too.
@@ -146,6 +148,32 @@ const MOST_TOP_REVIEWS: i32 = 10;
             ty = "Option<ReviewFilterInput>",
             desc = "Which of them; all when absent."
         )
+    ),
+    field(
+        name = "viewer_review",
+        ty = "Option<R<Review>>",
+        desc = "What the caller wrote of it, also while nobody else sees it; null without a token or a review. One look-up for all products of a list."
+    ),
+    field(
+        name = "rating_trend",
+        ty = "R<Vec<RatingMonth>>",
+        desc = "Its ratings month by month, this month last, by when reviews were written; months without reviews are there too. A look-up, one for all products of a list.",
+        arg(
+            name = "months",
+            ty = "Option<i32>",
+            default_with = "Some(12)",
+            desc = "How many months, this one included: 1 to 120."
+        )
+    ),
+    field(
+        name = "review_dimensions",
+        ty = "R<Vec<String>>",
+        desc = "The aspects that reviews of it may give stars to, beside the stars for the whole, by name."
+    ),
+    field(
+        name = "outlier",
+        ty = "Option<R<OutlierState>>",
+        desc = "How it is treated because of its many reviews; seen by admins only."
     ),
     field(
         name = "is_outlier",
@@ -295,7 +323,8 @@ macro_rules! kind {
 
             /// Its ratings.
             async fn rating_stats(&self, ctx: &Context<'_>) -> R<RatingStats> {
-                stored(self.0.stats()).map(RatingStats).at(ctx)
+                let product = self.0.id();
+                stored(self.0.stats()).map(|stats| RatingStats { product, stats }).at(ctx)
             }
 
             /// The most helpful reviews, most helpful first, of equals the newest. Carried by the
@@ -326,12 +355,42 @@ macro_rules! kind {
                 reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
             }
 
+            /// What the caller wrote of it, also while nobody else sees it; null without a token or
+            /// a review. One look-up for all products of a list.
+            async fn viewer_review(&self, ctx: &Context<'_>) -> Option<R<Review>> {
+                let found = ctx.session().loaders.own_review(self.0.id()).await;
+                found.map(|review| review.map(Review::from)).nullable_at(ctx)
+            }
+
+            /// Its ratings month by month, this month last, by when reviews were written; months
+            /// without reviews are there too. A look-up, one for all products of a list.
+            async fn rating_trend(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(default_with = "Some(12)", desc = "How many months, this one included: 1 to 120.")]
+                months: Option<i32>,
+            ) -> R<Vec<RatingMonth>> {
+                let months = months.unwrap_or(USUAL_MONTHS);
+                ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
+            }
+
+            /// The aspects that reviews of it may give stars to, beside the stars for the whole, by
+            /// name.
+            async fn review_dimensions(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+                review_dimensions(&self.0, ctx).at(ctx)
+            }
+
+            /// How it is treated because of its many reviews; seen by admins only.
+            async fn outlier(&self, ctx: &Context<'_>) -> Option<R<OutlierState>> {
+                outlier(&self.0, ctx).nullable_at(ctx)
+            }
+
             /// Whether the product has more than 1,000 reviews or is being reviewed very often just
             /// now. Nothing about the fields changes.
             async fn is_outlier(&self, ctx: &Context<'_>) -> R<bool> {
                 let now = ctx.session().catalog.now();
                 let outlier = stored(self.0.outlier());
-                outlier.map(|outlier| outlier.large || outlier.hot_until.is_some_and(|until| now < until)).at(ctx)
+                outlier.map(|outlier| outlier.large || outlier.is_hot(now)).at(ctx)
             }
 
             /// Rises with every edit by an admin or an import; reviews do not touch it.
@@ -477,6 +536,33 @@ kind! {
     GenericProduct {}
 }
 
+/// Why a product is being reviewed too often for each review to be counted at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[graphql(remote = "product::HotReason")]
+pub(crate) enum HotReason {
+    /// Two writers met.
+    Conflict,
+    /// Several reviews a second were written.
+    Rate,
+}
+
+/// How a product is treated because of its many reviews. Nothing about its fields changes.
+#[derive(Clone, Copy, Debug, SimpleObject)]
+pub(crate) struct OutlierState {
+    /// Whether it has more than 1,000 reviews.
+    large: bool,
+    /// Since when it is large; null when it is not.
+    large_since: Option<DateTime>,
+    /// Whether its reviews are counted a moment after they were written, many at a time.
+    hot: bool,
+    /// Until when it is hot, if nothing renews it; null when it is not.
+    hot_until: Option<DateTime>,
+    /// Since when it is hot; null when it is not.
+    hot_since: Option<DateTime>,
+    /// Why it is hot; null when it is not.
+    hot_reason: Option<HotReason>,
+}
+
 /// A product in a bundle, with what the bundle carries of it.
 pub(crate) struct BundleItem(product::BundleItem);
 
@@ -596,8 +682,31 @@ async fn reviews(
         page,
     };
     let page = ctx.session().catalog.reviews(query).await?;
-    Ok(ReviewConnection {
+    Ok(ReviewConnection::OfProduct {
         page,
         stats: stored(view.stats())?,
     })
+}
+
+fn review_dimensions(view: &ProductView, ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
+    let (kind, category) = (stored(view.kind())?, stored(view.category())?);
+    let reference = ctx.session().catalog.reference();
+    Ok(reference.review_dimensions_of(kind, category))
+}
+
+fn outlier(view: &ProductView, ctx: &Context<'_>) -> Result<Option<OutlierState>, Failure> {
+    let session = ctx.session();
+    if session.viewer.admin().is_err() {
+        return Ok(None);
+    }
+    let outlier = stored(view.outlier())?;
+    let hot = outlier.is_hot(session.catalog.now());
+    Ok(Some(OutlierState {
+        large: outlier.large,
+        large_since: outlier.large_since.map(DateTime),
+        hot,
+        hot_until: outlier.hot_until.filter(|_| hot).map(DateTime),
+        hot_since: outlier.hot_since.filter(|_| hot).map(DateTime),
+        hot_reason: outlier.hot_reason.filter(|_| hot).map(HotReason::from),
+    }))
 }

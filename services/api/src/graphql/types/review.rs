@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 use vitrine_model::id::{GlobalId, ProductId};
-use vitrine_model::review::{self, ReviewStatus, TopReview};
+use vitrine_model::review::{self, ReviewStatus, TopReview, Vote};
 
 use super::common::{Media, count};
 use super::details::all;
+use super::moderation::{ModerationEntry, QueueReason, ReviewReport};
 use super::product::Product;
-use crate::execution::{NullableAt as _, R};
+use crate::execution::{Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
@@ -43,9 +44,82 @@ pub(crate) struct DimensionRating {
     rating: i32,
 }
 
+/// What a voter says of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[graphql(remote = "Vote")]
+pub(crate) enum ReviewVote {
+    /// It helps.
+    Helpful,
+    /// It does not.
+    Unhelpful,
+}
+
+/// What the shop answers to a review, for all to read.
+pub(crate) struct ReviewReply(review::Reply);
+
+/// What the shop answers to a review, for all to read.
+#[Object]
+impl ReviewReply {
+    /// The text. Plain text: markup in it means nothing.
+    async fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// When it was written or last changed.
+    async fn at(&self) -> DateTime {
+        DateTime(self.0.at)
+    }
+
+    /// The subject of the writer's token; null when they were erased. Seen by moderators only.
+    async fn by(&self, ctx: &Context<'_>) -> Option<&str> {
+        let seen = ctx.session().viewer.moderator().is_ok();
+        Some(self.0.by.as_str()).filter(|by| seen && !by.is_empty())
+    }
+}
+
+/// A review as it was before its author changed it.
+#[derive(Clone, Debug, SimpleObject)]
+pub(crate) struct ReviewVersion {
+    /// The revision it had.
+    revision: i32,
+    /// When it stopped being that.
+    until: DateTime,
+    /// The stars it gave, 1 to 5.
+    rating: i32,
+    /// Its title; may be empty. Plain text.
+    title: String,
+    /// Its text. Plain text.
+    body: String,
+}
+
+impl From<review::ReviewVersion> for ReviewVersion {
+    fn from(version: review::ReviewVersion) -> Self {
+        Self {
+            revision: count(version.revision),
+            until: DateTime(version.until),
+            rating: i32::from(version.rating.get()),
+            title: version.title,
+            body: version.body,
+        }
+    }
+}
+
 /// A review in full.
 #[derive(Clone)]
 pub(crate) struct Review(pub(crate) Arc<review::Review>);
+
+impl From<review::Review> for Review {
+    fn from(review: review::Review) -> Self {
+        Self(Arc::new(review))
+    }
+}
+
+impl Review {
+    fn is_own(&self, ctx: &Context<'_>) -> bool {
+        let author = self.0.author.as_ref().map(|author| author.id.0.as_str());
+        author.is_some() && author == ctx.session().viewer.subject.as_deref()
+    }
+}
 
 /// A review in full.
 #[Object]
@@ -145,6 +219,65 @@ impl Review {
     async fn edited_at(&self) -> Option<DateTime> {
         self.0.edited_at.map(DateTime)
     }
+
+    /// Rises with every change by its author or a moderator.
+    async fn revision(&self) -> i32 {
+        count(self.0.revision)
+    }
+
+    /// What the shop answered; null when it did not.
+    async fn reply(&self) -> Option<ReviewReply> {
+        self.0.reply.clone().map(ReviewReply)
+    }
+
+    /// What the caller says of it; null without a token or a vote. One look-up for all reviews of a
+    /// page.
+    async fn viewer_vote(&self, ctx: &Context<'_>) -> Option<R<ReviewVote>> {
+        let found = ctx
+            .session()
+            .loaders
+            .own_vote(self.0.id, self.0.round)
+            .await;
+        found
+            .map(|vote| vote.map(ReviewVote::from))
+            .nullable_at(ctx)
+    }
+
+    /// What moderators decided of it, oldest first, at most the last 20; seen by moderators only.
+    async fn moderation(&self, ctx: &Context<'_>) -> Option<Vec<ModerationEntry>> {
+        let seen = ctx.session().viewer.moderator().is_ok();
+        seen.then(|| all(self.0.decisions.clone()))
+    }
+
+    /// The reports of it that no moderator has dealt with, oldest first, at most 100; seen by
+    /// moderators only. A look-up for each review that has some.
+    async fn reports(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewReport>>> {
+        reports(&self.0, ctx).await.nullable_at(ctx)
+    }
+
+    /// Since when it waits for a moderator; null when it does not. Seen by moderators only.
+    async fn queued_since(&self, ctx: &Context<'_>) -> Option<DateTime> {
+        let queued = self
+            .0
+            .queued
+            .filter(|_| ctx.session().viewer.moderator().is_ok());
+        queued.map(|queued| DateTime(queued.since))
+    }
+
+    /// Why it waits for a moderator; null when it does not. Seen by moderators only.
+    async fn queue_reason(&self, ctx: &Context<'_>) -> Option<QueueReason> {
+        let queued = self
+            .0
+            .queued
+            .filter(|_| ctx.session().viewer.moderator().is_ok());
+        queued.map(|queued| queued.reason.into())
+    }
+
+    /// What it was before its author changed it, oldest first; seen by its author and by
+    /// moderators. A look-up for each review.
+    async fn versions(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewVersion>>> {
+        versions(self, ctx).await.nullable_at(ctx)
+    }
 }
 
 /// The part of a helpful review that its product carries, so that it costs no look-up.
@@ -202,6 +335,40 @@ impl ReviewExcerpt {
     async fn created_at(&self) -> Option<DateTime> {
         self.review.created_at.map(DateTime)
     }
+}
+
+async fn reports(
+    review: &review::Review,
+    ctx: &Context<'_>,
+) -> Result<Option<Vec<ReviewReport>>, Failure> {
+    let session = ctx.session();
+    if session.viewer.moderator().is_err() {
+        return Ok(None);
+    }
+    if review.reports == 0 {
+        return Ok(Some(Vec::new()));
+    }
+    let found = session.catalog.open_reports(review.id).await?.into_iter();
+    let shown = found.map(|report| ReviewReport {
+        // Blanks stand before the names of nobody: no subject of a token has them.
+        by: Some(report.by.0).filter(|by| !by.starts_with(' ')),
+        at: DateTime(report.at),
+        reason: report.reason.into(),
+        note: report.note,
+    });
+    Ok(Some(shown.collect()))
+}
+
+async fn versions(
+    review: &Review,
+    ctx: &Context<'_>,
+) -> Result<Option<Vec<ReviewVersion>>, Failure> {
+    let session = ctx.session();
+    if session.viewer.moderator().is_err() && !review.is_own(ctx) {
+        return Ok(None);
+    }
+    let found = session.catalog.review_versions(review.0.id).await?;
+    Ok(Some(all(found)))
 }
 
 fn author(author: Option<&review::Author>) -> Option<ReviewAuthor> {

@@ -1,0 +1,426 @@
+//! Everything that people do about reviews, in any order, against a simple reference in memory; and
+//! by many at once, after which everything is counted anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use vitrine_domain::Catalog;
+use vitrine_domain::admin::Outcome;
+use vitrine_domain::reviewing::{Judgement, Purchase, ReviewContent, ReviewPatch, Verdict};
+use vitrine_harness::{App, product, test};
+use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::product::ProductStatus;
+use vitrine_model::review::{DecisionReason, ReportReason, Review, ReviewStatus, Vote};
+use vitrine_storage::products::ProductKey;
+
+use super::check;
+
+const AUTHORS: [&str; 4] = ["ann", "ben", "cem", "dia"];
+
+/// What somebody does: an author is one of [`AUTHORS`]; a review is named by its author.
+#[derive(Clone, Debug)]
+enum Act {
+    Submit {
+        by: usize,
+        stars: i64,
+        recommended: Option<bool>,
+    },
+    Edit {
+        by: usize,
+        stars: i64,
+    },
+    Delete {
+        by: usize,
+    },
+    Vote {
+        by: usize,
+        on: usize,
+        vote: Option<Vote>,
+    },
+    Report {
+        by: usize,
+        on: usize,
+    },
+    Buy {
+        by: usize,
+    },
+    Moderate {
+        on: usize,
+        verdict: Verdict,
+    },
+    Reply {
+        on: usize,
+        text: bool,
+    },
+    Fold,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let who = || 0..AUTHORS.len();
+    let vote = prop_oneof![
+        3 => Just(Some(Vote::Helpful)),
+        1 => Just(Some(Vote::Unhelpful)),
+        1 => Just(None),
+    ];
+    let verdict = prop_oneof![
+        Just(Verdict::Publish),
+        Just(Verdict::Reject),
+        Just(Verdict::Restore),
+    ];
+    prop_oneof![
+        4 => (who(), 1..=5_i64, prop::option::of(any::<bool>()))
+            .prop_map(|(by, stars, recommended)| Act::Submit { by, stars, recommended }),
+        2 => (who(), 1..=5_i64).prop_map(|(by, stars)| Act::Edit { by, stars }),
+        1 => who().prop_map(|by| Act::Delete { by }),
+        4 => (who(), who(), vote).prop_map(|(by, on, vote)| Act::Vote { by, on, vote }),
+        1 => (who(), who()).prop_map(|(by, on)| Act::Report { by, on }),
+        1 => who().prop_map(|by| Act::Buy { by }),
+        2 => (who(), verdict).prop_map(|(on, verdict)| Act::Moderate { on, verdict }),
+        1 => (who(), any::<bool>()).prop_map(|(on, text)| Act::Reply { on, text }),
+        1 => Just(Act::Fold),
+    ]
+}
+
+/// A review as the reference knows it.
+#[derive(Clone, Debug)]
+struct Known {
+    status: ReviewStatus,
+    stars: i64,
+    recommended: Option<bool>,
+    votes: BTreeMap<usize, Vote>,
+    reports: BTreeSet<usize>,
+    rejected: bool,
+    reply: bool,
+}
+
+/// What should be, after what was done.
+#[derive(Debug, Default)]
+struct Shop {
+    reviews: BTreeMap<usize, Known>,
+    buyers: BTreeSet<usize>,
+}
+
+impl Shop {
+    /// Does it, and says whether that is possible.
+    fn act(&mut self, act: &Act) -> bool {
+        match *act {
+            Act::Submit {
+                by,
+                stars,
+                recommended,
+            } => {
+                let before = self.reviews.get(&by);
+                let possible = before.is_none_or(|known| {
+                    matches!(known.status, ReviewStatus::Deleted | ReviewStatus::Rejected)
+                });
+                if possible {
+                    let rejected = before.is_some_and(|known| known.rejected);
+                    let status = if rejected {
+                        ReviewStatus::Pending
+                    } else {
+                        ReviewStatus::Published
+                    };
+                    let new = Known {
+                        status,
+                        stars,
+                        recommended,
+                        votes: BTreeMap::new(),
+                        reports: BTreeSet::new(),
+                        rejected,
+                        reply: false,
+                    };
+                    self.reviews.insert(by, new);
+                }
+                possible
+            }
+            Act::Edit { by, stars } => match self.reviews.get_mut(&by) {
+                Some(known) if known.status != ReviewStatus::Deleted => {
+                    if known.stars != stars && known.status != ReviewStatus::Published {
+                        known.status = ReviewStatus::Pending;
+                    }
+                    known.stars = stars;
+                    true
+                }
+                _ => false,
+            },
+            Act::Delete { by } => match self.reviews.get_mut(&by) {
+                Some(known) if known.status != ReviewStatus::Deleted => {
+                    known.status = ReviewStatus::Deleted;
+                    known.reports.clear();
+                    true
+                }
+                _ => false,
+            },
+            Act::Vote { by, on, vote } => match self.published(on) {
+                Some(known) if by != on => {
+                    match vote {
+                        Some(vote) => known.votes.insert(by, vote),
+                        None => known.votes.remove(&by),
+                    };
+                    true
+                }
+                _ => false,
+            },
+            Act::Report { by, on } => match self.published(on) {
+                Some(known) => {
+                    known.reports.insert(by);
+                    true
+                }
+                None => false,
+            },
+            Act::Buy { by } => {
+                self.buyers.insert(by);
+                true
+            }
+            Act::Moderate { on, verdict } => match self.reviews.get_mut(&on) {
+                Some(known) if known.status != ReviewStatus::Deleted => {
+                    let to = match verdict {
+                        Verdict::Publish => ReviewStatus::Published,
+                        Verdict::Reject => ReviewStatus::Rejected,
+                        Verdict::Restore => ReviewStatus::Pending,
+                    };
+                    let waits = known.status == ReviewStatus::Pending || !known.reports.is_empty();
+                    if to != known.status || (waits && verdict != Verdict::Restore) {
+                        known.rejected = to == ReviewStatus::Rejected;
+                        known.status = to;
+                        known.reports.clear();
+                    }
+                    true
+                }
+                _ => false,
+            },
+            Act::Reply { on, text } => match self.published(on) {
+                Some(known) => {
+                    known.reply = text;
+                    true
+                }
+                None => false,
+            },
+            Act::Fold => true,
+        }
+    }
+
+    fn published(&mut self, on: usize) -> Option<&mut Known> {
+        let known = self.reviews.get_mut(&on);
+        known.filter(|known| known.status == ReviewStatus::Published)
+    }
+}
+
+fn content(stars: i64, recommended: Option<bool>) -> ReviewContent {
+    ReviewContent {
+        rating: stars,
+        recommended,
+        dimensions: Vec::new(),
+        title: format!("{stars} stars"),
+        body: "What there is to say.".to_owned(),
+        language: None,
+        media: Vec::new(),
+        author_name: None,
+    }
+}
+
+fn done<T>(outcome: &Outcome<T>) -> bool {
+    matches!(outcome, Outcome::Done(_))
+}
+
+/// The review of an author, or one that does not exist.
+async fn review_by(catalog: &Catalog, product: ProductId, author: usize) -> (ReviewId, i64) {
+    let mine = |review: &Review| {
+        let author_of = review.author.as_ref().map(|author| author.id.0.as_str());
+        author_of == Some(AUTHORS[author])
+    };
+    let found = catalog.own_reviews(AUTHORS[author], vec![product]).await;
+    let found = found.unwrap().remove(&product).filter(mine);
+    found.map_or_else(
+        || (ReviewId::from_bytes([0; 16]), 1),
+        |review| (review.id, review.revision),
+    )
+}
+
+/// Does it for real, and says whether it was done.
+async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
+    match *act {
+        Act::Submit {
+            by,
+            stars,
+            recommended,
+        } => {
+            let content = content(stars, recommended);
+            let submitted = catalog.submit_review(AUTHORS[by], None, product, content);
+            done(&submitted.await.unwrap())
+        }
+        Act::Edit { by, stars } => {
+            let (id, revision) = review_by(catalog, product, by).await;
+            let patch = ReviewPatch {
+                rating: Some(stars),
+                ..ReviewPatch::default()
+            };
+            let edited = catalog.edit_review(AUTHORS[by], (product, id), revision, patch);
+            done(&edited.await.unwrap())
+        }
+        Act::Delete { by } => {
+            let (id, _) = review_by(catalog, product, by).await;
+            let deleted = catalog.delete_review(AUTHORS[by], (product, id), None);
+            done(&deleted.await.unwrap())
+        }
+        Act::Vote { by, on, vote } => {
+            let (id, _) = review_by(catalog, product, on).await;
+            let voted = catalog.vote_review(AUTHORS[by], (product, id), vote);
+            done(&voted.await.unwrap())
+        }
+        Act::Report { by, on } => {
+            let (id, _) = review_by(catalog, product, on).await;
+            let reason = ReportReason::Spam;
+            let reported = catalog.report_review(AUTHORS[by], (product, id), reason, None);
+            done(&reported.await.unwrap())
+        }
+        Act::Buy { by } => {
+            let purchase = Purchase {
+                product,
+                customer: AUTHORS[by].to_owned(),
+                at: None,
+            };
+            done(&catalog.record_purchase(purchase).await.unwrap())
+        }
+        Act::Moderate { on, verdict } => {
+            let (id, _) = review_by(catalog, product, on).await;
+            let judgement = Judgement {
+                verdict,
+                reason: DecisionReason::Other,
+                note: None,
+                expected_revision: None,
+            };
+            let moderated = catalog.moderate_review("mod", (product, id), judgement);
+            done(&moderated.await.unwrap())
+        }
+        Act::Reply { on, text } => {
+            let (id, _) = review_by(catalog, product, on).await;
+            let text = text.then(|| "Thank you.".to_owned());
+            let replied = catalog.reply_to_review("shop", (product, id), text);
+            done(&replied.await.unwrap())
+        }
+        Act::Fold => {
+            catalog.fold_pending().await.unwrap();
+            true
+        }
+    }
+}
+
+async fn new_product(app: &App, name: &str) -> ProductId {
+    app.has([product(name)]).await;
+    let key = ProductKey::Slug(name.to_owned());
+    let found = app.store.get_product(&key, &[ProductStatus::Active]).await;
+    found.unwrap().unwrap().product().unwrap().id
+}
+
+/// What the product has computed, after all folds.
+async fn compare(app: &App, name: &str, shop: &Shop) -> Result<(), TestCaseError> {
+    app.catalog.fold_pending().await.unwrap();
+    app.audit().await;
+    let key = ProductKey::Slug(name.to_owned());
+    let found = app.store.get_product(&key, &[ProductStatus::Active]).await;
+    let product = found.unwrap().unwrap().product().unwrap();
+    let seen = || {
+        let seen = shop.reviews.iter();
+        seen.filter(|(_, known)| known.status == ReviewStatus::Published)
+    };
+    let mut histogram = [0_i64; 5];
+    for (_, known) in seen() {
+        histogram[usize::try_from(known.stars - 1).unwrap()] += 1;
+    }
+    prop_assert_eq!(product.computed.stats.histogram.0, histogram);
+    let said = |yes| i64::try_from(seen().filter(|(_, k)| k.recommended == Some(yes)).count());
+    prop_assert_eq!(product.computed.stats.recommended.yes, said(true).unwrap());
+    prop_assert_eq!(product.computed.stats.recommended.no, said(false).unwrap());
+    // Where votes tie the newest comes first; the clock stands, so ids decide there.
+    let mut expected: Vec<(String, i64, bool)> = seen()
+        .map(|(by, known)| {
+            let helpful = known.votes.values().filter(|vote| **vote == Vote::Helpful);
+            let helpful = i64::try_from(helpful.count()).unwrap();
+            (AUTHORS[*by].to_owned(), helpful, shop.buyers.contains(by))
+        })
+        .collect();
+    let mut shown: Vec<(String, i64, bool)> = product
+        .computed
+        .top_reviews
+        .iter()
+        .map(|top| {
+            (
+                top.author.as_ref().unwrap().id.0.clone(),
+                top.helpful,
+                top.verified,
+            )
+        })
+        .collect();
+    prop_assert!(shown.is_sorted_by(|a, b| a.1 >= b.1));
+    expected.sort();
+    shown.sort();
+    prop_assert_eq!(shown, expected);
+    for (by, known) in &shop.reviews {
+        let own = app
+            .catalog
+            .own_reviews(AUTHORS[*by], vec![product.id])
+            .await;
+        let own = own.unwrap().remove(&product.id);
+        prop_assert_eq!(own.is_none(), known.status == ReviewStatus::Deleted);
+        let Some(own) = own else { continue };
+        prop_assert_eq!(own.status, known.status);
+        prop_assert_eq!(i64::from(own.rating), known.stars);
+        prop_assert_eq!(own.verified, shop.buyers.contains(by));
+        prop_assert_eq!(own.reply.is_some(), known.reply);
+        prop_assert_eq!(own.reports, i64::try_from(known.reports.len()).unwrap());
+    }
+    Ok(())
+}
+
+#[test]
+fn any_schedule_gives_what_a_simple_reference_gives() {
+    test(async |app| {
+        let number = std::cell::Cell::new(0);
+        let schedules = prop::collection::vec(act(), 1..40);
+        check(30, &schedules, app, async |app, schedule| {
+            number.set(number.get() + 1);
+            let name = format!("p{}", number.get());
+            let product = new_product(app, &name).await;
+            let mut shop = Shop::default();
+            for act in &schedule {
+                let expected = shop.act(act);
+                let was = carry_out(&app.catalog, product, act).await;
+                prop_assert_eq!(was, expected, "{:?} of {:?}", act, schedule);
+            }
+            compare(app, &name, &shop).await
+        });
+    });
+}
+
+#[test]
+fn what_many_do_at_once_adds_up() {
+    test(async |app| {
+        let schedules = prop::collection::vec(prop::collection::vec(act(), 1..15), 8);
+        let number = std::cell::Cell::new(0);
+        check(6, &schedules, app, async |app, schedules| {
+            number.set(number.get() + 1);
+            let product = new_product(app, &format!("q{}", number.get())).await;
+            let other = app.other_process().await;
+            let actors = schedules.into_iter().enumerate().map(|(n, schedule)| {
+                let catalog = if n % 2 == 0 { &app.catalog } else { &other };
+                let catalog = catalog.clone();
+                tokio::spawn(async move {
+                    for act in &schedule {
+                        carry_out(&catalog, product, act).await;
+                    }
+                })
+            });
+            let actors: Vec<_> = actors.collect();
+            for actor in actors {
+                actor.await.unwrap();
+            }
+            other.drain().await;
+            app.catalog.fold_pending().await.unwrap();
+            app.audit().await;
+            let stored = app.catalog.rating_stats_audit(None, 1, Some(product)).await;
+            prop_assert_eq!(stored.unwrap().differences, []);
+            Ok(())
+        });
+    });
+}
