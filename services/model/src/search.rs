@@ -101,7 +101,9 @@ pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
     };
     // Of a code only the whole is worth an entry: nobody looks for a part of a number.
     for code in [source.sku].iter().chain(source.codes) {
-        codes(code).iter().for_each(|word| elsewhere(word));
+        for word in codes(code) {
+            elsewhere(&word);
+        }
     }
     for text in source.specs.iter().filter_map(short_text) {
         each_word(text, &mut elsewhere);
