@@ -525,12 +525,14 @@ impl Catalog {
         })
     }
 
-    /// Whether few enough products fulfil a condition to count them one by one.
+    /// Whether few enough products have to be read to count those that fulfil a condition one by
+    /// one. Where values bound what is read, the rarest of them decides: two common values that
+    /// few products have together are sampled too, or the cost would grow with the catalogue.
     async fn is_countable(&self, condition: &Condition) -> Result<bool, DomainError> {
         let (store, condition) = (self.store().clone(), condition.clone());
         self.shielded(async move {
             let (bound, exact) = store.bound(&condition, MOST_COUNTED).await?;
-            if bound <= MOST_COUNTED || exact {
+            if bound <= MOST_COUNTED || exact || store.is_found_by_tokens(&condition) {
                 return Ok(bound <= MOST_COUNTED);
             }
             let found = store.count_products(&condition, MOST_COUNTED + 1).await?;
@@ -575,6 +577,7 @@ impl Catalog {
             .iter()
             .map(|category| category.id);
         let condition = Condition::All(vec![condition.clone(), Condition::Category(ids.collect())]);
+        let read = condition.clone();
         let order = move |slots| CountOrder {
             condition: condition.clone(),
             slots: Some(slots),
@@ -594,8 +597,12 @@ impl Catalog {
             let whole = "a sample without a limit is read whole";
             let tally = store.tally(order((0, 1)), tally).await?.expect(whole);
             let in_one = tally.products().max(1);
+            // A sample reads more than it finds where the filter names several values.
+            let read = store.read_per_slot(&read).await?.unwrap_or(1).max(1);
+            let most = MOST_COUNTED.div_ceil(read);
             let slots = SAMPLE
                 .div_ceil(in_one)
+                .min(most)
                 .clamp(1, u64::from(vitrine_model::derived::SLOTS));
             let slots = u8::try_from(slots).expect("at most a hundred");
             let tally = if slots > 1 {

@@ -26,6 +26,7 @@ use crate::{Catalog, DomainError};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Reference data as of one moment.
+#[cfg_attr(test, derive(Default))]
 #[derive(Debug)]
 pub struct Reference {
     /// All categories.

@@ -135,6 +135,33 @@ impl Store {
         Ok((least, covered.whole && covered.parts.len() == 1))
     }
 
+    /// Whether products that fulfil a condition are found by an index of tokens, so that the number
+    /// that has the rarest token bounds what is read.
+    #[must_use]
+    pub fn is_found_by_tokens(&self, condition: &Condition) -> bool {
+        !products_query::tokens(condition).is_empty()
+    }
+
+    /// How many products a sample reads for each slot, at most: by the commonest of the tokens that
+    /// it may be found by. `None` when the condition names no token. At most four commands, of the
+    /// keys of one slot each.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn read_per_slot(&self, condition: &Condition) -> Result<Option<u64>, StorageError> {
+        let mut most = None;
+        for part in products_query::tokens(condition) {
+            let filter = all_of(vec![products_query::predicate(&part), doc! { "slot": 0 }]);
+            let collection = self.documents(COLLECTION);
+            let count = collection
+                .count_documents(filter)
+                .hint(Hint::Name("tokens_slot".to_owned()));
+            let count = count.max_time(self.max_time).await?;
+            most = most.max(Some(count));
+        }
+        Ok(most)
+    }
+
     /// A number that differs whenever the products of these categories have changed; of all
     /// categories when none are named. Covered.
     ///

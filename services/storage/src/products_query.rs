@@ -262,6 +262,17 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
     Covered { parts, whole }
 }
 
+/// The tokens that products of this condition have, each with the states it names: what an index
+/// of tokens may be scanned by.
+pub(crate) fn tokens(condition: &Condition) -> Vec<Condition> {
+    let (mut frame, mut clauses, mut whole) = (Vec::new(), Vec::new(), true);
+    sort_out(condition, &mut frame, &mut clauses, &mut whole);
+    frame.retain(|part| matches!(part, Condition::Status(_)));
+    clauses.retain(|clause| matches!(clause, Condition::Token(_)));
+    let with = |clause| Condition::All(frame.iter().cloned().chain([clause]).collect());
+    clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
+}
+
 fn sort_out(
     condition: &Condition,
     frame: &mut Vec<Condition>,

@@ -46,7 +46,7 @@ const SUGGESTIONS: &str = "query($prefix: String!) { searchSuggestions(prefix: $
 
 const KEYS: &str = "{
   specKeys(first: 50) {
-    nodes { key label type coverage { products distinctValues sampleValues kinds { kind share } } }
+    nodes { key label type coverage { products distinctValues sampleValues kinds { kind missingShare } } }
   }
 }";
 

@@ -53,6 +53,11 @@ impl Shape<'_> {
             return None;
         }
         if is_listed(facet.kind) {
+            if !self.counts.counted.is_empty() {
+                // Those were counted beside the panel or the sample.
+                let by_count = |value: &FacetValue| std::cmp::Reverse(value.count.value);
+                facet.values.sort_by_key(by_count);
+            }
             // What is chosen is shown however rare it is.
             let mut at = 0;
             facet.values.retain(|value| {
@@ -206,7 +211,14 @@ impl Shape<'_> {
                 (one_of(self.filter.selected_texts(&is_it)), spec(name, test))
             }
         };
-        self.value(value.label.clone(), value.count, selected, filter)
+        let mut shown = self.value(value.label.clone(), value.count, selected, filter);
+        if self.counts.counted.contains(&folded) {
+            shown.count = Count {
+                value: value.count,
+                margin: 0,
+            };
+        }
+        shown
     }
 
     fn boolean(&self, key: &FacetKey, value: bool, count: u64) -> FacetValue {
@@ -386,5 +398,56 @@ fn spec(key: &str, test: SpecTest) -> ProductFilter {
             test,
         }]),
         ..ProductFilter::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrine_model::facet::{Panel, Sample};
+
+    use super::*;
+
+    #[test]
+    fn what_was_counted_beside_a_sample_is_no_estimate() {
+        let value = |label: &str, count| PanelValue {
+            label: label.to_owned(),
+            value: label.to_owned(),
+            count,
+        };
+        let values = vec![value("Acme", 7_016), value("Other", 100)];
+        let facet = PanelFacet {
+            key: FacetKey::Brand.name().to_owned(),
+            products: 170,
+            distinct: 2,
+            data: PanelData::Text { values },
+        };
+        let counts = |counted: &[&str]| Counts {
+            panel: Panel {
+                products: 170,
+                facets: vec![facet.clone()],
+            },
+            accuracy: FacetAccuracy::Estimate,
+            current: true,
+            sample: Some(Sample::of_slots(20)),
+            counted: counted.iter().map(|text| (*text).to_owned()).collect(),
+            as_of: Timestamp::from_millis(0),
+        };
+        let shown = |counted: &[&str]| {
+            let shape = Shape {
+                reference: &Reference::default(),
+                filter: &ProductFilter::default(),
+                currency: Currency::parse("EUR").unwrap(),
+                limit: 10,
+                counts: &counts(counted),
+            };
+            let facet = shape.facet(FacetKey::Brand, &facet).unwrap();
+            let value =
+                |value: FacetValue| (value.label, value.count.value, value.count.margin > 0);
+            facet.values.into_iter().map(value).collect::<Vec<_>>()
+        };
+        let of = |label: &str, count, estimated| (label.to_owned(), count, estimated);
+        let other = || of("Other", 500, true);
+        assert_eq!(shown(&[]), [of("Acme", 35_080, true), other()]);
+        assert_eq!(shown(&["acme"]), [of("Acme", 7_016, false), other()]);
     }
 }
