@@ -33,6 +33,7 @@ mod properties;
 mod reference;
 mod reference_admin;
 mod review_faults;
+mod reviewing;
 mod reviews;
 mod round_trips;
 mod schema;

@@ -10,7 +10,16 @@ use vitrine_storage::Store;
 
 /// Root fields that are never null: they read nothing that could fail, fail item by item, or are
 /// asked for alone, while somebody types.
-const NEVER_NULL: [&str; 4] = ["categories", "nodes", "searchSuggestions", "units"];
+const NEVER_NULL: [&str; 8] = [
+    "categories",
+    "exportAuthor",
+    "fairnessReport",
+    "moderationQueue",
+    "nodes",
+    "ratingStatsAudit",
+    "searchSuggestions",
+    "units",
+];
 
 fn sdl() -> String {
     let engine = vitrine_api::graphql::engine().unwrap();

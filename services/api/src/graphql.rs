@@ -4,6 +4,7 @@
 //! resolver finds everything it needs in the [`Session`] of its request. The rules for writing one
 //! are those of [`crate::execution`].
 
+mod carried;
 mod context;
 mod failures;
 mod inputs;

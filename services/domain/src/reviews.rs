@@ -1,17 +1,17 @@
 //! Reading reviews.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use vitrine_model::cursor::ListFingerprint;
+use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::filter::{ReviewFilter, ReviewSort};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::RatingStats;
-use vitrine_model::review::Review;
-use vitrine_storage::keyset::Page;
+use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS, TopReview};
+use vitrine_storage::keyset::{From, Page, PageRequest, Row};
 use vitrine_storage::reviews::ReviewList;
 
 use crate::page::{Beyond, Listed, PageArguments};
-use crate::products::Sight;
+use crate::products::{ProductView, Sight};
 use crate::{Catalog, DomainError};
 
 /// Which reviews are wanted, and how.
@@ -58,6 +58,63 @@ impl Catalog {
         Ok(Listed::new(self, fingerprint, list, request, page))
     }
 
+    /// The first page of the most helpful reviews, made of what the product carries of them: no
+    /// command. `None` when the page is another one, or when the product is hot, so that what it
+    /// carries may be a moment old.
+    ///
+    /// A review made so has what [`vitrine_model::review::TopReview`] has, and nothing else; its
+    /// body is the excerpt.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] for a page that is wrong.
+    pub fn reviews_carried(
+        &self,
+        view: &ProductView,
+        query: &ReviewsQuery,
+    ) -> Result<Option<ListedReviews>, DomainError> {
+        let first = PageRequest {
+            size: TOP_REVIEWS,
+            from: From::After(None),
+        };
+        if query.sort != ReviewSort::MostHelpful || query.filter != ReviewFilter::default() {
+            return Ok(None);
+        }
+        let fingerprint = fingerprint(query);
+        let request = query.page.request(self, fingerprint)?;
+        if request.from != first.from || request.size > first.size {
+            return Ok(None);
+        }
+        let count = view.stats()?.count();
+        let top = view.top_reviews()?;
+        let hot = view.outlier()?.is_hot(self.now());
+        let carried = i64::try_from(top.len().min(request.size)).unwrap_or(0);
+        let wanted = i64::try_from(request.size).unwrap_or(i64::MAX).min(count);
+        if hot || carried < wanted {
+            return Ok(None);
+        }
+        let rows = top.into_iter().take(request.size).map(|top| Row {
+            position: Position {
+                keys: vec![
+                    KeyValue::Int(top.helpful),
+                    top.created_at
+                        .map_or(KeyValue::Absent, |at| KeyValue::Instant(at.as_millis())),
+                ],
+                id: top.id.to_bytes(),
+            },
+            value: carried_review(query.product, top),
+        });
+        let page = Page {
+            rows: rows.collect(),
+            more: wanted < count,
+        };
+        let list = ReviewList {
+            product: query.product,
+            filter: query.filter.clone(),
+            sort: query.sort,
+        };
+        Ok(Some(Listed::new(self, fingerprint, list, request, page)))
+    }
+
     /// Whether the list goes on after a page. At most one command.
     ///
     /// # Errors
@@ -102,6 +159,41 @@ impl Catalog {
                     .await
             }
         }
+    }
+}
+
+/// A review of which only the copy in its product is known.
+fn carried_review(product: ProductId, top: TopReview) -> Review {
+    Review {
+        id: top.id,
+        product_id: product,
+        author: top.author,
+        rating: top.rating,
+        recommended: None,
+        dimensions: BTreeMap::new(),
+        title: top.title,
+        body: top.excerpt,
+        language: None,
+        media: Vec::new(),
+        verified: top.verified,
+        incentivized: false,
+        origin: None,
+        status: ReviewStatus::Published,
+        helpful: top.helpful,
+        unhelpful: 0,
+        imported_helpful: 0,
+        imported_unhelpful: 0,
+        created_at: top.created_at,
+        edited_at: None,
+        revision: 0,
+        decisions: Vec::new(),
+        reply: None,
+        reports: 0,
+        queued: None,
+        round: 0,
+        idempotency: None,
+        applied: None,
+        dirty: false,
     }
 }
 

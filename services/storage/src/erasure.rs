@@ -422,7 +422,7 @@ impl Store {
 fn erase_review(policy: ErasurePolicy) -> Document {
     match policy {
         ErasurePolicy::Anonymize => doc! {
-            "$set": { "dirty": true },
+            "$set": { "dirty": true, "erased": true },
             "$unset": { "author": 1, "idempotency": 1 },
             "$inc": { "revision": 1_i64 },
         },

@@ -39,6 +39,8 @@ pub struct KnownReview {
     pub product: ProductId,
     /// The digest of what its source said last.
     pub digest: String,
+    /// Whether its author was taken out of it: no feed brings them back.
+    pub erased: bool,
 }
 
 impl Store {
@@ -131,7 +133,7 @@ impl Store {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(filter)
-            .projection(doc! { "origin": 1, "product_id": 1 });
+            .projection(doc! { "origin": 1, "product_id": 1, "erased": 1 });
         let found: Vec<RawDocumentBuf> = find
             .hint(Hint::Name("origin".to_owned()))
             .await?
@@ -306,6 +308,7 @@ fn read_known(doc: &RawDocumentBuf) -> Result<(String, KnownReview), StorageErro
         id: ReviewId::from_bytes(fields.id("_id")?),
         product: ProductId::from_bytes(fields.id("product_id")?),
         digest: origin.opt_string("digest")?.unwrap_or_default(),
+        erased: fields.opt_bool("erased")?.unwrap_or(false),
     };
     Ok((origin.string("external_id")?, known))
 }

@@ -11,6 +11,7 @@ use vitrine_domain::reviewing::erasure::MOST_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
 
+use super::carried;
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::scalars::DateTime;
@@ -489,8 +490,11 @@ async fn search_suggestions(
 /// Lists leave out the top reviews, most of a product's bytes, unless they are selected.
 fn fields(ahead: &Lookahead<'_>) -> ProductFields {
     let nodes = [ahead.field("nodes"), ahead.field("edges").field("node")];
-    let selected = nodes.iter().any(|node| node.field("topReviews").exists());
-    if selected {
+    let carried = |node: &Lookahead<'_>| {
+        let reviews = node.field("reviews").selection_fields();
+        node.field("topReviews").exists() || reviews.iter().any(carried::suffices)
+    };
+    if nodes.iter().any(carried) {
         ProductFields::Page
     } else {
         ProductFields::WithoutTopReviews

@@ -74,6 +74,12 @@ impl ImportSession {
         if before.is_some_and(|before| before.digest == digest) {
             return Err(LineOutcome::Unchanged);
         }
+        if before.is_some_and(|before| before.erased) {
+            let reason = "its author was erased; feeds do not bring them back";
+            return Err(LineOutcome::Rejected(vec![Rejection::new(
+                "author", reason,
+            )]));
+        }
         let mut refused = check::review(draft);
         let product = known.products.get(&draft.product).map(|(id, _)| *id);
         if product.is_none() {
@@ -245,6 +251,7 @@ impl ImportSession {
                         id,
                         product: *product,
                         digest,
+                        erased: false,
                     },
                 );
             }

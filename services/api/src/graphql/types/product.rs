@@ -17,6 +17,7 @@ use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
 use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::graphql::carried;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
@@ -338,7 +339,8 @@ macro_rules! kind {
             }
 
             /// All published reviews, forwards and backwards, in five orders, without a cap. A
-            /// look-up.
+            /// look-up; none for at most ten of the most helpful from the beginning, without a
+            /// filter, where nothing is selected of them that `topReviews` does not have.
             #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
             async fn reviews(
                 &self,
@@ -681,7 +683,16 @@ async fn reviews(
         sort,
         page,
     };
-    let page = ctx.session().catalog.reviews(query).await?;
+    let catalog = &ctx.session().catalog;
+    let carried = if carried::suffices(&ctx.field()) {
+        catalog.reviews_carried(view, &query)?
+    } else {
+        None
+    };
+    let page = match carried {
+        Some(page) => page,
+        None => catalog.reviews(query).await?,
+    };
     Ok(ReviewConnection::OfProduct {
         page,
         stats: stored(view.stats())?,
