@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
+use tokio::task::JoinSet;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{Judgement, ReviewContent, ReviewPatch, Reviewed, Verdict};
 use vitrine_domain::{Catalog, DomainError};
@@ -214,14 +215,13 @@ fn callers_who_hang_up_leave_nothing_half_done() {
         for n in 0..40_u32 {
             let catalog = app.catalog.clone();
             let author = format!("author {n}");
-            let call =
-                tokio::spawn(async move { submit(&catalog, &author, "k", id).await.is_ok() });
+            let mut calls = JoinSet::new();
+            calls.spawn(async move { submit(&catalog, &author, "k", id).await.is_ok() });
             // Hung up at another point each time: after so many turns of the scheduler.
             for _ in 0..n * 3 {
                 tokio::task::yield_now().await;
             }
-            call.abort();
-            let _ = call.await;
+            calls.shutdown().await;
         }
         for n in 0..40_u32 {
             reviewed(submit(&app.catalog, &format!("author {n}"), "k", id).await);
@@ -236,15 +236,15 @@ fn a_thousand_submissions_at_once_are_one_review() {
     test(async |app| {
         let id = new_product(app, "lamp").await;
         let other = app.other_process().await;
-        let calls = (0..1_000).map(|n| {
+        let mut calls = JoinSet::new();
+        for n in 0..1_000 {
             let catalog = if n % 2 == 0 { &app.catalog } else { &other };
             let catalog = catalog.clone();
-            tokio::spawn(async move { submit(&catalog, "ann", "k", id).await })
-        });
-        let calls: Vec<_> = calls.collect();
+            calls.spawn(async move { submit(&catalog, "ann", "k", id).await });
+        }
         let mut ids: Vec<ReviewId> = Vec::new();
-        for call in calls {
-            match call.await.unwrap() {
+        for call in calls.join_all().await {
+            match call {
                 Ok(outcome) => ids.push(reviewed(Ok(outcome)).review.id),
                 // Turned away at the door, or met too many others: to be sent again.
                 Err(DomainError::Unavailable(_)) => {}
@@ -264,10 +264,11 @@ fn many_writers_of_one_product_meet_no_errors() {
     test(async |app| {
         let id = new_product(app, "lamp").await;
         let other = app.other_process().await;
-        let writers = (0..32).map(|n| {
+        let mut writers = JoinSet::new();
+        for n in 0..32 {
             let catalog = if n % 2 == 0 { &app.catalog } else { &other };
             let catalog = catalog.clone();
-            tokio::spawn(async move {
+            writers.spawn(async move {
                 let mut pending = 0;
                 for m in 0..8 {
                     let author = format!("author {n} {m}");
@@ -275,13 +276,9 @@ fn many_writers_of_one_product_meet_no_errors() {
                     pending += u32::from(written.stats_pending);
                 }
                 pending
-            })
-        });
-        let writers: Vec<_> = writers.collect();
-        let mut pending = 0;
-        for writer in writers {
-            pending += writer.await.unwrap();
+            });
         }
+        let pending: u32 = writers.join_all().await.into_iter().sum();
         assert!(pending > 0, "so many writers make a product hot");
         settle(app).await;
         let lamp = stored(app, "lamp").await;

@@ -402,19 +402,17 @@ fn what_many_do_at_once_adds_up() {
             number.set(number.get() + 1);
             let product = new_product(app, &format!("q{}", number.get())).await;
             let other = app.other_process().await;
-            let actors = schedules.into_iter().enumerate().map(|(n, schedule)| {
+            let mut actors = tokio::task::JoinSet::new();
+            for (n, schedule) in schedules.into_iter().enumerate() {
                 let catalog = if n % 2 == 0 { &app.catalog } else { &other };
                 let catalog = catalog.clone();
-                tokio::spawn(async move {
+                actors.spawn(async move {
                     for act in &schedule {
                         carry_out(&catalog, product, act).await;
                     }
-                })
-            });
-            let actors: Vec<_> = actors.collect();
-            for actor in actors {
-                actor.await.unwrap();
+                });
             }
+            actors.join_all().await;
             other.drain().await;
             app.catalog.fold_pending().await.unwrap();
             app.audit().await;

@@ -112,7 +112,7 @@ impl Catalog {
         };
         self.heat().remember(product, &target);
         if let Some(own) = &target.own
-            && let Some(outcome) = self.answered(own, submission)
+            && let Some(outcome) = answered(own, submission)
         {
             return Ok(Some(outcome));
         }
@@ -352,18 +352,6 @@ impl Catalog {
             .await
     }
 
-    /// The answer to a submission that was given before.
-    fn answered(&self, own: &Review, submission: &Submission) -> Option<Outcome<Reviewed>> {
-        let (before, now) = (own.idempotency.as_ref()?, submission.idempotency.as_ref()?);
-        if before.key != now.key {
-            return None;
-        }
-        if before.hash == now.hash {
-            return Some(done(own.clone(), own.dirty));
-        }
-        Some(refused(key_clash(), Some(own.clone())))
-    }
-
     /// Why a key cannot be used: the author wrote of another product with it.
     async fn key_used_elsewhere(
         &self,
@@ -549,6 +537,18 @@ impl Catalog {
     }
 }
 
+/// The answer to a submission that was given before.
+fn answered(own: &Review, submission: &Submission) -> Option<Outcome<Reviewed>> {
+    let (before, now) = (own.idempotency.as_ref()?, submission.idempotency.as_ref()?);
+    if before.key != now.key {
+        return None;
+    }
+    if before.hash == now.hash {
+        return Some(done(own.clone(), own.dirty));
+    }
+    Some(refused(key_clash(), Some(own.clone())))
+}
+
 /// What the author says after a change, with the dimensions that it may name.
 fn merged(
     before: &Review,
@@ -557,13 +557,12 @@ fn merged(
 ) -> (Vec<String>, ReviewContent) {
     let stars =
         |(name, stars): (&String, &vitrine_model::rating::Stars)| (name.clone(), i64::from(*stars));
-    let dimensions = match &patch.dimensions {
-        Some(given) => given.clone(),
-        None => {
-            // What it had it may keep.
-            known.extend(before.dimensions.keys().cloned());
-            before.dimensions.iter().map(stars).collect()
-        }
+    let dimensions = if let Some(given) = &patch.dimensions {
+        given.clone()
+    } else {
+        // What it had it may keep.
+        known.extend(before.dimensions.keys().cloned());
+        before.dimensions.iter().map(stars).collect()
     };
     let name = || before.author.as_ref().map(|author| author.name.clone());
     let content = ReviewContent {
