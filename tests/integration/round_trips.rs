@@ -365,12 +365,13 @@ fn a_search_counts_its_words_and_reads_its_page() {
 }
 
 /// What brings the dictionary, the categories and the units of a process up to date.
-const REFRESH: [&str; 5] = [
+const REFRESH: [&str; 6] = [
     "find settings",
     "find settings",
     "find categories",
     "find spec_keys",
     "find units",
+    "find review_dimensions",
 ];
 
 #[test]
