@@ -252,7 +252,14 @@ impl Catalog {
             let rare = self
                 .count_rare(list, pass, &plan, &counts, &reference)
                 .await?;
+            let is_counted = |facets: &[Facet]| match pass.facets.as_deref() {
+                Some([key]) => facets.iter().any(|facet| facet.key == *key),
+                _ => false,
+            };
             for mut counts in rare.into_iter().chain([counts]) {
+                if is_counted(&facets) {
+                    continue;
+                }
                 self.count_chosen(list, pass, &plan, &mut counts, &reference)
                     .await?;
                 let shape = shape::Shape {
@@ -531,8 +538,8 @@ impl Catalog {
     async fn is_countable(&self, condition: &Condition) -> Result<bool, DomainError> {
         let (store, condition) = (self.store().clone(), condition.clone());
         self.shielded(async move {
-            let (bound, exact) = store.bound(&condition, MOST_COUNTED).await?;
-            if bound <= MOST_COUNTED || exact || store.is_found_by_tokens(&condition) {
+            let (bound, read) = store.bound(&condition, MOST_COUNTED).await?;
+            if bound <= MOST_COUNTED || read {
                 return Ok(bound <= MOST_COUNTED);
             }
             let found = store.count_products(&condition, MOST_COUNTED + 1).await?;
@@ -552,7 +559,6 @@ impl Catalog {
         let order = CountOrder {
             condition: condition.clone(),
             slots: None,
-            through_slots: false,
             most,
             max_time,
             renamed: renamed(reference),
@@ -581,7 +587,6 @@ impl Catalog {
         let order = move |slots| CountOrder {
             condition: condition.clone(),
             slots: Some(slots),
-            through_slots: true,
             most: u64::MAX - 1,
             max_time: None,
             renamed: HashMap::new(),
@@ -597,8 +602,8 @@ impl Catalog {
             let whole = "a sample without a limit is read whole";
             let tally = store.tally(order((0, 1)), tally).await?.expect(whole);
             let in_one = tally.products().max(1);
-            // A sample reads more than it finds where the filter names several values.
-            let read = store.read_per_slot(&read).await?.unwrap_or(1).max(1);
+            // A sample reads more than it finds where the filter says more than what it is read by.
+            let read = store.read_per_slot(&read).await?.max(1);
             let most = MOST_COUNTED.div_ceil(read);
             let slots = SAMPLE
                 .div_ceil(in_one)

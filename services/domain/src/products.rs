@@ -10,6 +10,7 @@ use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::ValueType;
 use vitrine_model::supplier::Supplier;
+use vitrine_model::text::excerpt;
 use vitrine_storage::keyset::Page;
 pub use vitrine_storage::products::{ProductFields, ProductKey};
 use vitrine_storage::products::{ProductList, SpecOrder};
@@ -281,17 +282,6 @@ impl Catalog {
         let reference = self
             .reference_knowing(|reference| reference.dictionary.get(key).is_some())
             .await?;
-        let Some(entry) = reference.dictionary.get(key) else {
-            hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
-            return Ok(Some(SpecOrder {
-                names: Vec::new(),
-                by_token: false,
-            }));
-        };
-        if !entry.filterable {
-            let reason = format!("{} may not be sorted by", entry.key);
-            return Err(DomainError::invalid(PATH, reason));
-        }
         let (store, condition) = (self.store().clone(), condition.clone());
         let found = if condition.is_nothing() {
             0
@@ -304,8 +294,19 @@ impl Catalog {
             let reason = format!(
                 "more than {MOST_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
                  the filter or sort by a key such as PRICE",
-                entry.key
+                excerpt(key, 80).text
             );
+            return Err(DomainError::invalid(PATH, reason));
+        }
+        let Some(entry) = reference.dictionary.get(key) else {
+            hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
+            return Ok(Some(SpecOrder {
+                names: Vec::new(),
+                by_token: false,
+            }));
+        };
+        if !entry.filterable {
+            let reason = format!("{} may not be sorted by", entry.key);
             return Err(DomainError::invalid(PATH, reason));
         }
         let names = reference.dictionary.stored_names(key);

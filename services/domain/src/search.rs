@@ -218,9 +218,6 @@ impl Catalog {
             Condition::Status(Sight::Public.states().to_vec()),
             Condition::Words(clauses),
         ]);
-        if condition.is_nothing() {
-            return Ok(Vec::new());
-        }
         let names = self.popular_names(condition).await?;
         let mut found = completions(&query, names.iter().map(String::as_str));
         found.truncate(first);

@@ -37,12 +37,10 @@ const BATCH: u32 = 4_000;
 pub struct CountOrder {
     /// Which products.
     pub condition: Condition,
-    /// Only those in the slots from the first to before the second: a sample of so many percent.
+    /// Only those in the slots from the first to before the second: a sample of so many percent,
+    /// found through slots of tokens if the condition names some, else of categories, of which it
+    /// must name some then.
     pub slots: Option<(u8, u8)>,
-    /// Whether the sample is found through slots: of tokens if the condition names some, else of
-    /// categories, of which it must name some then. Otherwise everything that the condition itself
-    /// is found by is read.
-    pub through_slots: bool,
     /// Stop when there are more than so many.
     pub most: u64,
     /// How long the server may work on it; as on anything else when absent.
@@ -90,7 +88,7 @@ impl Store {
         if let Some((first, end)) = order.slots {
             parts.push(doc! { "slot": { "$gte": i32::from(first), "$lt": i32::from(end) } });
         }
-        let index = if order.through_slots {
+        let index = if order.slots.is_some() {
             products_query::slot_index(&order.condition)
         } else {
             products_query::count_index(&order.condition)
@@ -116,9 +114,10 @@ impl Store {
         Ok(Some(tally))
     }
 
-    /// At most how many products fulfil a condition, and whether it is exactly so many; found from
-    /// indexes alone, without reading a product, and counted up to `most`. At most four commands,
-    /// one after the other.
+    /// At most how many products fulfil a condition, and whether that is also how many have to be
+    /// read to count them: it is exactly so many, or tokens bound what is read. Found from indexes
+    /// alone, without reading a product, and counted up to `most`. At most four commands, one after
+    /// the other.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -132,32 +131,25 @@ impl Store {
         for part in &covered.parts {
             least = least.min(self.count_products(part, least).await?);
         }
-        Ok((least, covered.whole && covered.parts.len() == 1))
+        Ok((least, covered.whole || covered.by_tokens))
     }
 
-    /// Whether products that fulfil a condition are found by an index of tokens, so that the number
-    /// that has the rarest token bounds what is read.
-    #[must_use]
-    pub fn is_found_by_tokens(&self, condition: &Condition) -> bool {
-        !products_query::tokens(condition).is_empty()
-    }
-
-    /// How many products a sample reads for each slot, at most: by the commonest of the tokens that
-    /// it may be found by. `None` when the condition names no token. At most four commands, of the
-    /// keys of one slot each.
+    /// How many products a sample reads for each slot, at most: those with the commonest of the
+    /// tokens that it may be found by, or without tokens those of the categories that the condition
+    /// names. At most four commands, of the keys of one slot each.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn read_per_slot(&self, condition: &Condition) -> Result<Option<u64>, StorageError> {
-        let mut most = None;
-        for part in products_query::tokens(condition) {
+    pub async fn read_per_slot(&self, condition: &Condition) -> Result<u64, StorageError> {
+        let mut most = 0;
+        let (index, parts) = products_query::slot_parts(condition);
+        for part in parts {
             let filter = all_of(vec![products_query::predicate(&part), doc! { "slot": 0 }]);
             let collection = self.documents(COLLECTION);
             let count = collection
                 .count_documents(filter)
-                .hint(Hint::Name("tokens_slot".to_owned()));
-            let count = count.max_time(self.max_time).await?;
-            most = most.max(Some(count));
+                .hint(Hint::Name(index.to_owned()));
+            most = most.max(count.max_time(self.max_time).await?);
         }
         Ok(most)
     }

@@ -15,9 +15,8 @@ use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
 use crate::products_query;
 use crate::raw::{Fields, uuid};
 use crate::store::durable_document;
-use crate::transaction::MOST_TRIES;
+use crate::transaction::retry_contended;
 use crate::views::ProductView;
-use crate::write::pause;
 use crate::{StorageError, Store};
 
 pub use crate::documents::product::Encoding;
@@ -332,22 +331,17 @@ impl Store {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            let replaced = match unit.replace_product(product, expected, encoding).await {
+            match unit.replace_product(product, expected, encoding).await {
                 Ok(true) => unit.commit().await.map(|()| true),
                 other => {
                     unit.abort().await;
                     other
                 }
-            };
-            match replaced {
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
-                result => return result,
             }
-        }
+        })
+        .await
     }
 
     /// Products that carry a spec key, whatever their state; at most so many.

@@ -229,6 +229,8 @@ pub(crate) struct Covered {
     pub(crate) parts: Vec<Condition>,
     /// Whether any one of them says all that the condition says.
     pub(crate) whole: bool,
+    /// Whether tokens are among them, so that the rarest bounds what is read.
+    pub(crate) by_tokens: bool,
 }
 
 /// The most counts that are tried for a bound.
@@ -249,6 +251,7 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
             .filter(|part| !words || matches!(part, Condition::Status(_)));
         Condition::All(kept.cloned().chain([clause]).collect())
     };
+    let by_tokens = tokens(&clauses).next().is_some();
     let words_and_category = clauses.iter().any(|c| matches!(c, Condition::Words(_)))
         && frame
             .iter()
@@ -259,18 +262,33 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
     } else {
         clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
     };
-    Covered { parts, whole }
+    Covered {
+        parts,
+        whole,
+        by_tokens,
+    }
 }
 
-/// The tokens that products of this condition have, each with the states it names: what an index
-/// of tokens may be scanned by.
-pub(crate) fn tokens(condition: &Condition) -> Vec<Condition> {
+/// The tokens that a condition names, each by itself.
+fn tokens(clauses: &[Condition]) -> impl Iterator<Item = &Condition> {
+    let tokens = clauses
+        .iter()
+        .filter(|clause| matches!(clause, Condition::Token(_)));
+    tokens.take(MOST_BOUNDS)
+}
+
+/// What a sample by slots is read by: the index, and conditions of which one bounds the scan.
+pub(crate) fn slot_parts(condition: &Condition) -> (&'static str, Vec<Condition>) {
     let (mut frame, mut clauses, mut whole) = (Vec::new(), Vec::new(), true);
     sort_out(condition, &mut frame, &mut clauses, &mut whole);
+    let index = slot_index(condition);
+    if index == "category_slot" {
+        return (index, vec![Condition::All(frame)]);
+    }
     frame.retain(|part| matches!(part, Condition::Status(_)));
-    clauses.retain(|clause| matches!(clause, Condition::Token(_)));
-    let with = |clause| Condition::All(frame.iter().cloned().chain([clause]).collect());
-    clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
+    let with =
+        |token: &Condition| Condition::All([&frame[..], std::slice::from_ref(token)].concat());
+    (index, tokens(&clauses).map(with).collect())
 }
 
 fn sort_out(
