@@ -87,7 +87,9 @@ fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
             let renames = app.catalog.propagate_suppliers(upkeep).await;
             (renames.is_ok(), app.catalog.continue_merges().await.is_ok())
         };
-        let told = app.with_damaged("one", "name", carry(&mut upkeep)).await;
+        let told = app
+            .with_damaged("one", "name", Box::pin(carry(&mut upkeep)))
+            .await;
         assert_eq!(told, (false, false));
         assert_eq!(
             products_with(

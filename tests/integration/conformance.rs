@@ -4,8 +4,7 @@
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
-
-use vitrine_harness::{App, product, test};
+use vitrine_harness::{product, test};
 
 /// The keys of an object in their order.
 fn keys(value: &serde_json::Value) -> Vec<&str> {

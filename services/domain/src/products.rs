@@ -74,6 +74,8 @@ pub struct ListedProducts {
     pub hints: Vec<Hint>,
     pub(crate) query: ProductsQuery,
     pub(crate) search: Option<Search>,
+    /// Through how many products a search looked, when not through all.
+    pub(crate) looked_through: Option<u32>,
 }
 
 impl Deref for ListedProducts {
@@ -150,8 +152,19 @@ impl Catalog {
         let search = self
             .understand(query.search.as_deref(), query.sight)
             .await?;
-        let walk = self.is_better_walked(&query, &condition, search.as_ref(), &reference);
+        let walk = search.is_none() && self.is_better_walked(&query, &condition, &reference);
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
+        let mut looked_through = None;
+        if let Some(search) = &search
+            && !list.condition.is_nothing()
+            && search.is_common()
+            && !is_in_order(&query, search)
+        {
+            let condition = std::mem::replace(&mut list.condition, Condition::nothing());
+            let looked = self.looked_through(condition, self.most_searched()).await?;
+            (list.condition, looked_through) = looked;
+            list.partial = looked_through.is_some();
+        }
         if let Some(key) = &query.sort_spec {
             list.by_spec = self.spec_order(key, &list.condition, &mut hints).await?;
         }
@@ -170,6 +183,7 @@ impl Catalog {
             hints,
             query,
             search,
+            looked_through,
         })
     }
 
@@ -209,17 +223,13 @@ impl Catalog {
         let found = self
             .shielded(async move { store.count_products(&condition, limit).await })
             .await?;
-        Ok(if found > most {
-            Total {
-                value: most,
-                relation: TotalRelation::AtLeast,
-            }
+        let relation = if found > most || list.partial {
+            TotalRelation::AtLeast
         } else {
-            Total {
-                value: found,
-                relation: TotalRelation::Exact,
-            }
-        })
+            TotalRelation::Exact
+        };
+        let value = found.min(most);
+        Ok(Total { value, relation })
     }
 
     /// How many products the caller may see in each category or below it. One command.
@@ -368,8 +378,20 @@ fn product_list(
         fields: query.fields,
         by_spec: None,
         ranking,
+        partial: false,
         walk,
     })
+}
+
+/// Whether a search finds what it looks for one after the other: by a single word, unfiltered, in
+/// the order that the index of words has.
+fn is_in_order(query: &ProductsQuery, search: &Search) -> bool {
+    let ordered = matches!(
+        query.sort.key,
+        ProductSortKey::Relevance | ProductSortKey::Popularity
+    );
+    let unfiltered = query.filter == ProductFilter::default();
+    search.is_single() && unfiltered && ordered && query.sort_spec.is_none()
 }
 
 fn fingerprint(query: &ProductsQuery) -> ListFingerprint {

@@ -251,6 +251,7 @@ fn supplier_list() -> ListQuery {
         coarse: false,
     };
     ListQuery {
+        window: Vec::new(),
         collection: "suppliers",
         filter: Document::new(),
         columns: vec![name],
