@@ -30,6 +30,7 @@ static ENGINE: LazyLock<Engine> =
 type Commands = Arc<Mutex<Vec<String>>>;
 
 /// The catalogue and the API on a database of their own.
+#[derive(Clone)]
 pub struct App {
     /// The database as the service sees it.
     pub store: Store,
@@ -143,6 +144,22 @@ impl App {
         Catalog::open(self.store.clone(), options)
             .await
             .expect("the database answers")
+    }
+
+    /// The same service with this bound on the products that are read for one answer.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn that_reads(&self, most: u32) -> Self {
+        let options = CatalogOptions {
+            most_read: most,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        let catalog = Catalog::open(self.store.clone(), options).await;
+        Self {
+            catalog: catalog.expect("the database answers"),
+            ..self.clone()
+        }
     }
 
     /// An empty database beside the test's own, without collections. Whoever asks for it drops it.

@@ -1,7 +1,7 @@
 //! Commands that fail on purpose, by the server's `failCommand` fail point ("Fail points" in the
 //! server's own documentation). For tests with a server of their own, see [`crate::alone`].
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 
 use crate::App;
 
@@ -47,6 +47,32 @@ impl App {
         let soon = doc! { "setParameter": 1, "transactionLifetimeLimitSeconds": 2 };
         let set = admin.run_command(soon).await;
         set.expect("the server has the parameter");
+    }
+
+    /// What becomes of something while a field at the top of a product's document is damaged.
+    ///
+    /// # Panics
+    /// When the product or the field does not exist.
+    pub async fn with_damaged<T>(
+        &self,
+        slug: &str,
+        field: &str,
+        during: impl Future<Output = T>,
+    ) -> T {
+        let product = self.documents("products", doc! { "slug": slug }).await;
+        let value = product[0].get(field).expect("the field exists").clone();
+        let set = async |value: Bson| {
+            let products = self.direct().collection::<Document>("products");
+            products
+                .update_one(doc! { "slug": slug }, doc! { "$set": { field: value } })
+                .bypass_document_validation(true)
+                .await
+                .expect("the database writes");
+        };
+        set(Bson::Boolean(true)).await;
+        let became = during.await;
+        set(value).await;
+        became
     }
 
     async fn fail_point(&self, what: Document) {

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use mongodb::bson::{Bson, Document, doc};
-use vitrine_harness::{App, product, test};
+use mongodb::bson::{Document, doc};
+use vitrine_harness::{product, test};
 
 /// The keys of an object in their order.
 fn keys(value: &serde_json::Value) -> Vec<&str> {
@@ -49,25 +49,6 @@ fn aliases_let_one_field_be_asked_in_several_ways() {
     });
 }
 
-/// Damages a field at the top of the product, asks, and repairs it.
-async fn damaged<T>(app: &App, slug: &str, field: &str, ask: impl Future<Output = T>) -> T {
-    let products = app.direct().collection::<Document>("products");
-    let product = products
-        .find_one(doc! { "slug": slug })
-        .await
-        .unwrap()
-        .unwrap();
-    let value = product.get(field).cloned();
-    let set = async |value: Bson| {
-        let update = products.update_one(doc! { "slug": slug }, doc! { "$set": { field: value } });
-        update.bypass_document_validation(true).await.unwrap();
-    };
-    set(Bson::Boolean(true)).await;
-    let answer = ask.await;
-    set(value.unwrap()).await;
-    answer
-}
-
 #[test]
 fn a_failing_field_nulls_up_to_the_nearest_nullable_one() {
     test(async |app| {
@@ -77,7 +58,7 @@ fn a_failing_field_nulls_up_to_the_nearest_nullable_one() {
         ])
         .await;
         let nullable = app.query(r#"{ product(slug: "b") { name brand } products(sort: [{ key: PRICE }]) { nodes { name brand } } }"#);
-        insta::assert_snapshot!(damaged(app, "b", "brand", async { nullable.await }).await.shown(), @r#"
+        insta::assert_snapshot!(app.with_damaged("b", "brand", async { nullable.await }).await.shown(), @r#"
         {
           errors: [
             {
@@ -100,7 +81,9 @@ fn a_failing_field_nulls_up_to_the_nearest_nullable_one() {
         }
         "#);
         let required = app.query(r#"{ product(slug: "b") { slug name } products(sort: [{ key: PRICE }]) { nodes { slug name } } units { symbol } }"#);
-        let required = damaged(app, "b", "name", async { required.await }).await;
+        let required = app
+            .with_damaged("b", "name", async { required.await })
+            .await;
         insta::assert_snapshot!(required.errors().join("\n"), @r"
         INTERNAL at product.name: The service failed to answer; the request id identifies the cause.
         INTERNAL at products.nodes.1.name: The service failed to answer; the request id identifies the cause.
@@ -136,7 +119,7 @@ fn errors_in_lists_carry_their_full_paths_and_each_field_has_one() {
             .map(|n| ids.text(&format!("/products/nodes/{n}/id")))
             .collect();
         let nodes = app.query("query($ids: [ID!]!) { things: nodes(ids: $ids) { ... on Product { price { amount } first: ratingStats { count } second: ratingStats { average } } } }").with("ids", ids);
-        let nodes = damaged(app, "b", "stats", async { nodes.await }).await;
+        let nodes = app.with_damaged("b", "stats", async { nodes.await }).await;
         insta::assert_snapshot!(nodes.shown(), @r#"
         {
           errors: [
@@ -163,11 +146,12 @@ fn errors_in_lists_carry_their_full_paths_and_each_field_has_one() {
 fn internal_errors_say_nothing_but_the_request_id() {
     test(async |app| {
         app.has([product("secret name")]).await;
-        let answer = damaged(app, "secret-name", "name", async {
-            app.query(r#"{ product(slug: "secret-name") { name } }"#)
-                .await
-        })
-        .await;
+        let answer = app
+            .with_damaged("secret-name", "name", async {
+                app.query(r#"{ product(slug: "secret-name") { name } }"#)
+                    .await
+            })
+            .await;
         insta::assert_snapshot!(answer.shown(), @r#"
         {
           errors: [

@@ -12,6 +12,7 @@
 mod architecture;
 mod bad_input;
 mod caps;
+mod carrying;
 mod conformance;
 mod demo;
 mod dictionary;

@@ -694,14 +694,24 @@ const WIDE: [Wide; 12] = [
         name: "search, in leaf",
         arguments: r#"search: "brand ", filter: { category: ["leaf-1"] }"#,
         fields: "",
-        indexes: &["name", "keywords_popularity"],
+        indexes: &[
+            "name",
+            "keywords_popularity",
+            "category_newest",
+            "category_popularity",
+        ],
         docs: 2 * 2000,
     },
     Wide {
         name: "search, token in leaf",
         arguments: r#"search: "brand ", filter: { category: ["leaf-1"], specs: [{ key: "color", text: { eq: "red" } }] }"#,
         fields: "",
-        indexes: &["name", "keywords_popularity", "category_tokens_popularity"],
+        indexes: &[
+            "name",
+            "keywords_popularity",
+            "category_tokens_price",
+            "category_tokens_popularity",
+        ],
         docs: 60,
     },
     Wide {

@@ -46,10 +46,14 @@ pub struct CatalogOptions {
     pub concurrency: usize,
     /// How many more may wait for their turn before new ones are turned away.
     pub queue: usize,
+    /// How many products facets count one by one, and of searches half as many. Of more a sample
+    /// is counted, and a search looks through the most popular.
+    pub most_read: u32,
 }
 
 impl CatalogOptions {
-    /// The defaults: 64 operations at once, 2,000 waiting, the machine's clock.
+    /// The defaults: 64 operations at once, 2,000 waiting, 20,000 products read, the machine's
+    /// clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
         Self {
@@ -59,6 +63,7 @@ impl CatalogOptions {
             moderation: Moderation::default(),
             concurrency: 64,
             queue: 2_000,
+            most_read: 20_000,
         }
     }
 }
@@ -82,6 +87,7 @@ struct Shared {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
+    most_read: u32,
     tasks: TaskTracker,
 }
 
@@ -133,8 +139,20 @@ impl Catalog {
             permits: Arc::new(Semaphore::new(options.concurrency)),
             waiting: AtomicUsize::new(0),
             queue: options.queue,
+            most_read: options.most_read,
             tasks: TaskTracker::new(),
         })))
+    }
+
+    /// How many products are counted one by one.
+    pub(crate) fn most_read(&self) -> u32 {
+        self.0.most_read
+    }
+
+    /// How many products of a search are read: to find them all, and to count them one by one,
+    /// since what is counted so must be found when it is clicked.
+    pub(crate) fn most_searched(&self) -> u32 {
+        self.0.most_read / 2
     }
 
     /// The currency that prices are filtered and sorted in.

@@ -2,10 +2,10 @@
 //!
 //! The counts of a key leave out what the filter says about that key, so they show what else could
 //! be chosen. Everything that is not chosen from is counted in one pass over the products found,
-//! and each key that is chosen from in one more. Up to 20,000 products are counted one by one; of
-//! more a sample of about 10,000 is, and every number then says how far it may be off. What is
-//! asked most, whole categories, is counted ahead and kept with a stamp that tells whether any
-//! product of the category has changed since.
+//! and each key that is chosen from in one more. Up to 20,000 products (10,000 of a search) are
+//! counted one by one; of more a sample of about 10,000 is, and every number then says how far it
+//! may be off. What is asked most, whole categories, is counted ahead and kept with a stamp that
+//! tells whether any product of the category has changed since.
 
 mod coverage;
 mod panel;
@@ -37,8 +37,6 @@ use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 use panel::Units;
 
-/// Up to so many products are counted one by one; of more a sample is.
-const MOST_COUNTED: u64 = 20_000;
 /// How many products a sample aims at, so that it has 10,000 although the first slot is a guess.
 const SAMPLE: u64 = 11_000;
 /// From how many keys a filter may choose for all of them to be counted at once: each is one more
@@ -252,7 +250,14 @@ impl Catalog {
             let rare = self
                 .count_rare(list, pass, &plan, &counts, &reference)
                 .await?;
+            let is_counted = |facets: &[Facet]| match pass.facets.as_deref() {
+                Some([key]) => facets.iter().any(|facet| facet.key == *key),
+                _ => false,
+            };
             for mut counts in rare.into_iter().chain([counts]) {
+                if is_counted(&facets) {
+                    continue;
+                }
                 self.count_chosen(list, pass, &plan, &mut counts, &reference)
                     .await?;
                 let shape = shape::Shape {
@@ -293,7 +298,7 @@ impl Catalog {
         if let Some((kept, panel)) = kept {
             let current = kept.stamp == stamp;
             // What is too much to count while the caller waits is given as it was counted last.
-            if current || panel.products > MOST_COUNTED {
+            if current || panel.products > self.most_read().into() {
                 return Ok(Counts {
                     panel,
                     accuracy: FacetAccuracy::Precomputed,
@@ -341,13 +346,17 @@ impl Catalog {
         for key in pass.named_specs().take(MOST_CHOSEN) {
             let mut parts = vec![filter.clone(), carries(key.name(), reference)];
             parts.extend(list.search.as_ref().map(crate::search::Search::condition));
-            let condition = Condition::All(parts);
-            if !self.is_countable(&condition).await? {
+            let Some(condition) = self.countable(list, Condition::All(parts)).await? else {
                 continue;
-            }
+            };
             let (as_of, wanted) = (self.now(), Wanted::only(std::slice::from_ref(key)));
             let tally = self
-                .tally(&condition, wanted, (MOST_COUNTED, None), reference)
+                .tally(
+                    &condition,
+                    wanted,
+                    (self.most_read().into(), None),
+                    reference,
+                )
                 .await?;
             rare.extend(tally.map(|tally| Counts {
                 panel: panel::panel(&tally, reference, &plan.units, usize::MAX),
@@ -401,7 +410,9 @@ impl Catalog {
                 and: Some(vec![pass.filter.clone(), shape::text_filter(key, &text)]),
                 ..ProductFilter::default()
             };
-            let count = self.count_all_of(list, &filter, reference).await?;
+            let Some(count) = self.count_all_of(list, &filter, reference).await? else {
+                continue;
+            };
             match known {
                 Some(known) => values[known].count = count,
                 None => values.push(PanelValue {
@@ -415,13 +426,14 @@ impl Catalog {
         Ok(())
     }
 
-    /// How many products a filter and the search of a list find.
+    /// How many products a filter and the search of a list find; `None` when a search would have to
+    /// look through too many.
     async fn count_all_of(
         &self,
         list: &ListedProducts,
         filter: &ProductFilter,
         reference: &Reference,
-    ) -> Result<u64, DomainError> {
+    ) -> Result<Option<u64>, DomainError> {
         let sight = list.query.sight;
         let mut parts = vec![crate::filter::resolve(
             filter,
@@ -430,13 +442,20 @@ impl Catalog {
             self.currency(),
         )?];
         parts.extend(list.search.as_ref().map(crate::search::Search::condition));
-        let condition = Condition::All(parts);
+        let mut condition = Condition::All(parts);
         if condition.is_nothing() {
-            return Ok(0);
+            return Ok(Some(0));
+        }
+        if list.search.is_some() {
+            match self.countable(list, condition).await? {
+                Some(countable) => condition = countable,
+                None => return Ok(None),
+            }
         }
         let store = self.store().clone();
         self.shielded(async move { store.count_products(&condition, MOST_EXACT).await })
             .await
+            .map(Some)
     }
 
     /// What every category page shows beside its own facets, found without reading products.
@@ -495,9 +514,14 @@ impl Catalog {
                 as_of,
             });
         }
-        if self.is_countable(&condition).await?
+        if let Some(condition) = self.countable(list, condition.clone()).await?
             && let Some(tally) = self
-                .tally(&condition, wanted.clone(), (MOST_COUNTED, None), reference)
+                .tally(
+                    &condition,
+                    wanted.clone(),
+                    (self.most_read().into(), None),
+                    reference,
+                )
                 .await?
         {
             return Ok(Counts {
@@ -525,18 +549,29 @@ impl Catalog {
         })
     }
 
-    /// Whether few enough products have to be read to count those that fulfil a condition one by
-    /// one. Where values bound what is read, the rarest of them decides: two common values that
-    /// few products have together are sampled too, or the cost would grow with the catalogue.
-    async fn is_countable(&self, condition: &Condition) -> Result<bool, DomainError> {
-        let (store, condition) = (self.store().clone(), condition.clone());
+    /// The condition, in the form that reads least, if few enough products have to be read to count
+    /// those that fulfil it one by one. Where values or words bound what is read, the rarest of
+    /// them decides: two common values that few products have together are sampled too, or the
+    /// cost would grow with the catalogue.
+    async fn countable(
+        &self,
+        list: &ListedProducts,
+        condition: Condition,
+    ) -> Result<Option<Condition>, DomainError> {
+        let store = self.store().clone();
+        let most = match list.search {
+            Some(_) => self.most_searched(),
+            None => self.most_read(),
+        };
         self.shielded(async move {
-            let (bound, exact) = store.bound(&condition, MOST_COUNTED).await?;
-            if bound <= MOST_COUNTED || exact || store.is_found_by_tokens(&condition) {
-                return Ok(bound <= MOST_COUNTED);
-            }
-            let found = store.count_products(&condition, MOST_COUNTED + 1).await?;
-            Ok(found <= MOST_COUNTED)
+            let bound = store.bound(&condition, most).await?;
+            let is_countable = if bound.is_exceeded() && !bound.decides {
+                let most = u64::from(most);
+                store.count_products(&condition, most + 1).await? <= most
+            } else {
+                !bound.is_exceeded()
+            };
+            Ok(is_countable.then(|| bound.lead(condition)))
         })
         .await
     }
@@ -552,7 +587,6 @@ impl Catalog {
         let order = CountOrder {
             condition: condition.clone(),
             slots: None,
-            through_slots: false,
             most,
             max_time,
             renamed: renamed(reference),
@@ -581,13 +615,12 @@ impl Catalog {
         let order = move |slots| CountOrder {
             condition: condition.clone(),
             slots: Some(slots),
-            through_slots: true,
             most: u64::MAX - 1,
             max_time: None,
             renamed: HashMap::new(),
         };
         let (store, renamed) = (self.store().clone(), renamed(reference));
-        let tally = Tally::new(wanted);
+        let (tally, most) = (Tally::new(wanted), u64::from(self.most_read()));
         let _turn = self.panel_memory().turn().await;
         self.shielded(async move {
             let order = |slots| CountOrder {
@@ -597,9 +630,9 @@ impl Catalog {
             let whole = "a sample without a limit is read whole";
             let tally = store.tally(order((0, 1)), tally).await?.expect(whole);
             let in_one = tally.products().max(1);
-            // A sample reads more than it finds where the filter names several values.
-            let read = store.read_per_slot(&read).await?.unwrap_or(1).max(1);
-            let most = MOST_COUNTED.div_ceil(read);
+            // A sample reads more than it finds where the filter says more than what it is read by.
+            let read = store.read_per_slot(&read).await?.max(1);
+            let most = most.div_ceil(read);
             let slots = SAMPLE
                 .div_ceil(in_one)
                 .min(most)

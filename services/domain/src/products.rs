@@ -10,6 +10,7 @@ use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::ValueType;
 use vitrine_model::supplier::Supplier;
+use vitrine_model::text::excerpt;
 use vitrine_storage::keyset::Page;
 pub use vitrine_storage::products::{ProductFields, ProductKey};
 use vitrine_storage::products::{ProductList, SpecOrder};
@@ -73,6 +74,8 @@ pub struct ListedProducts {
     pub hints: Vec<Hint>,
     pub(crate) query: ProductsQuery,
     pub(crate) search: Option<Search>,
+    /// Through how many products a search looked, when not through all.
+    pub(crate) looked_through: Option<u32>,
 }
 
 impl Deref for ListedProducts {
@@ -149,8 +152,19 @@ impl Catalog {
         let search = self
             .understand(query.search.as_deref(), query.sight)
             .await?;
-        let walk = self.is_better_walked(&query, &condition, search.as_ref(), &reference);
+        let walk = search.is_none() && self.is_better_walked(&query, &condition, &reference);
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
+        let mut looked_through = None;
+        if let Some(search) = &search
+            && !list.condition.is_nothing()
+            && search.is_common()
+            && !is_in_order(&query, search)
+        {
+            let condition = std::mem::replace(&mut list.condition, Condition::nothing());
+            let looked = self.looked_through(condition, self.most_searched()).await?;
+            (list.condition, looked_through) = looked;
+            list.partial = looked_through.is_some();
+        }
         if let Some(key) = &query.sort_spec {
             list.by_spec = self.spec_order(key, &list.condition, &mut hints).await?;
         }
@@ -169,6 +183,7 @@ impl Catalog {
             hints,
             query,
             search,
+            looked_through,
         })
     }
 
@@ -208,17 +223,13 @@ impl Catalog {
         let found = self
             .shielded(async move { store.count_products(&condition, limit).await })
             .await?;
-        Ok(if found > most {
-            Total {
-                value: most,
-                relation: TotalRelation::AtLeast,
-            }
+        let relation = if found > most || list.partial {
+            TotalRelation::AtLeast
         } else {
-            Total {
-                value: found,
-                relation: TotalRelation::Exact,
-            }
-        })
+            TotalRelation::Exact
+        };
+        let value = found.min(most);
+        Ok(Total { value, relation })
     }
 
     /// How many products the caller may see in each category or below it. One command.
@@ -281,17 +292,6 @@ impl Catalog {
         let reference = self
             .reference_knowing(|reference| reference.dictionary.get(key).is_some())
             .await?;
-        let Some(entry) = reference.dictionary.get(key) else {
-            hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
-            return Ok(Some(SpecOrder {
-                names: Vec::new(),
-                by_token: false,
-            }));
-        };
-        if !entry.filterable {
-            let reason = format!("{} may not be sorted by", entry.key);
-            return Err(DomainError::invalid(PATH, reason));
-        }
         let (store, condition) = (self.store().clone(), condition.clone());
         let found = if condition.is_nothing() {
             0
@@ -304,8 +304,19 @@ impl Catalog {
             let reason = format!(
                 "more than {MOST_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
                  the filter or sort by a key such as PRICE",
-                entry.key
+                excerpt(key, 80).text
             );
+            return Err(DomainError::invalid(PATH, reason));
+        }
+        let Some(entry) = reference.dictionary.get(key) else {
+            hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
+            return Ok(Some(SpecOrder {
+                names: Vec::new(),
+                by_token: false,
+            }));
+        };
+        if !entry.filterable {
+            let reason = format!("{} may not be sorted by", entry.key);
             return Err(DomainError::invalid(PATH, reason));
         }
         let names = reference.dictionary.stored_names(key);
@@ -367,8 +378,20 @@ fn product_list(
         fields: query.fields,
         by_spec: None,
         ranking,
+        partial: false,
         walk,
     })
+}
+
+/// Whether a search finds what it looks for one after the other: by a single word, unfiltered, in
+/// the order that the index of words has.
+fn is_in_order(query: &ProductsQuery, search: &Search) -> bool {
+    let ordered = matches!(
+        query.sort.key,
+        ProductSortKey::Relevance | ProductSortKey::Popularity
+    );
+    let unfiltered = query.filter == ProductFilter::default();
+    search.is_single() && unfiltered && ordered && query.sort_spec.is_none()
 }
 
 fn fingerprint(query: &ProductsQuery) -> ListFingerprint {

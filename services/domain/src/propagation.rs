@@ -10,14 +10,12 @@ use std::time::{Duration, Instant};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Product;
 use vitrine_model::supplier::Supplier;
-use vitrine_storage::StorageError;
+use vitrine_storage::{StorageError, retry_contended};
 
 use crate::{Catalog, DomainError};
 
 /// How many products are rewritten in one transaction.
 const BATCH: u32 = 100;
-/// How often a product that others write too is tried.
-const MOST_TRIES: usize = 6;
 /// How often suppliers whose products should all be up to date are looked at again: a product
 /// written in the very moment of a change may have missed it.
 const SWEEP: Duration = Duration::from_mins(1);
@@ -33,7 +31,7 @@ impl Catalog {
     /// any point, the next call goes on.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails.
+    /// The first [`DomainError`] met; what could be carried is carried.
     pub async fn propagate_suppliers(
         &self,
         upkeep: &mut PropagationUpkeep,
@@ -43,20 +41,21 @@ impl Catalog {
         let changed = self
             .shielded(async move { store.changed_suppliers(sweep).await })
             .await?;
-        let mut total = 0;
+        let (mut total, mut failed) = (0, None);
         for supplier in changed {
-            total += self.propagate(&supplier).await?;
-            let store = self.store().clone();
-            self.shielded(async move { store.supplier_propagated(&supplier).await })
-                .await?;
+            // One that cannot be carried on does not keep others from it.
+            match self.propagate(supplier).await {
+                Ok(products) => total += products,
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
         if sweep {
             upkeep.swept = Some(Instant::now());
         }
-        Ok(total)
+        failed.map_or(Ok(total), Err)
     }
 
-    async fn propagate(&self, supplier: &Supplier) -> Result<u64, DomainError> {
+    async fn propagate(&self, supplier: Supplier) -> Result<u64, DomainError> {
         let mut total = 0;
         loop {
             let (store, of) = (self.store().clone(), supplier.clone());
@@ -64,9 +63,12 @@ impl Catalog {
                 .shielded(async move { store.products_behind(&of, BATCH).await })
                 .await?;
             if behind.is_empty() {
+                let store = self.store().clone();
+                self.shielded(async move { store.supplier_propagated(&supplier).await })
+                    .await?;
                 return Ok(total);
             }
-            total += self.carry_to(behind, supplier).await?;
+            total += self.carry_to(behind, &supplier).await?;
         }
     }
 
@@ -84,14 +86,8 @@ impl Catalog {
             }
             let mut total = 0;
             for product in products {
-                let mut tries = 0;
-                total += loop {
-                    tries += 1;
-                    match catalog.carry_together(&[product], &supplier).await {
-                        Err(StorageError::Contended(_)) if tries < MOST_TRIES => {}
-                        result => break result?,
-                    }
-                };
+                let one = [product];
+                total += retry_contended(|| catalog.carry_together(&one, &supplier)).await?;
             }
             Ok(total)
         })

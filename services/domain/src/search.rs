@@ -3,14 +3,15 @@
 //!
 //! However odd the text, the work is bounded: at most eight words of at most 200 characters in all;
 //! for each word a few counts that stop early, at most one look-up of words one letter away, of
-//! which the four most common stand in, and at most 64 words for a long beginning. Texts are
-//! compared with keywords as they are; they never become patterns.
+//! which the four most common stand in, and at most 64 words for a long beginning. Of products at
+//! most so many are looked through as are read for any answer, the most popular. Texts are compared
+//! with keywords as they are; they never become patterns.
 
 use std::cmp::Reverse;
 
 use futures_util::future::{join_all, try_join, try_join_all};
 use vitrine_model::derived::name_key;
-use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey};
+use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey, Words};
 use vitrine_model::search::{
     SearchQuery, completions, name_keyword, other_keyword, prefix_keyword, within_one,
 };
@@ -22,6 +23,9 @@ use crate::{Catalog, DomainError};
 
 /// The products that have a word are counted up to here, to know how common it is.
 const MOST_COUNTED: u64 = 1_000;
+/// For what is only proposed, completions and what may have been meant, so much less is looked
+/// through.
+const GLANCED_THROUGH: u32 = 10;
 /// The shortest word that is corrected.
 const LEAST_CORRECTED: usize = 4;
 /// How many candidates for a correction are weighed.
@@ -52,6 +56,9 @@ pub struct SearchReading {
     pub words: Vec<SearchWord>,
     /// Words beyond the eighth, which were not used.
     pub ignored: Vec<String>,
+    /// When every word is very common: through how many products it looked, the most popular of
+    /// those that have the rarest word.
+    pub looked_through: Option<u32>,
     /// A text that finds something, when this one finds nothing.
     pub did_you_mean: Option<String>,
 }
@@ -105,7 +112,7 @@ impl Search {
     /// What products must fulfil.
     pub(crate) fn condition(&self) -> Condition {
         let words = self.rarest_first().into_iter();
-        Condition::Words(words.map(|word| word.anywhere.clone()).collect())
+        words_condition(words.map(|word| word.anywhere.clone()).collect())
     }
 
     pub(crate) fn ranking(&self) -> Ranking {
@@ -116,19 +123,21 @@ impl Search {
         }
     }
 
+    /// Whether even the rarest word is so common that it was not counted to the end.
+    pub(crate) fn is_common(&self) -> bool {
+        self.words.iter().all(|word| word.products >= MOST_COUNTED)
+    }
+
+    /// Whether it has one word only, of which the index has the order of a search.
+    pub(crate) const fn is_single(&self) -> bool {
+        self.words.len() == 1
+    }
+
     /// The first word bounds what is read.
     fn rarest_first(&self) -> Vec<&Understood> {
         let mut words: Vec<&Understood> = self.words.iter().collect();
         words.sort_by_key(|word| word.products);
         words
-    }
-
-    /// How many products have the rarest of the words; `None` when even that was not counted to
-    /// the end.
-    pub(crate) fn products(&self) -> Option<f64> {
-        let least = self.words.iter().map(|word| word.products).min()?;
-        let counted = u32::try_from(least).ok().filter(|_| least < MOST_COUNTED);
-        counted.map(f64::from)
     }
 
     fn reading(&self) -> SearchReading {
@@ -141,9 +150,14 @@ impl Search {
             text: self.query.text.clone(),
             words: self.words.iter().map(word).collect(),
             ignored: self.query.ignored.clone(),
+            looked_through: None,
             did_you_mean: None,
         }
     }
+}
+
+fn words_condition(each: Vec<Vec<String>>) -> Condition {
+    Condition::Words(Words::new(each))
 }
 
 /// The keywords of products that have a word, wherever.
@@ -184,6 +198,7 @@ impl Catalog {
             return Ok(None);
         };
         let mut reading = search.reading();
+        reading.looked_through = page.looked_through;
         let arguments = &page.query.page;
         if page.rows.is_empty() && arguments.after.is_none() && arguments.before.is_none() {
             reading.did_you_mean = self.meant(page, search).await?;
@@ -214,12 +229,14 @@ impl Catalog {
         let mut last_word = vec![name_keyword(last)];
         last_word.extend(self.continuations(last).await?);
         clauses.push(last_word);
-        let condition = Condition::All(vec![
+        let is_single = clauses.len() == 1;
+        let mut condition = Condition::All(vec![
             Condition::Status(Sight::Public.states().to_vec()),
-            Condition::Words(clauses),
+            words_condition(clauses),
         ]);
-        if condition.is_nothing() {
-            return Ok(Vec::new());
+        // Those of a single word come in order.
+        if !is_single {
+            condition = self.glanced_through(condition).await?;
         }
         let names = self.popular_names(condition).await?;
         let mut found = completions(&query, names.iter().map(String::as_str));
@@ -237,6 +254,7 @@ impl Catalog {
             fields: ProductFields::WithoutTopReviews,
             by_spec: None,
             ranking: None,
+            partial: false,
             walk: false,
         };
         let request = PageRequest {
@@ -295,6 +313,30 @@ impl Catalog {
             understood.corrected = words;
         }
         Ok(understood)
+    }
+
+    /// The condition with its words looked for where they cost least. When whatever bounds it is
+    /// more than `most`, products are left out: only the most popular are looked through, and the
+    /// number says how many.
+    pub(crate) async fn looked_through(
+        &self,
+        condition: Condition,
+        most: u32,
+    ) -> Result<(Condition, Option<u32>), DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move {
+            let bound = store.bound(&condition, most).await?;
+            let through = bound.is_exceeded().then(|| bound.looked_through());
+            Ok((bound.lead(condition), through))
+        })
+        .await
+    }
+
+    /// The condition for what is only proposed.
+    async fn glanced_through(&self, condition: Condition) -> Result<Condition, DomainError> {
+        let most = self.most_searched() / GLANCED_THROUGH;
+        let (condition, _) = self.looked_through(condition, most).await?;
+        Ok(condition)
     }
 
     /// The keywords of words that begin like this and go on: of names one keyword stands for a short
@@ -367,7 +409,7 @@ impl Catalog {
     ) -> Result<u64, DomainError> {
         let condition = Condition::All(vec![
             Condition::Status(sight.states().to_vec()),
-            Condition::Words(vec![keywords]),
+            words_condition(vec![keywords]),
         ]);
         if condition.is_nothing() {
             return Ok(0);
@@ -443,6 +485,7 @@ impl Catalog {
         if condition.is_nothing() {
             return Ok(false);
         }
+        let condition = self.glanced_through(condition).await?;
         let store = self.store().clone();
         let found = self
             .shielded(async move { store.count_products(&condition, 1).await })

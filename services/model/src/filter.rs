@@ -270,6 +270,35 @@ pub struct DateTest {
     pub lt: Option<Timestamp>,
 }
 
+/// The words of a search, in terms of what is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// For each word the keywords of which at least one is carried.
+    pub each: Vec<Vec<String>>,
+    /// How the products are found.
+    pub lead: Lead,
+}
+
+impl Words {
+    /// Words of which the first bounds what is read.
+    #[must_use]
+    pub const fn new(each: Vec<Vec<String>>) -> Self {
+        let lead = Lead::First;
+        Self { each, lead }
+    }
+}
+
+/// How products that have all words of a search are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// Among those that have the first word.
+    First,
+    /// Among those that fulfil the rest of the condition.
+    Other,
+    /// Among so many of the most popular that have the first word. Others do not hold.
+    Popular(u32),
+}
+
 /// Which products are wanted, in terms of what is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
@@ -288,7 +317,7 @@ pub enum Condition {
     /// The name, folded and cut as products are sorted by it, is this one.
     Name(String),
     /// Of each list at least one keyword is carried; all lists must hold.
-    Words(Vec<Vec<String>>),
+    Words(Words),
     /// The price in minor units of the shop's currency, both ends included.
     Price(Bounds<i64>),
     /// The mean in half stars is at least this.
@@ -326,7 +355,7 @@ impl Condition {
             Self::All(parts) => parts.iter().any(Self::is_nothing),
             Self::Category(ids) => ids.is_empty(),
             Self::Token(tokens) => tokens.is_empty(),
-            Self::Words(lists) => lists.iter().any(Vec::is_empty),
+            Self::Words(words) => words.each.iter().any(Vec::is_empty),
             Self::Status(states) => states.is_empty(),
             _ => false,
         }
@@ -601,8 +630,9 @@ mod tests {
     #[test]
     fn words_that_nothing_carries_hold_for_nothing() {
         let list = || vec!["red".to_owned()];
-        assert!(Condition::Words(vec![list(), Vec::new()]).is_nothing());
-        assert!(!Condition::Words(vec![list()]).is_nothing());
-        assert!(!Condition::Words(Vec::new()).is_nothing());
+        let words = |each| Condition::Words(Words::new(each));
+        assert!(words(vec![list(), Vec::new()]).is_nothing());
+        assert!(!words(vec![list()]).is_nothing());
+        assert!(!words(Vec::new()).is_nothing());
     }
 }

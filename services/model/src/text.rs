@@ -50,15 +50,17 @@ pub fn collapse(text: &str) -> String {
     out
 }
 
+/// The longest slug, in characters.
+const MOST_SLUG_CHARACTERS: usize = 80;
+
 /// The part of an address that stands for a name: folded, letters and digits only, words joined by
 /// hyphens, at most 80 characters. `None` when nothing is left.
 #[must_use]
 pub fn slug(name: &str) -> Option<String> {
-    const MOST: usize = 80;
     let mut out = String::new();
     let mut length = 0;
     for c in fold(name).chars() {
-        if length >= MOST {
+        if length >= MOST_SLUG_CHARACTERS {
             break;
         }
         if c.is_alphanumeric() {
@@ -71,6 +73,15 @@ pub fn slug(name: &str) -> Option<String> {
     }
     let trimmed = out.trim_end_matches('-');
     (!trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+/// A slug that is told from another by what stands behind it, cut where both together would be too
+/// long. `suffix` is shorter than a slug may be.
+#[must_use]
+pub fn slug_with(slug: &str, suffix: &str) -> String {
+    let most = MOST_SLUG_CHARACTERS.saturating_sub(suffix.chars().count() + 1);
+    let kept: String = slug.chars().take(most).collect();
+    format!("{}-{suffix}", kept.trim_end_matches('-'))
 }
 
 /// The beginning of a text, cut where a word ends.
@@ -130,7 +141,15 @@ mod tests {
             Some("acer-ed270u-p-31-5-2024")
         );
         assert_eq!(slug("--- \u{202e}"), None);
-        assert_eq!(slug(&"word ".repeat(40)).unwrap().chars().count(), 79);
+        let longest = slug(&"word ".repeat(40)).unwrap();
+        assert_eq!(longest.chars().count(), 79);
+        assert_eq!(slug_with("lamp", "2"), "lamp-2");
+        let told = slug_with(&longest, "abcdef");
+        assert_eq!(slug(&told).as_deref(), Some(told.as_str()));
+        assert!(
+            told.ends_with("-word-abcdef") || told.ends_with("-abcdef"),
+            "{told}"
+        );
     }
 
     #[test]

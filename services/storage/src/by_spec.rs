@@ -34,11 +34,12 @@ impl Store {
             From::After(position) => (position.as_ref(), false),
             From::Before(position) => (position.as_ref(), true),
         };
-        let mut pipeline = vec![
+        let mut pipeline = products_query::window(&list.condition).unwrap_or_default();
+        pipeline.extend([
             doc! { "$match": products_query::predicate(&list.condition) },
             doc! { "$set": { VALUE: value(order, descending) } },
             doc! { "$set": { ABSENT: { "$lte": [format!("${VALUE}"), Bson::Null] } } },
-        ];
+        ]);
         if let Some(position) = position {
             pipeline.push(doc! { "$match": beyond(position, descending, backward) });
         }

@@ -14,7 +14,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{Tally, TallyRow};
-use vitrine_model::filter::Condition;
+use vitrine_model::filter::{Condition, Lead};
 use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
@@ -37,18 +37,75 @@ const BATCH: u32 = 4_000;
 pub struct CountOrder {
     /// Which products.
     pub condition: Condition,
-    /// Only those in the slots from the first to before the second: a sample of so many percent.
+    /// Only those in the slots from the first to before the second: a sample of so many percent,
+    /// found through slots of tokens if the condition names some, else of categories, of which it
+    /// must name some then.
     pub slots: Option<(u8, u8)>,
-    /// Whether the sample is found through slots: of tokens if the condition names some, else of
-    /// categories, of which it must name some then. Otherwise everything that the condition itself
-    /// is found by is read.
-    pub through_slots: bool,
     /// Stop when there are more than so many.
     pub most: u64,
     /// How long the server may work on it; as on anything else when absent.
     pub max_time: Option<std::time::Duration>,
     /// Names of keys that mean another one.
     pub renamed: HashMap<String, String>,
+}
+
+/// What bounds the products that fulfil a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// At most so many fulfil it; one more than was to be counted means that nobody knows.
+    pub products: u64,
+    /// Whether that is also how many have to be read to find them all: it is exactly so many, or a
+    /// token or word of which there are so many bounds what is read.
+    pub decides: bool,
+    most: u32,
+    by: Option<By>,
+}
+
+/// What part of a condition bounds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Word(usize),
+    Other,
+}
+
+impl Bound {
+    /// Whether not even the rarest part of the condition was counted to its end.
+    #[must_use]
+    pub fn is_exceeded(&self) -> bool {
+        self.products > u64::from(self.most)
+    }
+
+    /// How many products are looked through where the bound is exceeded: half as many, because each
+    /// costs the server twice as much then.
+    #[must_use]
+    pub const fn looked_through(&self) -> u32 {
+        self.most / 2
+    }
+
+    /// The condition with its words looked for in the way that reads least: where the bound is
+    /// exceeded, only through the most popular products that have the first word.
+    #[must_use]
+    pub fn lead(&self, condition: Condition) -> Condition {
+        match condition {
+            Condition::All(parts) => {
+                Condition::All(parts.into_iter().map(|part| self.lead(part)).collect())
+            }
+            Condition::Words(mut words) => {
+                words.lead = match self.by {
+                    Some(By::Other) => Lead::Other,
+                    Some(By::Word(_)) => Lead::First,
+                    None => Lead::Popular(self.looked_through()),
+                };
+                if let Some(By::Word(at)) = self.by
+                    && at < words.each.len()
+                {
+                    words.each[..=at].rotate_right(1);
+                }
+                Condition::Words(words)
+            }
+            other => other,
+        }
+    }
 }
 
 /// Something that was counted ahead.
@@ -90,21 +147,32 @@ impl Store {
         if let Some((first, end)) = order.slots {
             parts.push(doc! { "slot": { "$gte": i32::from(first), "$lt": i32::from(end) } });
         }
-        let index = if order.through_slots {
+        let index = if order.slots.is_some() {
             products_query::slot_index(&order.condition)
         } else {
             products_query::count_index(&order.condition)
         };
         let limit = i64::try_from(order.most.saturating_add(1)).unwrap_or(i64::MAX);
-        let collection = self.raw(COLLECTION);
-        let find = collection
-            .find(all_of(parts))
-            .projection(counted_fields())
-            .hint(Hint::Name(index.to_owned()))
-            .limit(limit)
-            .batch_size(BATCH);
+        let hint = Hint::Name(index.to_owned());
         let max_time = order.max_time.unwrap_or(self.max_time);
-        let mut cursor = find.max_time(max_time).await?;
+        let collection = self.raw(COLLECTION);
+        let mut cursor = match products_query::window(&order.condition) {
+            Some(mut pipeline) if order.slots.is_none() => {
+                pipeline.extend([
+                    doc! { "$match": all_of(parts) },
+                    doc! { "$limit": limit },
+                    doc! { "$project": counted_fields() },
+                ]);
+                let aggregate = collection.aggregate(pipeline).hint(hint);
+                let aggregate = aggregate.batch_size(BATCH).max_time(max_time);
+                aggregate.await?.with_type::<RawDocumentBuf>()
+            }
+            _ => {
+                let find = collection.find(all_of(parts)).hint(hint).limit(limit);
+                let find = find.projection(counted_fields()).batch_size(BATCH);
+                find.max_time(max_time).await?
+            }
+        };
         let mut seen = 0;
         while cursor.advance().await? {
             seen += 1;
@@ -116,48 +184,46 @@ impl Store {
         Ok(Some(tally))
     }
 
-    /// At most how many products fulfil a condition, and whether it is exactly so many; found from
-    /// indexes alone, without reading a product, and counted up to `most`. At most four commands,
-    /// one after the other.
+    /// What bounds the products that fulfil a condition. Found from indexes alone, without reading a
+    /// product, and counted up to one more than `most`. A command for each word of a search, and at
+    /// most four more, one after the other.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn bound(
-        &self,
-        condition: &Condition,
-        most: u64,
-    ) -> Result<(u64, bool), StorageError> {
+    pub async fn bound(&self, condition: &Condition, most: u32) -> Result<Bound, StorageError> {
         let covered = products_query::covered(condition);
-        let mut least = most.saturating_add(1);
+        let mut bound = Bound {
+            products: u64::from(most) + 1,
+            decides: covered.whole || covered.bounds,
+            most,
+            by: None,
+        };
         for part in &covered.parts {
-            least = least.min(self.count_products(part, least).await?);
+            let products = self.count_products(&part.condition, bound.products).await?;
+            if products < bound.products {
+                bound.products = products;
+                bound.by = Some(part.word.map_or(By::Other, By::Word));
+            }
         }
-        Ok((least, covered.whole && covered.parts.len() == 1))
+        Ok(bound)
     }
 
-    /// Whether products that fulfil a condition are found by an index of tokens, so that the number
-    /// that has the rarest token bounds what is read.
-    #[must_use]
-    pub fn is_found_by_tokens(&self, condition: &Condition) -> bool {
-        !products_query::tokens(condition).is_empty()
-    }
-
-    /// How many products a sample reads for each slot, at most: by the commonest of the tokens that
-    /// it may be found by. `None` when the condition names no token. At most four commands, of the
-    /// keys of one slot each.
+    /// How many products a sample reads for each slot, at most: those with the commonest of the
+    /// tokens that it may be found by, or without tokens those of the categories that the condition
+    /// names. At most four commands, of the keys of one slot each.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn read_per_slot(&self, condition: &Condition) -> Result<Option<u64>, StorageError> {
-        let mut most = None;
-        for part in products_query::tokens(condition) {
+    pub async fn read_per_slot(&self, condition: &Condition) -> Result<u64, StorageError> {
+        let mut most = 0;
+        let (index, parts) = products_query::slot_parts(condition);
+        for part in parts {
             let filter = all_of(vec![products_query::predicate(&part), doc! { "slot": 0 }]);
             let collection = self.documents(COLLECTION);
             let count = collection
                 .count_documents(filter)
-                .hint(Hint::Name("tokens_slot".to_owned()));
-            let count = count.max_time(self.max_time).await?;
-            most = most.max(Some(count));
+                .hint(Hint::Name(index.to_owned()));
+            most = most.max(count.max_time(self.max_time).await?);
         }
         Ok(most)
     }

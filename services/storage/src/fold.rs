@@ -22,7 +22,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{REFERENCE_VERSION, stats};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, uuid};
-use crate::transaction::{MOST_TRIES, TransactionError, commit};
+use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, reviews};
 
 /// The most reviews one transaction folds.
@@ -82,14 +82,11 @@ impl Store {
         products: &[ProductId],
         now: Timestamp,
     ) -> Result<Folded, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_fold(products, now).await {
-                Err(error) if tries < MOST_TRIES && error.is_transient() => {}
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let folded = self.try_fold(products, now).await;
+            folded.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     /// Stores reviews that nobody has stored before and counts them in their products at once, in
@@ -108,8 +105,10 @@ impl Store {
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Ok(false)
             }
-            Err(error) if error.is_transient() => Ok(false),
-            result => result.map_err(TransactionError::into_storage),
+            result => match result.map_err(TransactionError::into_storage) {
+                Err(StorageError::Contended(_)) => Ok(false),
+                result => result,
+            },
         }
     }
 
@@ -325,10 +324,19 @@ impl Store {
         }
         let command = doc! { "update": collection, "updates": updates };
         let reply = self.db.run_command(command).session(&mut *session).await?;
-        if reply.contains_key("writeErrors") {
-            return Err(mongodb::error::Error::custom(reply).into());
+        let Ok(refused) = reply.get_array("writeErrors") else {
+            return Ok(());
+        };
+        let doubled = |refused: &Bson| {
+            let refused = refused.as_document();
+            refused.and_then(|refused| refused.get_i32("code").ok()) == Some(DUPLICATE_KEY)
+        };
+        let error = mongodb::error::Error::custom(reply.clone());
+        // Two writers made the same document at once.
+        if refused.iter().all(doubled) {
+            return Err(StorageError::Contended(error).into());
         }
-        Ok(())
+        Err(error.into())
     }
 
     /// Says of each review that it is counted as it is. Within the transaction nobody else can have

@@ -78,6 +78,8 @@ pub(crate) enum ColumnKind {
 #[derive(Clone, Debug)]
 pub(crate) struct ListQuery {
     pub(crate) collection: &'static str,
+    /// Stages that come before everything else, where the rows are not found by the filter alone.
+    pub(crate) window: Vec<Document>,
     pub(crate) filter: Document,
     pub(crate) columns: Vec<Column>,
     pub(crate) descending: bool,
@@ -319,6 +321,9 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<RawDocumentBuf>, StorageError> {
         let limit = u32::try_from(limit).expect("pages are small");
+        if !query.window.is_empty() {
+            return self.run_windowed_scan(query, scan, limit).await;
+        }
         let collection = self.raw(query.collection);
         let mut find = collection
             .find(scan.filter.clone())
@@ -331,6 +336,31 @@ impl Store {
             find = find.projection(projection.clone());
         }
         Ok(find.await?.try_collect().await?)
+    }
+
+    async fn run_windowed_scan(
+        &self,
+        query: &ListQuery,
+        scan: &Scan,
+        limit: u32,
+    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+        let mut pipeline = query.window.clone();
+        pipeline.push(doc! { "$match": scan.filter.clone() });
+        // What comes in the order that is wanted ends where the page is full.
+        if !query.window.contains(&doc! { "$sort": scan.sort.clone() }) {
+            pipeline.push(doc! { "$sort": scan.sort.clone() });
+        }
+        pipeline.push(doc! { "$limit": i64::from(limit) });
+        let shown = query.projection.clone();
+        pipeline.extend(shown.map(|shown| doc! { "$project": shown }));
+        let collection = self.documents(query.collection);
+        let aggregate = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name(query.index.to_owned()))
+            .batch_size(limit + 1)
+            .max_time(self.max_time);
+        let cursor = aggregate.await?.with_type::<RawDocumentBuf>();
+        Ok(cursor.try_collect().await?)
     }
 }
 

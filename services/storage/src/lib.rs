@@ -51,3 +51,4 @@ pub mod write;
 
 pub use error::StorageError;
 pub use store::{CommandSeen, Store, StoreOptions};
+pub use transaction::retry_contended;

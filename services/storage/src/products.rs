@@ -6,7 +6,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::filter::{Condition, ProductSort};
+use vitrine_model::filter::{Condition, Lead, ProductSort, Words};
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{Product, ProductStatus};
 
@@ -15,9 +15,8 @@ use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
 use crate::products_query;
 use crate::raw::{Fields, uuid};
 use crate::store::durable_document;
-use crate::transaction::MOST_TRIES;
+use crate::transaction::retry_contended;
 use crate::views::ProductView;
-use crate::write::pause;
 use crate::{StorageError, Store};
 
 pub use crate::documents::product::Encoding;
@@ -61,6 +60,9 @@ pub struct ProductList {
     pub by_spec: Option<SpecOrder>,
     /// How a search ranks them, when they are sorted by relevance.
     pub ranking: Option<Ranking>,
+    /// Whether products that fulfil the condition are left out, because only the most popular of
+    /// those that have a word are looked through.
+    pub partial: bool,
     /// Whether the index of the order is walked and filtered where the index of the condition would
     /// have to be read whole and sorted. Right when much of what is walked fits.
     pub walk: bool,
@@ -218,8 +220,24 @@ impl Store {
         let filter = products_query::predicate(condition);
         let hint = Hint::Name(products_query::count_index(condition).to_owned());
         let collection = self.documents(COLLECTION);
-        let count = collection.count_documents(filter).hint(hint).limit(most);
-        Ok(count.max_time(self.max_time).await?)
+        let Some(mut pipeline) = products_query::window(condition) else {
+            let count = collection.count_documents(filter).hint(hint).limit(most);
+            return Ok(count.max_time(self.max_time).await?);
+        };
+        pipeline.extend([
+            doc! { "$match": filter },
+            doc! { "$limit": i64::try_from(most).unwrap_or(i64::MAX) },
+            doc! { "$group": { "_id": Bson::Null, "n": { "$sum": 1_i64 } } },
+        ]);
+        let aggregate = collection.aggregate(pipeline).hint(hint);
+        let cursor = aggregate.max_time(self.max_time).await?;
+        let groups: Vec<RawDocumentBuf> =
+            cursor.with_type::<RawDocumentBuf>().try_collect().await?;
+        let Some(group) = groups.first() else {
+            return Ok(0);
+        };
+        let fields = Fields::of(COLLECTION, group);
+        u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))
     }
 
     /// How many products in these states each of these categories has; those without any are absent.
@@ -332,22 +350,17 @@ impl Store {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            let replaced = match unit.replace_product(product, expected, encoding).await {
+            match unit.replace_product(product, expected, encoding).await {
                 Ok(true) => unit.commit().await.map(|()| true),
                 other => {
                     unit.abort().await;
                     other
                 }
-            };
-            match replaced {
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
-                result => return result,
             }
-        }
+        })
+        .await
     }
 
     /// Products that carry a spec key, whatever their state; at most so many.
@@ -463,13 +476,21 @@ fn query(list: &ProductList) -> ListQuery {
 fn tiers(list: &ProductList) -> Option<Vec<ListQuery>> {
     let ranking = list.ranking.as_ref()?;
     let name = Condition::Name(ranking.name.clone());
-    let words = Condition::Words(ranking.words.clone());
+    let found = products_query::words(&list.condition);
+    let words = |each| {
+        let lead = found.map_or(Lead::First, |found| found.lead);
+        Condition::Words(Words { each, lead })
+    };
+    let named = words(ranking.words.clone());
     let not = |condition: &Condition| Condition::Not(Box::new(condition.clone()));
-    let groups = [
-        vec![name.clone()],
-        vec![words.clone(), not(&name)],
-        vec![not(&words), not(&name)],
-    ];
+    let mut elsewhere = vec![not(&named), not(&name)];
+    if let (Some(found), [in_name]) = (found, &ranking.words[..]) {
+        // Of a single word the keywords that say that it is elsewhere are known.
+        let others = found.each.iter().flatten().cloned();
+        let others = others.filter(|keyword| !in_name.contains(keyword));
+        elsewhere.push(words(vec![others.collect()]));
+    }
+    let groups = [vec![name.clone()], vec![named, not(&name)], elsewhere];
     let tier = |group: Vec<Condition>| {
         let all = std::iter::once(list.condition.clone()).chain(group);
         let list = ProductList {

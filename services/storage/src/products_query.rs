@@ -5,7 +5,9 @@
 //! products.
 
 use mongodb::bson::{Bson, Document, doc};
-use vitrine_model::filter::{Bounds, Condition, Direction, ProductSort, ProductSortKey, Range};
+use vitrine_model::filter::{
+    Bounds, Condition, Direction, Lead, ProductSort, ProductSortKey, Range, Words,
+};
 
 use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
 use crate::raw::uuid;
@@ -22,6 +24,7 @@ pub(crate) fn list(
     projection: Document,
 ) -> ListQuery {
     let shape = Shape::of(condition);
+    let window = window(condition).unwrap_or_default();
     let index = if walk && sorts(shape, sort.key) {
         walked_index(shape, sort.key)
     } else {
@@ -33,7 +36,9 @@ pub(crate) fn list(
         columns: vec![column(sort.key)],
         descending: sort.direction == Direction::Descending,
         index,
-        merged: shape.ranges() > 1,
+        // What a window gives is sorted whole where its own order is not the one wanted.
+        merged: shape.ranges() > 1 && window.is_empty(),
+        window,
         projection: Some(projection),
     }
 }
@@ -122,13 +127,12 @@ impl Shape {
             Condition::SpecRange { .. } => self.range = true,
             Condition::SpecExists { .. } => self.exists = true,
             Condition::Name(_) => self.name = true,
+            Condition::Words(Words {
+                lead: Lead::Other, ..
+            }) => {}
             Condition::Words(words) => {
-                self.words = Some(
-                    words
-                        .first()
-                        .map_or(1, Vec::len)
-                        .max(self.words.unwrap_or(1)),
-                );
+                let first = words.each.first().map_or(1, Vec::len);
+                self.words = Some(first.max(self.words.unwrap_or(1)));
             }
             _ => {}
         }
@@ -154,8 +158,7 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 
 /// The index for a condition and an order.
 ///
-/// 1. Words of a search bound the scan to the products that have the rarest of them, unless a token
-///    within a category bounds it further.
+/// 1. Words of a search that lead bound the scan to the products that have the first of them.
 /// 1. A token bounds the scan to the products that carry it; by price and popularity it comes in
 ///    order as well.
 /// 2. Else a range of numbers bounds it, and the products found are sorted.
@@ -166,8 +169,7 @@ fn index(shape: Shape, key: ProductSortKey) -> &'static str {
         return "name";
     }
     let by_category = shape.categories.is_some() && shape.merges();
-    let both = shape.tokens.is_some() && by_category;
-    if shape.words.is_some() && !both {
+    if shape.words.is_some() {
         return "keywords_popularity";
     }
     match (shape.tokens.is_some(), shape.range, by_category) {
@@ -226,78 +228,183 @@ const fn plain_index(key: ProductSortKey) -> &'static str {
 /// What of a condition can be counted from indexes alone.
 pub(crate) struct Covered {
     /// Conditions that all products in question fulfil, each counted without reading a product.
-    pub(crate) parts: Vec<Condition>,
+    pub(crate) parts: Vec<Part>,
     /// Whether any one of them says all that the condition says.
     pub(crate) whole: bool,
+    /// Whether the rarest of them bounds what is read.
+    pub(crate) bounds: bool,
 }
 
-/// The most counts that are tried for a bound.
+/// One part of a condition that can be counted from an index alone.
+pub(crate) struct Part {
+    pub(crate) condition: Condition,
+    /// Which word of the search it is.
+    pub(crate) word: Option<usize>,
+}
+
+/// The most counts that are tried for a bound, apart from those of words.
 const MOST_BOUNDS: usize = 4;
 
-/// States and categories with one token, key or word each: what `category_tokens_price`,
-/// `tokens_slot`, `spec_number` and `keywords_popularity` hold.
+/// States and categories with one token or key each, and states with one word each: what
+/// `category_tokens_price`, `tokens_slot`, `spec_number` and `keywords_popularity` hold.
 pub(crate) fn covered(condition: &Condition) -> Covered {
-    let mut frame = Vec::new();
-    let mut clauses = Vec::new();
-    let mut whole = true;
-    sort_out(condition, &mut frame, &mut clauses, &mut whole);
-    whole &= clauses.len() <= 1;
-    let with = |clause: Condition| {
-        let words = matches!(clause, Condition::Words(_));
-        let kept = frame
-            .iter()
-            .filter(|part| !words || matches!(part, Condition::Status(_)));
-        Condition::All(kept.cloned().chain([clause]).collect())
+    let parts = Parts::of(condition);
+    if parts.words.is_empty() {
+        let clauses = parts.clauses.len();
+        let bounds = parts.tokens().next().is_some();
+        let all = if clauses == 0 {
+            vec![Condition::All(parts.frame)]
+        } else {
+            let clauses = parts.clauses.iter().take(MOST_BOUNDS);
+            clauses.map(|clause| parts.with(clause)).collect()
+        };
+        let part = |condition| Part {
+            condition,
+            word: None,
+        };
+        return Covered {
+            parts: all.into_iter().map(part).collect(),
+            whole: parts.whole && clauses <= 1,
+            bounds,
+        };
+    }
+    let states = || parts.states().cloned();
+    let word = |(at, either): (usize, &Vec<String>)| Part {
+        condition: Condition::All(
+            states()
+                .chain([Condition::Words(Words::new(vec![either.clone()]))])
+                .collect(),
+        ),
+        word: Some(at),
     };
-    let words_and_category = clauses.iter().any(|c| matches!(c, Condition::Words(_)))
-        && frame
-            .iter()
-            .any(|part| matches!(part, Condition::Category(_)));
-    whole &= !words_and_category;
-    let parts = if clauses.is_empty() {
-        vec![Condition::All(frame)]
-    } else {
-        clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
-    };
-    Covered { parts, whole }
+    let mut all: Vec<Part> = parts.words.iter().enumerate().map(word).collect();
+    let is_framed = parts
+        .frame
+        .iter()
+        .any(|p| matches!(p, Condition::Category(_)));
+    let whole = parts.whole && all.len() == 1 && parts.clauses.is_empty() && !is_framed;
+    // Lists are found by tokens and categories too, unless these are too many for one index.
+    if Shape::of(&Condition::All(parts.frame.clone())).merges() {
+        let mut others: Vec<Condition> = parts.tokens().map(|token| parts.with(token)).collect();
+        if others.is_empty() && is_framed {
+            others.push(Condition::All(parts.frame.clone()));
+        }
+        let other = |condition| Part {
+            condition,
+            word: None,
+        };
+        all.splice(0..0, others.into_iter().map(other));
+    }
+    Covered {
+        parts: all,
+        whole,
+        bounds: true,
+    }
 }
 
-/// The tokens that products of this condition have, each with the states it names: what an index
-/// of tokens may be scanned by.
-pub(crate) fn tokens(condition: &Condition) -> Vec<Condition> {
-    let (mut frame, mut clauses, mut whole) = (Vec::new(), Vec::new(), true);
-    sort_out(condition, &mut frame, &mut clauses, &mut whole);
-    frame.retain(|part| matches!(part, Condition::Status(_)));
-    clauses.retain(|clause| matches!(clause, Condition::Token(_)));
-    let with = |clause| Condition::All(frame.iter().cloned().chain([clause]).collect());
-    clauses.into_iter().take(MOST_BOUNDS).map(with).collect()
+/// What a sample by slots is read by: the index, and conditions of which one bounds the scan.
+pub(crate) fn slot_parts(condition: &Condition) -> (&'static str, Vec<Condition>) {
+    let mut parts = Parts::of(condition);
+    let index = slot_index(condition);
+    if index == "category_slot" {
+        return (index, vec![Condition::All(parts.frame)]);
+    }
+    parts
+        .frame
+        .retain(|part| matches!(part, Condition::Status(_)));
+    (
+        index,
+        parts.tokens().map(|token| parts.with(token)).collect(),
+    )
 }
 
-fn sort_out(
-    condition: &Condition,
-    frame: &mut Vec<Condition>,
-    clauses: &mut Vec<Condition>,
-    whole: &mut bool,
-) {
+/// A condition taken apart.
+struct Parts {
+    /// States and categories.
+    frame: Vec<Condition>,
+    /// Tokens and keys.
+    clauses: Vec<Condition>,
+    words: Vec<Vec<String>>,
+    /// Whether that is all.
+    whole: bool,
+}
+
+impl Parts {
+    fn of(condition: &Condition) -> Self {
+        let mut parts = Self {
+            frame: Vec::new(),
+            clauses: Vec::new(),
+            words: Vec::new(),
+            whole: true,
+        };
+        parts.take(condition);
+        parts
+    }
+
+    fn take(&mut self, condition: &Condition) {
+        match condition {
+            Condition::All(parts) => parts.iter().for_each(|part| self.take(part)),
+            Condition::Status(_) | Condition::Category(_) => self.frame.push(condition.clone()),
+            Condition::Token(_)
+            | Condition::SpecExists {
+                qualifier: None, ..
+            } => self.clauses.push(condition.clone()),
+            Condition::Words(words) => self.words.extend(words.each.iter().cloned()),
+            _ => self.whole = false,
+        }
+    }
+
+    fn states(&self) -> impl Iterator<Item = &Condition> {
+        self.frame
+            .iter()
+            .filter(|part| matches!(part, Condition::Status(_)))
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = &Condition> {
+        let tokens = self
+            .clauses
+            .iter()
+            .filter(|clause| matches!(clause, Condition::Token(_)));
+        tokens.take(MOST_BOUNDS)
+    }
+
+    /// A clause within the frame.
+    fn with(&self, clause: &Condition) -> Condition {
+        Condition::All([&self.frame[..], std::slice::from_ref(clause)].concat())
+    }
+}
+
+/// The stages that find the most popular products that have the first word of a search, where only
+/// these are looked through. Whatever follows them cannot be mistaken for a bound of the scan.
+pub(crate) fn window(condition: &Condition) -> Option<Vec<Document>> {
+    if Shape::of(condition).name {
+        return None;
+    }
+    let words = words(condition)?;
+    let Lead::Popular(most) = words.lead else {
+        return None;
+    };
+    let states = Parts::of(condition);
+    let states = states.states().map(predicate);
+    let first = words.each.first().map(|first| keywords(first));
+    Some(vec![
+        doc! { "$match": all_of(states.chain(first).collect()) },
+        doc! { "$sort": popular_first() },
+        doc! { "$limit": i64::from(most) },
+    ])
+}
+
+/// The order in which a window gives its products.
+pub(crate) fn popular_first() -> Document {
+    doc! { "rank.popularity": -1, "_id": -1 }
+}
+
+/// The words that all products must have.
+pub(crate) fn words(condition: &Condition) -> Option<&Words> {
     match condition {
-        Condition::All(parts) => {
-            for part in parts {
-                sort_out(part, frame, clauses, whole);
-            }
-        }
-        Condition::Status(_) | Condition::Category(_) => frame.push(condition.clone()),
-        Condition::Token(_)
-        | Condition::SpecExists {
-            qualifier: None, ..
-        } => clauses.push(condition.clone()),
-        Condition::Words(words) => {
-            clauses.extend(
-                words
-                    .iter()
-                    .map(|either| Condition::Words(vec![either.clone()])),
-            );
-        }
-        _ => *whole = false,
+        Condition::All(parts) => parts.iter().find_map(words),
+        Condition::Words(words) => Some(words),
+        _ => None,
     }
 }
 
@@ -313,7 +420,14 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
             states.iter().map(|status| Bson::from(status.name())),
         ),
         Condition::Token(tokens) => one_of("tokens", tokens.iter().map(Bson::from)),
-        Condition::Words(words) => all_of(words.iter().enumerate().map(word).collect()),
+        Condition::Words(words) => {
+            let word = |(at, either): (usize, &Vec<String>)| match words.lead {
+                Lead::First if at > 0 => keywords_unindexed(either),
+                Lead::Other => keywords_unindexed(either),
+                Lead::First | Lead::Popular(_) => keywords(either),
+            };
+            all_of(words.each.iter().enumerate().map(word).collect())
+        }
         Condition::Name(key) => doc! { "name_key": key },
         Condition::Price(bounds) => price(*bounds),
         Condition::HalfStars(least) => doc! { "rank.stars": { "$gte": least } },
@@ -337,17 +451,14 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
     }
 }
 
-/// The first word bounds the scan of the index. The others are written so that the server cannot
-/// take one of them instead: it judges by a trial, and a common word wins a trial that it should
-/// not.
-fn word((at, either): (usize, &Vec<String>)) -> Document {
-    let keywords = either.iter().map(Bson::from);
-    if at == 0 {
-        return one_of("keywords", keywords);
-    }
-    let wanted = doc! { "$literal": keywords.collect::<Vec<Bson>>() };
-    let common = doc! { "$setIntersection": ["$keywords", wanted] };
-    doc! { "$expr": { "$gt": [{ "$size": common }, 0] } }
+fn keywords(either: &[String]) -> Document {
+    one_of("keywords", either.iter().map(Bson::from))
+}
+
+/// Written so that the server cannot find products by it: it would judge by a trial, and a common
+/// word wins a trial that it should not. Negated twice it is no bound of the index.
+fn keywords_unindexed(either: &[String]) -> Document {
+    doc! { "$nor": [{ "keywords": { "$nin": either } }] }
 }
 
 fn one_of(field: &str, values: impl Iterator<Item = Bson>) -> Document {

@@ -16,8 +16,8 @@ use crate::documents::reference;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, Read, uuid};
 use crate::store::durable;
-use crate::transaction::MOST_TRIES;
-use crate::write::{WriteUnit, pause};
+use crate::transaction::retry_contended;
+use crate::write::WriteUnit;
 use crate::{StorageError, Store};
 
 impl Store {
@@ -171,16 +171,12 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn insert_categories(&self, categories: &[Category]) -> Result<bool, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_contended(async || {
             let mut unit = self.begin_write().await?;
             let stored = unit.insert_categories(categories).await;
-            match finish(unit, stored).await {
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
-                result => return result,
-            }
-        }
+            finish(unit, stored).await
+        })
+        .await
     }
 
     /// Stores suppliers. Gives whether all were new: one whose name is taken is left out.
@@ -199,16 +195,12 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn insert_spec_keys(&self, keys: &[SpecKey]) -> Result<bool, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_contended(async || {
             let mut unit = self.begin_write().await?;
             let stored = unit.insert_spec_keys(keys).await;
-            match finish(unit, stored).await {
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
-                result => return result,
-            }
-        }
+            finish(unit, stored).await
+        })
+        .await
     }
 
     async fn find_suppliers(&self, filter: Document) -> Result<Vec<Supplier>, StorageError> {
@@ -259,6 +251,7 @@ fn supplier_list() -> ListQuery {
         coarse: false,
     };
     ListQuery {
+        window: Vec::new(),
         collection: "suppliers",
         filter: Document::new(),
         columns: vec![name],

@@ -257,6 +257,7 @@ fn query(list: &ReviewList) -> ListQuery {
     }
     let one_rating = stars.is_some_and(|ratings| ratings.len() == 1);
     ListQuery {
+        window: Vec::new(),
         collection: COLLECTION,
         filter,
         columns: columns(list.sort),

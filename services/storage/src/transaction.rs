@@ -1,5 +1,7 @@
 //! Transactions: how they begin, end, and fail.
 
+use std::time::Duration;
+
 use mongodb::ClientSession;
 use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
 
@@ -8,7 +10,28 @@ use crate::{StorageError, Store};
 
 /// How often a transaction that met another writer is tried, and how often a commit is that was
 /// not heard of.
-pub(crate) const MOST_TRIES: usize = 5;
+const MOST_TRIES: usize = 5;
+
+/// Does something in a transaction, again when other writers are met, later each time, until it
+/// was tried five times.
+///
+/// # Errors
+/// Whatever it fails with; [`StorageError::Contended`] only after the last try.
+pub async fn retry_contended<T, Fut>(mut attempt: impl FnMut() -> Fut) -> Result<T, StorageError>
+where
+    Fut: Future<Output = Result<T, StorageError>>,
+{
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match attempt().await {
+            Err(StorageError::Contended(_)) if tries < MOST_TRIES => {
+                tokio::time::sleep(Duration::from_millis(4 << tries)).await;
+            }
+            result => return result,
+        }
+    }
+}
 
 impl Store {
     /// A session with a transaction that reads one snapshot and is durable when committed.
@@ -44,11 +67,6 @@ pub(crate) enum TransactionError {
 }
 
 impl TransactionError {
-    /// Whether another writer was met, so that the whole transaction may be tried again.
-    pub(crate) fn is_transient(&self) -> bool {
-        matches!(self, Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR))
-    }
-
     pub(crate) fn into_storage(self) -> StorageError {
         match self {
             // Other writers were met too often: later it may work.

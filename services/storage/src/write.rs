@@ -10,7 +10,6 @@
 //! again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -28,7 +27,7 @@ use crate::documents::{REFERENCE_VERSION, reference};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::products::write_error;
 use crate::raw::{Fields, Read, date, uuid};
-use crate::transaction::{MOST_TRIES, TransactionError, commit};
+use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
 use crate::{StorageError, Store, products};
 
@@ -93,31 +92,22 @@ impl Store {
         products: &[Product],
         encoding: Encoding<'_>,
     ) -> Result<Option<String>, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        let inserted = retry_contended(async || {
             let mut unit = self.begin_write().await?;
-            let inserted = match unit.insert_products(products, encoding).await {
+            match unit.insert_products(products, encoding).await {
                 Ok(()) => unit.commit().await,
                 Err(error) => {
                     unit.abort().await;
                     Err(error)
                 }
-            };
-            match inserted {
-                Ok(()) => return Ok(None),
-                Err(StorageError::Conflict { key }) => return Ok(Some(key)),
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => pause(tries).await,
-                Err(error) => return Err(error),
             }
+        });
+        match inserted.await {
+            Ok(()) => Ok(None),
+            Err(StorageError::Conflict { key }) => Ok(Some(key)),
+            Err(error) => Err(error),
         }
     }
-}
-
-/// Lets another writer get done, longer each time.
-pub(crate) async fn pause(tries: usize) {
-    let millis = 4_u64 << tries.min(6);
-    tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 
 impl WriteUnit {

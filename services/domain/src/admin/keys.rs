@@ -170,8 +170,8 @@ fn shown(key: &str, token: &str) -> String {
         .and_then(|rest| rest.strip_prefix('='));
     match value {
         Some(value) if !value.starts_with('#') => format!("{value:?}"),
-        // Longer texts are known by a digest only.
-        _ => "a text of more than 64 bytes".to_owned(),
+        // Others are known by a digest only.
+        _ => "a text that is longer than 64 bytes or begins with #".to_owned(),
     }
 }
 

@@ -13,8 +13,8 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::product::Product;
 use vitrine_model::spec::{Dictionary, SpecKey};
-use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
+use vitrine_storage::{StorageError, retry_contended};
 
 use super::keys::{other_values, told, unknown};
 use super::orders::{Attempt, Change, Step, Task};
@@ -25,8 +25,6 @@ use crate::{Catalog, DomainError};
 
 /// How many products are rewritten in one transaction.
 const BATCH: u32 = 100;
-/// How often a product that others write too is tried.
-const MOST_TRIES: usize = 6;
 /// How long no product may carry the old key before a merge is over: far longer than a process
 /// goes on with the dictionary as it was.
 const SETTLED_MILLIS: i64 = 10_000;
@@ -100,12 +98,11 @@ impl Catalog {
     /// next call goes on.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails.
+    /// The first [`DomainError`] met; what could be rewritten is rewritten.
     pub async fn continue_merges(&self) -> Result<u64, DomainError> {
         self.refresh_reference().await?;
         let reference = self.reference();
-        let mut total = 0;
-        let mut over = false;
+        let (mut total, mut over, mut failed) = (0, false, None);
         if self.settling().is_sweep_due() {
             // A writer that was held up for very long may still have stored a merged key.
             for alias in reference
@@ -114,7 +111,10 @@ impl Catalog {
                 .iter()
                 .flat_map(|key| &key.aliases)
             {
-                total += self.rewrite_all(alias).await?.rewritten;
+                match self.rewrite_all(alias).await {
+                    Ok(pass) => total += pass.rewritten,
+                    Err(error) => failed = failed.or(Some(error)),
+                }
             }
         }
         for name in reference
@@ -123,7 +123,14 @@ impl Catalog {
             .iter()
             .flat_map(|key| &key.absorbing)
         {
-            let pass = self.rewrite_all(name).await?;
+            // One that cannot be completed does not keep others from it.
+            let pass = match self.rewrite_all(name).await {
+                Ok(pass) => pass,
+                Err(error) => {
+                    failed = failed.or(Some(error));
+                    continue;
+                }
+            };
             total += pass.rewritten;
             let carried = pass.rewritten > 0 || !pass.clean;
             if self.settling().is_settled(name, carried, self.now()) {
@@ -133,7 +140,7 @@ impl Catalog {
         if over {
             self.see_own_change().await;
         }
-        Ok(total)
+        failed.map_or(Ok(total), Err)
     }
 
     /// Rewrites products until none carries the name, or those that do are being rewritten by
@@ -168,22 +175,12 @@ impl Catalog {
             }
             let mut total = 0;
             for product in products {
-                total += catalog.rewrite_one(product).await?;
+                let one = [product];
+                total += retry_contended(|| catalog.rewrite_together(&one)).await?;
             }
             Ok(total)
         })
         .await
-    }
-
-    async fn rewrite_one(&self, product: ProductId) -> Result<u64, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.rewrite_together(&[product]).await {
-                Err(StorageError::Contended(_)) if tries < MOST_TRIES => {}
-                result => return result,
-            }
-        }
     }
 
     async fn rewrite_together(&self, products: &[ProductId]) -> Result<u64, StorageError> {

@@ -8,7 +8,7 @@ use vitrine_model::product::{
     ProductStatus,
 };
 use vitrine_model::spec::{Spec, SpecKey};
-use vitrine_model::text::{collapse, slug};
+use vitrine_model::text::{collapse, slug, slug_with};
 use vitrine_storage::StorageError;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
@@ -537,7 +537,7 @@ async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageErr
     let digits = usize::try_from(at.nth).map_or(32, |nth| 6 * (nth + 1));
     let id = product.id.to_string().replace('-', "");
     let digits: String = id.chars().take(digits).collect();
-    Ok(format!("{plain}-{digits}"))
+    Ok(slug_with(&plain, &digits))
 }
 
 /// What a unique index says.

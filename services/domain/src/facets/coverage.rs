@@ -132,7 +132,9 @@ impl Catalog {
     ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
         let reference = self.reference();
         let kept = self.kept_coverage(keys.clone(), &reference).await?;
-        let Ahead { mut found, current } = kept;
+        let Ahead {
+            mut found, current, ..
+        } = kept;
         if !current {
             // Of those who ask at once, one counts.
             let _counting = self.panel_memory().counting.lock().await;
@@ -140,15 +142,15 @@ impl Catalog {
             if again.current {
                 return Ok(again.found);
             }
-            let counted = self.count_all(&reference, Some(MOST_COVERED), None).await?;
-            if let Some(counted) = counted {
-                found = counted;
-            } else if found.is_empty() {
-                // Nothing was counted yet, so the caller has to wait for once.
-                found = self
-                    .count_all(&reference, None, None)
-                    .await?
-                    .unwrap_or_default();
+            let on_sale = Condition::Status(Sight::Public.states().to_vec());
+            let store = self.store().clone();
+            let products = self
+                .shielded(async move { store.count_products(&on_sale, MOST_COVERED + 1).await })
+                .await?;
+            // Of more products the last count is given, unless there was none: then the caller has
+            // to wait for once.
+            if products <= MOST_COVERED || !again.counted {
+                found = self.count_all(&reference, None).await?;
             }
         }
         found.retain(|key, _| keys.contains(key));
@@ -205,7 +207,12 @@ impl Catalog {
             Some((_, panel)) if panel.products > MOST_COVERED => panel,
             _ => {
                 let _counting = self.panel_memory().counting.lock().await;
-                self.count_scope(&scope, &stamp, &reference, None).await?
+                // Of those who ask at once, one counts.
+                let (kept, stamp) = self.kept_panel(&scope, &reference).await?;
+                match kept {
+                    Some((kept, panel)) if kept.stamp == stamp => panel,
+                    _ => self.count_scope(&scope, &stamp, &reference, None).await?,
+                }
             }
         };
         let of = panel.products;
@@ -279,9 +286,7 @@ impl Catalog {
     ) -> bool {
         let began = Instant::now();
         let outcome = if scope.categories.is_none() {
-            self.count_all(reference, None, Some(PATIENCE))
-                .await
-                .map(drop)
+            self.count_all(reference, Some(PATIENCE)).await.map(drop)
         } else {
             let counted = self.count_scope(scope, stamp, reference, Some(PATIENCE));
             counted.await.map(drop)
@@ -303,10 +308,8 @@ impl Catalog {
             let Some((_, stored)) = kept.filter(|(kept, _)| kept.stamp == stamp) else {
                 continue;
             };
-            let tally = self.tally_scope(&scope, &reference, None, None).await?;
-            let mut expected = tally
-                .map(|tally| panel_of(&tally, &reference))
-                .unwrap_or_default();
+            let tally = self.tally_scope(&scope, &reference, None).await?;
+            let mut expected = panel_of(&tally, &reference);
             let mut stored = stored;
             // Reviews change ratings without touching the stamp, which is why they are labelled.
             let rating = FacetKey::Rating;
@@ -332,31 +335,25 @@ impl Catalog {
         max_time: Option<Duration>,
     ) -> Result<Panel, DomainError> {
         let as_of = self.now();
-        let tally = self.tally_scope(scope, reference, None, max_time).await?;
-        let panel = tally
-            .map(|tally| panel_of(&tally, reference))
-            .unwrap_or_default();
+        let tally = self.tally_scope(scope, reference, max_time).await?;
+        let panel = panel_of(&tally, reference);
         self.keep_panel(scope, stamp.to_owned(), &panel, as_of)
             .await?;
         Ok(panel)
     }
 
-    /// Counts everything on sale and keeps panel and coverage; `None` when there are more products
-    /// than that.
+    /// Counts everything on sale and keeps panel and coverage.
     async fn count_all(
         &self,
         reference: &Reference,
-        most: Option<u64>,
         max_time: Option<Duration>,
-    ) -> Result<Option<HashMap<String, Arc<KeyCoverage>>>, DomainError> {
+    ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
         let (scope, as_of, store) = (Scope::all(), self.now(), self.store().clone());
         let stamp = self
             .shielded(async move { store.stamp(None).await })
             .await?;
         let stamp = stamp_text(stamp, reference);
-        let Some(tally) = self.tally_scope(&scope, reference, most, max_time).await? else {
-            return Ok(None);
-        };
+        let tally = self.tally_scope(&scope, reference, max_time).await?;
         let mut found = HashMap::new();
         let mut kept = Vec::new();
         for (key, _) in tally.keys() {
@@ -371,7 +368,7 @@ impl Catalog {
             .await?;
         self.keep_panel(&scope, stamp, &panel_of(&tally, reference), as_of)
             .await?;
-        Ok(Some(found))
+        Ok(found)
     }
 
     /// How many products on sale each category holds itself: as counted ahead for those where
@@ -421,19 +418,13 @@ impl Catalog {
         &self,
         scope: &Scope,
         reference: &Reference,
-        most: Option<u64>,
         max_time: Option<Duration>,
-    ) -> Result<Option<Tally>, DomainError> {
+    ) -> Result<Tally, DomainError> {
         let mut parts = vec![Condition::Status(Sight::Public.states().to_vec())];
         parts.extend(scope.categories.clone().map(Condition::Category));
-        let most = most.unwrap_or(u64::MAX - 1);
-        self.tally(
-            &Condition::All(parts),
-            Wanted::all(),
-            (most, max_time),
-            reference,
-        )
-        .await
+        let (condition, limits) = (Condition::All(parts), (u64::MAX - 1, max_time));
+        let tally = self.tally(&condition, Wanted::all(), limits, reference);
+        Ok(tally.await?.expect("a count without a limit is whole"))
     }
 
     async fn kept_coverage(
@@ -451,6 +442,7 @@ impl Catalog {
         let stamp = stamp_text(stamp, reference);
         let all = kept.remove(ALL_KEYS);
         let current = all.as_ref().is_some_and(|all| all.stamp == stamp);
+        let counted = all.is_some();
         // What other passes left behind of keys that have gone since is not given.
         let newest = all.map(|all| all.stamp);
         let read = |(key, kept): (String, Kept)| {
@@ -461,6 +453,7 @@ impl Catalog {
         Ok(Ahead {
             found: kept.into_iter().filter_map(read).collect(),
             current,
+            counted,
         })
     }
 }
@@ -469,6 +462,8 @@ impl Catalog {
 struct Ahead {
     found: HashMap<String, Arc<KeyCoverage>>,
     current: bool,
+    /// Whether it was counted ever.
+    counted: bool,
 }
 
 impl KeyCoverage {

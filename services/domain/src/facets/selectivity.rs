@@ -21,14 +21,11 @@ use super::{KEPT_VALUES, Scope};
 use crate::Catalog;
 use crate::products::ProductsQuery;
 use crate::reference::Reference;
-use crate::search::Search;
 
 /// How many counts of products are under way at once in a process.
 const MOST_COUNTING: usize = 4;
 /// How long a panel is judged by.
 const MOST_AGE: Duration = Duration::from_mins(1);
-/// The share of products that have a word which is so common that it was not counted to the end.
-const COMMON: f64 = 0.1;
 /// The most panels that are remembered.
 const MOST_REMEMBERED: usize = 200;
 
@@ -92,7 +89,6 @@ impl Catalog {
         &self,
         query: &ProductsQuery,
         condition: &Condition,
-        search: Option<&Search>,
         reference: &Arc<Reference>,
     ) -> bool {
         let Some(scope) = Scope::around(&query.filter, query.sight, reference) else {
@@ -106,10 +102,6 @@ impl Catalog {
             matches: shares.products,
         };
         shares.judge(condition, &mut judged);
-        if let Some(search) = search {
-            let common = shares.products * COMMON;
-            shares.narrow(search.products().unwrap_or(common), &mut judged);
-        }
         let page = f64::from(query.page.first.or(query.page.last).unwrap_or(20).max(1)) + 1.0;
         let walked = page * shares.products / judged.matches.max(0.5);
         walked < judged.bound

@@ -188,29 +188,15 @@ impl Shape<'_> {
     fn text(&self, key: &FacetKey, value: &PanelValue) -> FacetValue {
         let folded = fold(&value.value);
         let one_of = |names: Vec<&str>| names.into_iter().any(|name| fold(name) == folded);
-        let names = || Some(vec![value.value.clone()]);
-        let (selected, filter) = match key {
-            FacetKey::Brand => (
-                one_of(self.filter.selected_brands()),
-                ProductFilter {
-                    brand: names(),
-                    ..ProductFilter::default()
-                },
-            ),
-            FacetKey::Country => (
-                one_of(self.filter.selected_countries()),
-                ProductFilter {
-                    country: names(),
-                    ..ProductFilter::default()
-                },
-            ),
+        let selected = match key {
+            FacetKey::Brand => one_of(self.filter.selected_brands()),
+            FacetKey::Country => one_of(self.filter.selected_countries()),
             other => {
-                let name = other.name();
-                let is_it = |key: &str| is_name_of(key, name, self.reference);
-                let test = SpecTest::Text(vec![value.value.clone()]);
-                (one_of(self.filter.selected_texts(&is_it)), spec(name, test))
+                let is_it = |key: &str| is_name_of(key, other.name(), self.reference);
+                one_of(self.filter.selected_texts(&is_it))
             }
         };
+        let filter = text_filter(key, &value.value);
         let mut shown = self.value(value.label.clone(), value.count, selected, filter);
         if self.counts.counted.contains(&folded) {
             shown.count = Count {

@@ -2,7 +2,7 @@
 
 use vitrine_model::category::Category;
 use vitrine_model::id::CategoryId;
-use vitrine_model::text::{fold, slug};
+use vitrine_model::text::{fold, slug, slug_with};
 
 use super::ImportSession;
 use crate::DomainError;
@@ -74,8 +74,10 @@ impl ImportSession {
 /// The name as a slug; with its parent's before it, or a number behind it, when that is taken.
 pub(crate) fn free_slug(name: &str, parent: Option<&str>, taken: impl Fn(&str) -> bool) -> String {
     let own = slug(name).unwrap_or_else(|| "category".to_owned());
-    let long = parent.map_or_else(|| own.clone(), |parent| format!("{parent}-{own}"));
-    let numbered = (2..).map(|n| format!("{long}-{n}"));
+    let long = parent.map(|parent| slug(&format!("{parent}-{own}")));
+    let long = long.flatten().unwrap_or_else(|| own.clone());
+    let base = long.clone();
+    let numbered = (2..).map(move |n| slug_with(&base, &n.to_string()));
     let mut candidates = [own.clone(), long.clone()].into_iter().chain(numbered);
     candidates
         .find(|slug| !taken(slug))

@@ -10,7 +10,7 @@ use vitrine_model::import::{
 };
 use vitrine_model::product::{Bundle, BundleItem, Product, ProductStatus};
 use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec};
-use vitrine_model::text::slug;
+use vitrine_model::text::{slug, slug_with};
 use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
@@ -530,10 +530,8 @@ impl ImportSession {
             let slug = if tries == 0 && !taken.contains(&plain) {
                 plain
             } else {
-                format!(
-                    "{plain}-{}",
-                    suffix(&prepared.draft.source, 6 * (tries + 1))
-                )
+                let suffix = suffix(&prepared.draft.source, 6 * (tries + 1));
+                slug_with(&plain, &suffix)
             };
             taken.insert(slug.clone());
             slug

@@ -46,15 +46,6 @@ impl Wanted {
         }
     }
 
-    /// All spec keys, and nothing else.
-    #[must_use]
-    pub fn all_specs() -> Self {
-        Self {
-            built_in: BTreeSet::new(),
-            specs: WantedSpecs::All,
-        }
-    }
-
     /// These facets.
     #[must_use]
     pub fn only(facets: &[FacetKey]) -> Self {
@@ -471,6 +462,14 @@ fn most_common(numbers: &Numbers) -> impl Iterator<Item = (f64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All spec keys, and nothing else.
+    fn all_specs() -> Wanted {
+        Wanted {
+            built_in: BTreeSet::new(),
+            specs: WantedSpecs::All,
+        }
+    }
     use crate::filter::{Bounds, Range};
 
     fn row(kind: &str) -> TallyRow<'_> {
@@ -524,7 +523,7 @@ mod tests {
     #[test]
     fn numbers_keep_their_products_apart() {
         let units = UnitTable::built_in();
-        let mut tally = Tally::new(Wanted::all_specs());
+        let mut tally = Tally::new(all_specs());
         for n in [685.8, 685.8, 800.1] {
             tally.begin_product(&row("monitor"));
             tally.number("screen_size", n, Some("in"));
@@ -547,7 +546,7 @@ mod tests {
     #[test]
     fn dates_and_answers_are_values_too() {
         let units = UnitTable::built_in();
-        let mut tally = Tally::new(Wanted::all_specs());
+        let mut tally = Tally::new(all_specs());
         for answer in [true, true, false] {
             tally.begin_product(&row("film"));
             tally.boolean("restored", answer);
@@ -636,7 +635,7 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter() {
-        let mut tally = Tally::new(Wanted::all_specs());
+        let mut tally = Tally::new(all_specs());
         let orders = ["abc", "cba", "bac", "aabbcc", "c", "d", "dcab"];
         for order in orders {
             tally.begin_product(&row("any"));

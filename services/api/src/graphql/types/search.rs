@@ -26,6 +26,9 @@ pub(crate) struct SearchReading {
     words: Vec<SearchWord>,
     /// Words beyond the eighth, which were not used.
     ignored: Vec<String>,
+    /// When even the rarest word is very common: through how many products the search looked, the
+    /// most popular of those that have this word. Null when all were looked through.
+    looked_through: Option<i32>,
     /// A text that finds something, when this one finds nothing and there is such a text.
     did_you_mean: Option<String>,
 }
@@ -47,6 +50,7 @@ impl From<facets::SearchReading> for SearchReading {
             text: reading.text,
             words: super::details::all(reading.words),
             ignored: reading.ignored,
+            looked_through: reading.looked_through.map(u32::cast_signed),
             did_you_mean: reading.did_you_mean,
         }
     }
