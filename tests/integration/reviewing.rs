@@ -206,6 +206,130 @@ fn a_purchase_before_or_after_makes_a_buyer() {
 }
 
 #[test]
+fn reviews_are_filtered_by_buyers_media_and_language_with_exact_totals() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let languages = [
+            Value::Null,
+            json!("en"),
+            json!("de-AT"),
+            json!("EN-gb"),
+            json!("tlh"),
+        ];
+        let picture = json!([{ "url": "https://example.org/lamp.jpg", "kind": "IMAGE" }]);
+        // What each review has, told apart by its author.
+        let mut all = Vec::new();
+        for n in 0..40_i64 {
+            let author = format!("author-{n}");
+            let (bought, shown) = (n % 3 == 0, n % 4 == 1);
+            let language = &languages[usize::try_from(n % 5).unwrap()];
+            if bought {
+                let bought = json!({ "productId": id, "customerId": author });
+                app.order_as(Role::Service, "orders", "recordPurchase", bought)
+                    .await
+                    .done();
+            }
+            let media = if shown { picture.clone() } else { json!([]) };
+            let more = json!({ "media": media, "language": language });
+            let submitted = app
+                .order_by(&author, "submitReview", said(&id, 1 + n % 5, more))
+                .await;
+            submitted.done();
+            let code = language.as_str().filter(|tag| *tag != "tlh");
+            let code = code.map(|tag| tag[..2].to_lowercase());
+            all.push((submitted.text("/review/id"), 1 + n % 5, bought, shown, code));
+        }
+        settle(app).await;
+        let page = "query($id: ID, $filter: ReviewFilterInput, $sort: ReviewSort, $after: String) { product(id: $id) {
+            reviews(first: 3, after: $after, sort: $sort, filter: $filter) { nodes { id } totalCount { value relation } pageInfo { hasNextPage endCursor } } } }";
+        for verified in [false, true] {
+            for media in [false, true] {
+                for language in [None, Some("en"), Some("de")] {
+                    for ratings in [None, Some(vec![5]), Some(vec![1, 2])] {
+                        let filter = json!({ "verifiedOnly": verified, "withMedia": media, "language": language, "ratings": ratings });
+                        let fits = |review: &&(String, i64, bool, bool, Option<String>)| {
+                            let (_, stars, bought, shown, code) = review;
+                            (*bought || !verified)
+                                && (*shown || !media)
+                                && (language.is_none() || code.as_deref() == language)
+                                && ratings
+                                    .as_ref()
+                                    .is_none_or(|ratings| ratings.contains(stars))
+                        };
+                        let mut expected: Vec<&str> = all
+                            .iter()
+                            .filter(fits)
+                            .map(|review| review.0.as_str())
+                            .collect();
+                        expected.sort_unstable();
+                        for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
+                            let (mut found, mut after) = (Vec::new(), Value::Null);
+                            loop {
+                                let answer = app
+                                    .query(page)
+                                    .with("id", id.as_str())
+                                    .with("filter", filter.clone())
+                                    .with("sort", sort)
+                                    .with("after", after)
+                                    .await;
+                                let reviews = answer.at("/product/reviews").clone();
+                                let total = json!({ "value": expected.len(), "relation": "EXACT" });
+                                assert_eq!(reviews["totalCount"], total, "{filter} by {sort}");
+                                let nodes = reviews["nodes"].as_array().unwrap().iter();
+                                found.extend(
+                                    nodes.map(|node| node["id"].as_str().unwrap().to_owned()),
+                                );
+                                if reviews["pageInfo"]["hasNextPage"] == false {
+                                    break;
+                                }
+                                after = reviews["pageInfo"]["endCursor"].clone();
+                            }
+                            found.sort_unstable();
+                            assert_eq!(found, expected, "{filter} by {sort}");
+                        }
+                    }
+                }
+            }
+        }
+        let stats = app
+            .query("query($id: ID) { product(id: $id) { ratingStats { count verifiedCount withMediaCount languages { code count } } } }")
+            .with("id", id.as_str())
+            .await;
+        assert_eq!(
+            stats.at("/product/ratingStats"),
+            &json!({ "count": 40, "verifiedCount": 14, "withMediaCount": 10, "languages": [{ "code": "de", "count": 8 }, { "code": "en", "count": 16 }] })
+        );
+        let wrong = app
+            .query(page)
+            .with("id", id.as_str())
+            .with("filter", json!({ "language": "klingon" }))
+            .await;
+        assert!(
+            wrong.errors().concat().contains("filter.language"),
+            "{}",
+            wrong.shown()
+        );
+        // What changes moves from one number to another.
+        let (first, ..) = &all[1];
+        let edit = json!({ "id": first, "expectedRevision": 1, "language": "de", "media": [] });
+        app.order_by("author-1", "editReview", edit).await.done();
+        let bought = json!({ "productId": id, "customerId": "author-1" });
+        app.order_as(Role::Service, "orders", "recordPurchase", bought)
+            .await
+            .done();
+        settle(app).await;
+        let stats = app
+            .query("query($id: ID) { product(id: $id) { ratingStats { verifiedCount withMediaCount languages { code count } } } }")
+            .with("id", id.as_str())
+            .await;
+        assert_eq!(
+            stats.at("/product/ratingStats"),
+            &json!({ "verifiedCount": 15, "withMediaCount": 9, "languages": [{ "code": "de", "count": 9 }, { "code": "en", "count": 15 }] })
+        );
+    });
+}
+
+#[test]
 fn moderators_decide_in_any_direction_and_all_is_logged() {
     test(async |app| {
         let id = lamp(app).await;

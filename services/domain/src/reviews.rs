@@ -200,21 +200,16 @@ fn carried_review(product: ProductId, top: TopReview) -> Review {
 /// How many reviews a filter leaves, from the numbers the product carries: no command.
 #[must_use]
 pub fn count_in(stats: &RatingStats, filter: &ReviewFilter) -> i64 {
+    let histogram = stats.with(&filter.traits);
     match &filter.ratings {
-        None => stats.count(),
+        None => histogram.count(),
         Some(ratings) => {
             let mut wanted = [false; 5];
             for stars in ratings {
                 wanted[stars.index()] = true;
             }
-            stats
-                .histogram
-                .0
-                .iter()
-                .zip(wanted)
-                .filter(|(_, wanted)| *wanted)
-                .map(|(n, _)| n)
-                .sum()
+            let counted = histogram.0.iter().zip(wanted);
+            counted.filter(|(_, wanted)| *wanted).map(|(n, _)| n).sum()
         }
     }
 }

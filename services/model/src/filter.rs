@@ -12,6 +12,7 @@ use crate::facet::FacetKey;
 use crate::id::CategoryId;
 use crate::product::ProductStatus;
 use crate::rating::Stars;
+use crate::review::Traits;
 
 /// The most leaves a filter may have.
 pub const MOST_LEAVES: usize = 50;
@@ -473,6 +474,8 @@ pub struct ProductSort {
 pub struct ReviewFilter {
     /// With one of these ratings; any when absent.
     pub ratings: Option<Vec<Stars>>,
+    /// With all of these.
+    pub traits: Traits,
 }
 
 /// How reviews are sorted. Ties are broken by date and then by id.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::clock::Timestamp;
 use crate::id::ReviewId;
 use crate::rating::{Histogram, RatingStats};
-use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopKey, TopReview};
+use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopKey, TopReview, Traits};
 
 /// Above this number of reviews a product is flagged large.
 pub const LARGE_ABOVE: i64 = 1000;
@@ -53,6 +53,9 @@ impl Computed {
         self.stats
             .dimensions
             .retain(|_, dimension| dimension.count != 0);
+        self.stats
+            .traits
+            .retain(|_, histogram| *histogram != Histogram::default());
         self.stats.fold_seq += 1;
         self.stats.as_of = Some(now);
         outcome
@@ -82,6 +85,10 @@ impl Computed {
             let dimension = self.stats.dimensions.entry(dimension.clone()).or_default();
             dimension.count += by;
             dimension.sum += by * i64::from(rating.get());
+        }
+        if counted.traits != Traits::default() {
+            let alike = self.stats.traits.entry(counted.traits.clone()).or_default();
+            alike.0[stars] += by;
         }
         if let Some(month) = counted.month {
             outcome.months.entry(month).or_default().0[stars] += by;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
+use crate::review::Traits;
 
 /// The version of the formulas below; raised when one of them changes.
 pub const FORMULA_VERSION: i32 = 1;
@@ -95,6 +96,13 @@ impl Histogram {
         self.0[stars.index()] -= 1;
     }
 
+    /// Adds the reviews of another one so many times.
+    pub fn change(&mut self, by: &Self, times: i64) {
+        for (own, other) in self.0.iter_mut().zip(by.0) {
+            *own += times * other;
+        }
+    }
+
     /// The mean, or `None` without reviews.
     #[must_use]
     pub fn average(&self) -> Option<f64> {
@@ -138,6 +146,8 @@ pub struct RatingStats {
     pub recommended: Recommended,
     /// Ratings by dimension.
     pub dimensions: BTreeMap<String, DimensionStats>,
+    /// Reviews by stars for each combination of traits that some have.
+    pub traits: BTreeMap<Traits, Histogram>,
     /// How many folds have changed these numbers.
     pub fold_seq: i64,
     /// When the last fold did; `None` before the first.
@@ -149,6 +159,32 @@ impl RatingStats {
     #[must_use]
     pub fn count(&self) -> i64 {
         self.histogram.count()
+    }
+
+    /// The reviews that have all of these traits, by stars.
+    #[must_use]
+    pub fn with(&self, wanted: &Traits) -> Histogram {
+        if *wanted == Traits::default() {
+            return self.histogram;
+        }
+        let mut all = Histogram::default();
+        for (_, histogram) in self.traits.iter().filter(|(own, _)| own.include(wanted)) {
+            all.change(histogram, 1);
+        }
+        all
+    }
+
+    /// In which languages reviews are, as far as they have a code of two letters, and how many in
+    /// each; by code.
+    #[must_use]
+    pub fn languages(&self) -> BTreeMap<&str, i64> {
+        let mut languages = BTreeMap::new();
+        for (traits, histogram) in &self.traits {
+            if let Some(language) = traits.language.as_deref() {
+                *languages.entry(language).or_default() += histogram.count();
+            }
+        }
+        languages
     }
 
     /// The mean, or `None` without reviews.

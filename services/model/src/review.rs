@@ -341,9 +341,106 @@ pub struct Applied {
     pub recommended: Option<bool>,
     /// Its stars for single aspects.
     pub dimensions: BTreeMap<String, Stars>,
+    /// What else it can be filtered by.
+    pub traits: Traits,
+}
+
+/// What a review can be filtered by beside its stars.
+///
+/// Each combination of traits that a review has is one of its [`Traits::marks`], so that any filter
+/// is a single value of an index; and the whole of them is its [`Traits::name`], by which its
+/// product counts reviews, so that the number a filter leaves is known without counting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Traits {
+    /// It is by a verified buyer.
+    pub verified: bool,
+    /// It has pictures or films.
+    pub media: bool,
+    /// Its language, as a code of two letters; reviews in languages without one are not told
+    /// apart, so that there are never more than a few hundred combinations.
+    pub language: Option<String>,
+}
+
+const VERIFIED_MARK: &str = "v";
+const MEDIA_MARK: &str = "m";
+/// Stands between the parts of a name.
+const JOINT: &str = ".";
+
+impl Traits {
+    /// All of them as one text; `None` when there are none.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let parts = [
+            self.verified.then_some(VERIFIED_MARK),
+            self.media.then_some(MEDIA_MARK),
+            self.language.as_deref(),
+        ];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(JOINT))
+    }
+
+    /// What [`Traits::name`] gave; `None` for other texts.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut traits = Self::default();
+        for part in name.split(JOINT) {
+            match part {
+                VERIFIED_MARK => traits.verified = true,
+                MEDIA_MARK => traits.media = true,
+                other => traits.language = language_code(other),
+            }
+        }
+        (traits.name().as_deref() == Some(name)).then_some(traits)
+    }
+
+    /// The names of all combinations of them, those without the buyer first and each of these
+    /// again with it.
+    #[must_use]
+    pub fn marks(&self) -> Vec<String> {
+        let media = self.media.then(|| MEDIA_MARK.to_owned());
+        let language = self.language.clone();
+        let both = media.as_ref().zip(language.as_ref());
+        let both = both.map(|(media, language)| [media.as_str(), language].join(JOINT));
+        let mut marks: Vec<String> = [media, language, both].into_iter().flatten().collect();
+        if self.verified {
+            let verified = marks
+                .iter()
+                .map(|mark| [VERIFIED_MARK, mark].join(JOINT))
+                .collect::<Vec<_>>();
+            marks.push(VERIFIED_MARK.to_owned());
+            marks.extend(verified);
+        }
+        marks
+    }
+
+    /// Whether all of `wanted` are among them.
+    #[must_use]
+    pub fn include(&self, wanted: &Self) -> bool {
+        (self.verified || !wanted.verified)
+            && (self.media || !wanted.media)
+            && (wanted.language.is_none() || self.language == wanted.language)
+    }
+}
+
+/// The code of two letters that an IETF language tag begins with, in small letters.
+#[must_use]
+pub fn language_code(tag: &str) -> Option<String> {
+    let code = tag.split(['-', '_']).next().unwrap_or_default();
+    let is_code = code.len() == 2 && code.bytes().all(|b| b.is_ascii_alphabetic());
+    is_code.then(|| code.to_ascii_lowercase())
 }
 
 impl Review {
+    /// What it can be filtered by.
+    #[must_use]
+    pub fn traits(&self) -> Traits {
+        Traits {
+            verified: self.verified,
+            media: !self.media.is_empty(),
+            language: self.language.as_deref().and_then(language_code),
+        }
+    }
+
     /// What the review should contribute as it is now: nothing unless it is published.
     #[must_use]
     pub fn contribution(&self) -> Option<Applied> {
@@ -352,6 +449,7 @@ impl Review {
             month: self.created_at.map(Timestamp::month),
             recommended: self.recommended,
             dimensions: self.dimensions.clone(),
+            traits: self.traits(),
         })
     }
 
@@ -423,5 +521,62 @@ impl TopReview {
     #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traits(verified: bool, media: bool, language: Option<&str>) -> Traits {
+        Traits {
+            verified,
+            media,
+            language: language.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn every_filter_that_fits_is_one_mark() {
+        let mut all = Vec::new();
+        for verified in [false, true] {
+            for media in [false, true] {
+                for language in [None, Some("en"), Some("de")] {
+                    all.push(traits(verified, media, language));
+                }
+            }
+        }
+        for own in &all {
+            let marks = own.marks();
+            let fitting = all.iter().filter(|wanted| own.include(wanted));
+            let mut fitting: Vec<String> = fitting.filter_map(Traits::name).collect();
+            fitting.sort_unstable();
+            let mut sorted = marks.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, fitting, "{own:?}");
+            let name = own.name();
+            assert_eq!(
+                name.as_deref()
+                    .map_or_else(|| Some(Traits::default()), Traits::named),
+                Some(own.clone())
+            );
+        }
+        assert_eq!(
+            traits(true, true, Some("en")).marks(),
+            ["m", "en", "m.en", "v", "v.m", "v.en", "v.m.en"]
+        );
+        for other in ["", "m.v", "en.v", "v.v", "en.de"] {
+            assert_eq!(Traits::named(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn languages_are_codes_of_two_letters() {
+        assert_eq!(language_code("en").as_deref(), Some("en"));
+        assert_eq!(language_code("EN-gb").as_deref(), Some("en"));
+        assert_eq!(language_code("de_AT").as_deref(), Some("de"));
+        for other in ["", "e", "tlh", "english", "é1", "1a"] {
+            assert_eq!(language_code(other), None, "{other}");
+        }
     }
 }

@@ -126,6 +126,11 @@ impl Workers {
                 Ok(())
             }
         });
+        let rechecking = catalog.clone();
+        self.every("purchases", move || {
+            let catalog = rechecking.clone();
+            async move { catalog.recheck_purchases().await.map(drop) }
+        });
         let (counting, last) = (catalog.clone(), Arc::new(Mutex::new(None)));
         self.every("audit", move || {
             let (catalog, last) = (counting.clone(), Arc::clone(&last));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use futures_util::TryStreamExt as _;
 use mongodb::Cursor;
 use mongodb::bson::raw::RawDocumentBuf;
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::fold::{Computed, recount};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
@@ -19,7 +19,7 @@ use vitrine_model::spec::Dictionary;
 use vitrine_model::supplier::Supplier;
 
 use crate::documents::product::{self as document, Encoding};
-use crate::documents::{reference, stats};
+use crate::documents::{put, reference, stats};
 use crate::raw::{Fields, uuid};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, reviews, schema};
@@ -252,7 +252,7 @@ impl ReviewGroups {
         found: &mut Vec<Difference>,
     ) -> Result<Vec<Review>, StorageError> {
         let mut own = Vec::new();
-        while let Some(review) = self.next().await? {
+        while let Some(review) = self.next(found).await? {
             if review.product_id > product {
                 self.ahead = Some(review);
                 break;
@@ -267,18 +267,33 @@ impl ReviewGroups {
     }
 
     async fn rest(&mut self, found: &mut Vec<Difference>) -> Result<(), StorageError> {
-        while let Some(review) = self.next().await? {
+        while let Some(review) = self.next(found).await? {
             found.push(orphan(&review));
         }
         Ok(())
     }
 
-    async fn next(&mut self) -> Result<Option<Review>, StorageError> {
+    async fn next(&mut self, found: &mut Vec<Difference>) -> Result<Option<Review>, StorageError> {
         if let Some(review) = self.ahead.take() {
             return Ok(Some(review));
         }
-        let doc = self.cursor.try_next().await?;
-        doc.map(|doc| reviews::read(&doc)).transpose()
+        let Some(doc) = self.cursor.try_next().await? else {
+            return Ok(None);
+        };
+        let review = reviews::read(&doc)?;
+        let expected = crate::documents::review::traits(&review.traits());
+        let fields = Fields::of(reviews::COLLECTION, &doc);
+        let marks = fields.items("marks", |mark| mark.as_str().map(Bson::from));
+        let mut stored = Document::new();
+        put(&mut stored, "traits", fields.opt_str("traits")?);
+        let marks = marks.unwrap_or_default();
+        put(&mut stored, "marks", (!marks.is_empty()).then_some(marks));
+        if stored != expected {
+            let place = format!("reviews {}", review.id);
+            let (stored, expected) = (stored.to_string(), expected.to_string());
+            found.push(difference(&place, "marks", &stored, &expected));
+        }
+        Ok(Some(review))
     }
 }
 
@@ -349,6 +364,7 @@ impl ProductAudit {
         if a.histogram != b.histogram
             || a.recommended != b.recommended
             || a.dimensions != b.dimensions
+            || a.traits != b.traits
         {
             self.differs(found, "stats", a, b);
         }

@@ -14,8 +14,7 @@ use crate::raw::{Fields, date, uuid};
 use crate::reviewing::{PURCHASES, REPORTS, VERSIONS, VOTES};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
-use crate::transaction::{MOST_TRIES, TransactionError, commit};
-use crate::write::pause;
+use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store};
 
 const ERASURES: &str = "erasures";
@@ -146,14 +145,11 @@ impl Store {
         row: &RawDocumentBuf,
         policy: ErasurePolicy,
     ) -> Result<ProductId, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_erase_vote(row, policy).await {
-                Err(error) if error.is_transient() && tries < 2 * MOST_TRIES => pause(tries).await,
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let erased = self.try_erase_vote(row, policy).await;
+            erased.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     async fn try_erase_vote(
@@ -223,14 +219,11 @@ impl Store {
             .limit(i64::from(most));
         let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         for row in &rows {
-            let mut tries = 0;
-            loop {
-                tries += 1;
-                match self.try_erase_report(row).await {
-                    Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
-                    result => break result.map_err(TransactionError::into_storage)?,
-                }
-            }
+            retry_contended(async || {
+                let erased = self.try_erase_report(row).await;
+                erased.map_err(TransactionError::into_storage)
+            })
+            .await?;
         }
         Ok(rows.len() as u64)
     }
@@ -434,6 +427,8 @@ fn erase_review(policy: ErasurePolicy) -> Document {
                 "body": "",
                 "media": [],
                 "moderation": [],
+                // Nothing is left to verify, and nothing to filter by.
+                "verified": false,
                 "erased": true,
             },
             "$unset": {
@@ -442,6 +437,8 @@ fn erase_review(policy: ErasurePolicy) -> Document {
                 "recommended": 1,
                 "dimensions": 1,
                 "language": 1,
+                "traits": 1,
+                "marks": 1,
                 "reply": 1,
                 "queue": 1,
             },

@@ -352,6 +352,7 @@ impl Store {
             "month": month_expression(),
             "recommended": "$recommended",
             "dimensions": "$dimensions",
+            "traits": "$traits",
         };
         let applied = doc! { "$cond": [published, counted, Bson::Null] };
         let pipeline = vec![

@@ -117,6 +117,7 @@ fn queue(reason: Option<QueueReason>) -> ListQuery {
         filter.insert("queue.reason", reason.name());
     }
     ListQuery {
+        window: Vec::new(),
         collection: COLLECTION,
         filter,
         columns: vec![Column {

@@ -11,13 +11,12 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
-use vitrine_model::review::ReviewStatus;
+use vitrine_model::review::{ReviewStatus, Traits};
 
-use crate::documents::{REFERENCE_VERSION, stats};
+use crate::documents::{REFERENCE_VERSION, review, stats};
 use crate::fold::dirty_index;
 use crate::raw::{Fields, date, integer, uuid};
-use crate::transaction::{MOST_TRIES, TransactionError, commit};
-use crate::write::pause;
+use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, reviews};
 
 const MONTHS: &str = "rating_months";
@@ -44,6 +43,8 @@ pub struct Counted {
     pub recommended: Recommended,
     /// Ratings by dimension.
     pub dimensions: BTreeMap<String, DimensionStats>,
+    /// Reviews by traits and stars.
+    pub traits: BTreeMap<Traits, Histogram>,
     /// Reviews by month and stars.
     pub months: BTreeMap<i32, Histogram>,
     /// The most helpful, most helpful first, with their votes.
@@ -290,14 +291,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         self.mark_miscounted(product).await?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_repair(product, now).await {
-                Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let repaired = self.try_repair(product, now).await;
+            repaired.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     /// Marks reviews of which something else is counted than they say.
@@ -315,7 +313,7 @@ impl Store {
         ] };
         let right = doc! { "$cond": [
             seen,
-            { "$and": [counted.clone(), same("rating"), same("recommended"), same("dimensions"), month] },
+            { "$and": [counted.clone(), same("rating"), same("recommended"), same("dimensions"), same("traits"), month] },
             { "$not": [counted] },
         ] };
         let filter = doc! {
@@ -360,6 +358,7 @@ impl Store {
                 histogram: counted.histogram,
                 recommended: counted.recommended,
                 dimensions: counted.dimensions,
+                traits: counted.traits,
                 fold_seq: before.fold_seq + 1,
                 as_of: Some(now),
             },
@@ -397,6 +396,7 @@ struct Group {
     month: Option<i32>,
     recommended: Option<bool>,
     dimensions: Vec<(String, i64)>,
+    traits: Traits,
 }
 
 impl Group {
@@ -411,6 +411,10 @@ impl Group {
             let dimension = counted.dimensions.entry(name.clone()).or_default();
             dimension.count += n;
             dimension.sum += n * stars;
+        }
+        if self.traits != Traits::default() {
+            let alike = counted.traits.entry(self.traits.clone()).or_default();
+            alike.0[self.rating.index()] += n;
         }
         if let Some(month) = self.month {
             counted.months.entry(month).or_default().0[self.rating.index()] += n;
@@ -433,6 +437,7 @@ fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
                 "month": crate::fold::month_or_null(),
                 "recommended": field("recommended"),
                 "dimensions": field("dimensions"),
+                "traits": field("traits"),
             },
             "n": { "$sum": 1_i64 },
         } },
@@ -450,6 +455,7 @@ fn applied_pipeline(product: &Bson) -> Vec<Document> {
                 "month": "$applied.month",
                 "recommended": "$applied.recommended",
                 "dimensions": "$applied.dimensions",
+                "traits": "$applied.traits",
             },
             "n": { "$sum": 1_i64 },
         } },
@@ -473,6 +479,7 @@ fn read_group(doc: &RawDocumentBuf) -> Result<(ProductId, i64, Group), StorageEr
         month: month.map_err(|_| fields.corrupt("month"))?,
         recommended: id.opt_bool("recommended")?,
         dimensions,
+        traits: review::read_traits(&id)?,
     };
     let product = ProductId::from_bytes(id.id("p")?);
     Ok((product, fields.i64("n")?, group))
@@ -497,6 +504,7 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
             histogram: stored.histogram,
             recommended: stored.recommended,
             dimensions: stored.dimensions,
+            traits: stored.traits,
             months: BTreeMap::new(),
             top: fields.docs("top_reviews", top)?,
             large: stats::read_outlier(&fields.doc("outlier")?)?.large,

@@ -25,8 +25,7 @@ use crate::fold::dirty_index;
 use crate::raw::{Fields, date, uuid};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
-use crate::transaction::{MOST_TRIES, TransactionError, commit};
-use crate::write::pause;
+use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store};
 
 pub(crate) const VOTES: &str = "votes";
@@ -233,8 +232,10 @@ impl Store {
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Ok(Submitted::Refused)
             }
-            Err(error) if error.is_transient() => Ok(Submitted::Contended),
-            Err(error) => Err(error.into_storage()),
+            Err(error) => match error.into_storage() {
+                StorageError::Contended(_) => Ok(Submitted::Contended),
+                error => Err(error),
+            },
         }
     }
 
@@ -263,14 +264,11 @@ impl Store {
         after: &Review,
         beside: &Beside,
     ) -> Result<bool, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_change_review(before, after, beside).await {
-                Err(error) if error.is_transient() && tries < MOST_TRIES => pause(tries).await,
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let changed = self.try_change_review(before, after, beside).await;
+            changed.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     async fn try_change_review(
@@ -282,6 +280,8 @@ impl Store {
         let mut filter = key(before.product_id, before.id);
         filter.insert("revision", before.revision);
         filter.insert("round", before.round);
+        // What it is filtered by says so too.
+        filter.insert("verified", before.verified);
         let update = change(before, after, beside.close_reports);
         let collection = self.documents(COLLECTION);
         if *beside == Beside::default() {
@@ -361,14 +361,11 @@ impl Store {
         vote: Option<Vote>,
         now: Timestamp,
     ) -> Result<Marked, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_vote((product, id), voter, vote, now).await {
-                Err(error) if error.is_transient() && tries < 2 * MOST_TRIES => pause(tries).await,
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let marked = self.try_vote((product, id), voter, vote, now).await;
+            marked.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     async fn try_vote(
@@ -481,14 +478,11 @@ impl Store {
         (product, id): (ProductId, ReviewId),
         report: &Report,
     ) -> Result<Marked, StorageError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.try_report((product, id), report).await {
-                Err(error) if error.is_transient() && tries < 2 * MOST_TRIES => pause(tries).await,
-                result => return result.map_err(TransactionError::into_storage),
-            }
-        }
+        retry_contended(async || {
+            let marked = self.try_report((product, id), report).await;
+            marked.map_err(TransactionError::into_storage)
+        })
+        .await
     }
 
     async fn try_report(
@@ -640,8 +634,21 @@ impl Store {
             "author._id": &customer.0,
             "verified": false,
         };
-        // The copy among the top reviews says it too.
-        let update = doc! { "$set": { "verified": true, "dirty": true } };
+        // The copy among the top reviews and the numbers say it too. The marks are those that
+        // `Traits::marks` would give.
+        let marks = doc! { "$ifNull": ["$marks", []] };
+        let verified = doc! { "$map": { "input": &marks, "in": { "$concat": ["v.", "$$this"] } } };
+        let name = doc! { "$cond": [
+            { "$eq": [{ "$type": "$traits" }, "missing"] },
+            "v",
+            { "$concat": ["v.", "$traits"] },
+        ] };
+        let update = vec![doc! { "$set": {
+            "verified": true,
+            "dirty": true,
+            "traits": name,
+            "marks": { "$concatArrays": [&marks, ["v"], verified] },
+        } }];
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, update)
@@ -734,6 +741,8 @@ fn change(before: &Review, after: &Review, close_reports: bool) -> Document {
     let written = |review: &Review| {
         let mut doc = document::content(review);
         doc.extend(document::state(review));
+        doc.insert("verified", review.verified);
+        doc.extend(document::traits(&review.traits()));
         // These come by themselves.
         for counter in [
             "imported_helpful",

@@ -213,6 +213,7 @@ impl Store {
             let votes = doc! { "$subtract": [format!("${counter}"), imported] };
             content.insert(counter, doc! { "$add": [votes, new] });
         }
+        let traits = document::traits_expressions(review);
         let literal = |(field, value): (String, Bson)| {
             let computed = field == "helpful" || field == "unhelpful";
             let value = if computed {
@@ -223,6 +224,7 @@ impl Store {
             (field, value)
         };
         let mut set: Document = content.into_iter().map(literal).collect();
+        set.extend(traits);
         set.insert("origin.digest", doc! { "$literal": digest });
         set.insert("dirty", true);
         set.insert("revision", doc! { "$add": ["$revision", 1] });
@@ -256,13 +258,17 @@ fn query(list: &ReviewList) -> ListQuery {
         );
     }
     let one_rating = stars.is_some_and(|ratings| ratings.len() == 1);
+    // Every combination of traits is a mark of its own.
+    let mark = list.filter.traits.name();
+    let marked = mark.is_some();
+    filter.extend(mark.map(|mark| ("marks".to_owned(), Bson::from(mark))));
     ListQuery {
         window: Vec::new(),
         collection: COLLECTION,
         filter,
         columns: columns(list.sort),
         descending: !matches!(list.sort, ReviewSort::Oldest | ReviewSort::Lowest),
-        index: index(list.sort, one_rating),
+        index: index(list.sort, one_rating, marked),
         merged: false,
         projection: None,
     }
@@ -289,12 +295,17 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
 }
 
 /// By date the rating index serves a single rating; several are filtered from the date index.
-const fn index(sort: ReviewSort, one_rating: bool) -> &'static str {
-    match sort {
-        ReviewSort::Newest | ReviewSort::Oldest if one_rating => "rating",
-        ReviewSort::Newest | ReviewSort::Oldest => "newest",
-        ReviewSort::MostHelpful => "helpful",
-        ReviewSort::Highest | ReviewSort::Lowest => "rating",
+const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str {
+    let by_rating = match sort {
+        ReviewSort::MostHelpful => return if marked { "marked_helpful" } else { "helpful" },
+        ReviewSort::Newest | ReviewSort::Oldest => one_rating,
+        ReviewSort::Highest | ReviewSort::Lowest => true,
+    };
+    match (by_rating, marked) {
+        (true, true) => "marked_rating",
+        (true, false) => "rating",
+        (false, true) => "marked_newest",
+        (false, false) => "newest",
     }
 }
 

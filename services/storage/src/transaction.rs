@@ -8,12 +8,13 @@ use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COM
 use crate::store::{durable, snapshot};
 use crate::{StorageError, Store};
 
-/// How often a transaction that met another writer is tried, and how often a commit is that was
-/// not heard of.
-const MOST_TRIES: usize = 5;
+/// How often a transaction that met another writer is tried.
+const MOST_TRIES: usize = 8;
+/// How often a commit is tried that was not heard of.
+const MOST_COMMITS: usize = 5;
 
 /// Does something in a transaction, again when other writers are met, later each time, until it
-/// was tried five times.
+/// was tried eight times.
 ///
 /// # Errors
 /// Whatever it fails with; [`StorageError::Contended`] only after the last try.
@@ -26,7 +27,7 @@ where
         tries += 1;
         match attempt().await {
             Err(StorageError::Contended(_)) if tries < MOST_TRIES => {
-                tokio::time::sleep(Duration::from_millis(4 << tries)).await;
+                tokio::time::sleep(Duration::from_millis(4 << tries.min(6))).await;
             }
             result => return result,
         }
@@ -53,7 +54,7 @@ pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), Transactio
         tries += 1;
         match session.commit_transaction().await {
             Err(error)
-                if tries < MOST_TRIES
+                if tries < MOST_COMMITS
                     && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             result => return result.map_err(TransactionError::from),
         }

@@ -9,7 +9,7 @@ use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{Judgement, Purchase, ReviewContent, ReviewPatch, Verdict};
 use vitrine_harness::{App, product, test};
 use vitrine_model::id::{ProductId, ReviewId};
-use vitrine_model::product::ProductStatus;
+use vitrine_model::product::{Media, MediaKind, ProductStatus};
 use vitrine_model::review::{DecisionReason, ReportReason, Review, ReviewStatus, Vote};
 use vitrine_storage::products::ProductKey;
 
@@ -213,10 +213,26 @@ fn content(stars: i64, recommended: Option<bool>) -> ReviewContent {
         dimensions: Vec::new(),
         title: format!("{stars} stars"),
         body: "What there is to say.".to_owned(),
-        language: None,
-        media: Vec::new(),
+        language: language(stars),
+        media: media(stars),
         author_name: None,
     }
+}
+
+/// Reviews of some stars have a language, so that edits change what reviews are filtered by.
+fn language(stars: i64) -> Option<String> {
+    ["en", "de-AT", "EN-gb"]
+        .get(usize::try_from(stars % 4).unwrap())
+        .map(|&tag| tag.to_owned())
+}
+
+fn media(stars: i64) -> Vec<Media> {
+    let picture = Media {
+        url: "https://example.org/lamp.jpg".to_owned(),
+        alt: None,
+        kind: MediaKind::Image,
+    };
+    std::iter::repeat_n(picture, usize::from(stars % 2 == 0)).collect()
 }
 
 fn done<T>(outcome: &Outcome<T>) -> bool {
@@ -253,6 +269,8 @@ async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
             let (id, revision) = review_by(catalog, product, by).await;
             let patch = ReviewPatch {
                 rating: Some(stars),
+                language: Some(language(stars)),
+                media: Some(media(stars)),
                 ..ReviewPatch::default()
             };
             let edited = catalog.edit_review(AUTHORS[by], (product, id), revision, patch);

@@ -16,6 +16,8 @@ use vitrine_model::filter::{
 };
 use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::Stars;
+use vitrine_model::review::{Traits, language_code};
+use vitrine_model::text::excerpt;
 
 use super::scalars::{DateTime, Decimal};
 use crate::execution::Failure;
@@ -205,6 +207,15 @@ pub(crate) enum ReviewOrder {
 pub(crate) struct ReviewFilterInput {
     /// With one of these ratings: 1 to 5 stars. Any rating when absent.
     ratings: Option<Vec<i32>>,
+    /// Only by verified buyers.
+    #[graphql(default)]
+    verified_only: bool,
+    /// Only with pictures or films.
+    #[graphql(default)]
+    with_media: bool,
+    /// Only in this language: a code of two letters, or an IETF tag that begins with one. Regions
+    /// are not told apart, nor are languages without such a code.
+    language: Option<String>,
 }
 
 /// A unit that quantities are to be shown in.
@@ -326,7 +337,20 @@ impl ReviewFilterInput {
             all.dedup();
             all
         });
-        Ok(ReviewFilter { ratings })
+        let code = |tag: String| {
+            language_code(&tag).ok_or_else(|| {
+                let shown = excerpt(&tag, 40).text;
+                Failure::bad_input(format!(
+                    "filter.language: {shown:?} is no code of two letters, such as en"
+                ))
+            })
+        };
+        let traits = Traits {
+            verified: self.verified_only,
+            media: self.with_media,
+            language: self.language.map(code).transpose()?,
+        };
+        Ok(ReviewFilter { ratings, traits })
     }
 }
 

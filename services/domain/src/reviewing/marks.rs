@@ -154,6 +154,26 @@ impl Catalog {
             new: recorded.new,
         }))
     }
+
+    /// Looks again for reviews that were being written in the very moment in which their author's
+    /// purchase was recorded. Gives how many purchases were looked at; each is once, a while after
+    /// it was recorded.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails; the next call goes on.
+    pub async fn recheck_purchases(&self) -> Result<usize, DomainError> {
+        let mut total = 0;
+        loop {
+            let (store, now) = (self.store().clone(), self.now());
+            let looked = self
+                .shielded(async move { store.recheck_purchases(now, RECHECKED).await })
+                .await?;
+            total += looked;
+            if looked < RECHECKED as usize {
+                return Ok(total);
+            }
+        }
+    }
 }
 
 fn answer(marked: Marked, own: &str) -> Outcome<Review> {

@@ -7,7 +7,7 @@ use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{
     Applied, Decision, DecisionReason, Idempotency, Origin, QueueReason, Queued, Reply, Review,
-    ReviewStatus,
+    ReviewStatus, Traits,
 };
 
 use super::product::{media, read_media};
@@ -31,15 +31,40 @@ pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
             .as_ref()
             .map(|origin| origin_document(origin, digest)),
     );
-    doc.extend(doc! {
-        "verified": review.verified,
-    });
+    doc.insert("verified", review.verified);
+    doc.extend(traits(&review.traits()));
     doc.extend(state(review));
     doc.extend(doc! {
         "applied": review.applied.as_ref().map_or(Bson::Null, |counted| Bson::Document(applied(counted))),
     });
     put(&mut doc, "dirty", review.dirty.then_some(true));
     doc
+}
+
+/// What lists of reviews are filtered by.
+pub(crate) fn traits(traits: &Traits) -> Document {
+    let mut doc = Document::new();
+    if let Some(name) = traits.name() {
+        doc.insert("traits", name);
+        doc.insert("marks", traits.marks());
+    }
+    doc
+}
+
+/// What lists are filtered by, for an update by a pipeline of a review that is or becomes this;
+/// whether its author is a verified buyer is taken from what is stored.
+pub(crate) fn traits_expressions(review: &Review) -> Document {
+    let with = |verified: bool, field: &str| {
+        let traits = Traits {
+            verified,
+            ..review.traits()
+        };
+        let value = self::traits(&traits).remove(field);
+        value.unwrap_or_else(|| Bson::from("$$REMOVE"))
+    };
+    let stored =
+        |field: &str| doc! { "$cond": ["$verified", with(true, field), with(false, field)] };
+    doc! { "traits": stored("traits"), "marks": stored("marks") }
 }
 
 /// Where a review is in its life, and what moderators and the shop say of it.
@@ -172,7 +197,16 @@ fn applied(applied: &Applied) -> Document {
     put(&mut doc, "month", applied.month);
     put(&mut doc, "recommended", applied.recommended);
     put(&mut doc, "dimensions", dimensions(&applied.dimensions));
+    put(&mut doc, "traits", applied.traits.name());
     doc
+}
+
+/// The traits by their name; none when there is no such field.
+pub(crate) fn read_traits(fields: &Fields<'_>) -> Read<Traits> {
+    let Some(name) = fields.opt_str("traits")? else {
+        return Ok(Traits::default());
+    };
+    Traits::named(name).ok_or_else(|| fields.corrupt("traits"))
 }
 
 pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
@@ -228,6 +262,7 @@ fn read_applied(fields: Fields<'_>) -> Read<Applied> {
         month: month.map_err(|_| fields.corrupt("applied.month"))?,
         recommended: fields.opt_bool("recommended")?,
         dimensions: read_dimensions(&fields)?,
+        traits: read_traits(&fields)?,
     })
 }
 

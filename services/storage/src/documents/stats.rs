@@ -7,7 +7,7 @@ use vitrine_model::fold::Computed;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::product::{HotReason, Outlier};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended, Stars};
-use vitrine_model::review::{Author, TopKey, TopReview};
+use vitrine_model::review::{Author, TopKey, TopReview, Traits};
 
 use super::put;
 use crate::raw::{Fields, Read, date, integer, uuid};
@@ -29,6 +29,7 @@ pub(crate) fn stats(stats: &RatingStats) -> Document {
         "histogram": histogram(&stats.histogram),
         "recommended": { "yes": stats.recommended.yes, "no": stats.recommended.no },
         "dimensions": dimensions(&stats.dimensions),
+        "traits": traits(&stats.traits),
         "fold_seq": stats.fold_seq,
     };
     put(&mut doc, "as_of", stats.as_of.map(date));
@@ -43,6 +44,15 @@ fn dimensions(dimensions: &BTreeMap<String, DimensionStats>) -> Document {
         )
     };
     dimensions.iter().map(entry).collect()
+}
+
+fn traits(traits: &BTreeMap<Traits, Histogram>) -> Vec<Document> {
+    let alike = |(traits, counted): (&Traits, &Histogram)| {
+        let mut doc = doc! { "histogram": histogram(counted) };
+        put(&mut doc, "traits", traits.name());
+        doc
+    };
+    traits.iter().map(alike).collect()
 }
 
 pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
@@ -69,9 +79,15 @@ pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
             no: recommended.i64("no")?,
         },
         dimensions,
+        traits: fields.docs("traits", read_alike)?.into_iter().collect(),
         fold_seq: fields.i64("fold_seq")?,
         as_of: fields.opt_date("as_of")?,
     })
+}
+
+fn read_alike(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
+    let traits = super::review::read_traits(&fields)?;
+    Ok((traits, read_histogram(&fields, "histogram")?))
 }
 
 pub(crate) fn rank(stats: &RatingStats) -> Document {

@@ -227,7 +227,7 @@ pub(crate) enum ReviewConnection {
     /// Of the published reviews of a product.
     OfProduct {
         page: ListedReviews,
-        stats: RatingStats,
+        stats: Box<RatingStats>,
     },
     /// Of those that wait for a moderator.
     Waiting(ListedQueue),

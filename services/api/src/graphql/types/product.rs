@@ -695,7 +695,7 @@ async fn reviews(
     };
     Ok(ReviewConnection::OfProduct {
         page,
-        stats: stored(view.stats())?,
+        stats: Box::new(stored(view.stats())?),
     })
 }
 

@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, SimpleObject};
 use vitrine_domain::reviewing::ratings;
 use vitrine_model::id::ProductId;
 use vitrine_model::rating::{self, FORMULA_VERSION, Histogram, Stars};
+use vitrine_model::review::Traits;
 
 use super::common::count;
 use crate::execution::{Failure, NullableAt as _, R};
@@ -42,6 +43,15 @@ pub(crate) struct RatingDimension {
     average: Option<f64>,
 }
 
+/// How many reviews are in a language.
+#[derive(Clone, Debug, SimpleObject)]
+pub(crate) struct ReviewLanguage {
+    /// The language, as a code of two letters (ISO 639-1).
+    code: String,
+    /// How many reviews.
+    count: i32,
+}
+
 /// The ratings of a product. The histogram is what is stored; everything else is computed from
 /// whole numbers when it is asked for.
 #[Object]
@@ -71,6 +81,35 @@ impl RatingStats {
     /// reviews with four or five stars, 0 to 1; null without reviews.
     async fn wilson_lower_bound(&self) -> Option<f64> {
         self.stats.wilson_lower_bound()
+    }
+
+    /// How many reviews are by verified buyers.
+    async fn verified_count(&self) -> i32 {
+        let verified = Traits {
+            verified: true,
+            ..Traits::default()
+        };
+        count(self.stats.with(&verified).count())
+    }
+
+    /// How many reviews have pictures or films.
+    async fn with_media_count(&self) -> i32 {
+        let media = Traits {
+            media: true,
+            ..Traits::default()
+        };
+        count(self.stats.with(&media).count())
+    }
+
+    /// The languages that reviews are in, by code; those without a code of two letters are left
+    /// out.
+    async fn languages(&self) -> Vec<ReviewLanguage> {
+        let languages = self.stats.languages().into_iter();
+        let language = languages.map(|(code, reviews)| ReviewLanguage {
+            code: code.to_owned(),
+            count: count(reviews),
+        });
+        language.collect()
     }
 
     /// The ratings of single aspects, by name.
