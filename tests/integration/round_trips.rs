@@ -146,6 +146,16 @@ fn a_total_is_counted_when_it_is_selected() {
             .await;
         total.commands(&["find products", "aggregate products"]);
         assert_eq!(*total.at("/products/totalCount/value"), 25);
+        // A page that shows everything has counted it.
+        for page in ["first: 25", "last: 30"] {
+            let query = format!(
+                "{{ products({page}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}"
+            );
+            let all = app.query(&query).await;
+            all.commands(&["find products"]);
+            let total = serde_json::json!({ "value": 25, "relation": "EXACT" });
+            assert_eq!(*all.at("/products/totalCount"), total);
+        }
     });
 }
 

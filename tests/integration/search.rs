@@ -612,11 +612,16 @@ fn a_filter_that_leaves_few_products_leads_a_search_of_common_words() {
                     .category([shelf])
                     .price(&n.to_string())
                     .text("finish", if n % 13 == 0 { "Matt" } else { "Gloss" })
+                    .number("rank", f64::from(n % 130))
             }))
             .await;
         whole.profiled().await;
         let app = &whole.that_reads(2_000).await;
         for (filter, products) in [
+            (
+                json!({ "specs": [{ "key": "rank", "number": { "gte": 7, "lte": 9 } }] }),
+                30,
+            ),
             (json!({ "category": ["low"] }), 50),
             (
                 json!({ "specs": [{ "key": "finish", "text": { "eq": "matt" } }] }),

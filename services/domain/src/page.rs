@@ -144,6 +144,12 @@ impl<T, L> Listed<T, L> {
         }
     }
 
+    /// How many rows the list has, if this page shows all of them.
+    pub(crate) fn is_all(&self) -> Option<usize> {
+        let from_an_end = matches!(self.request.from, From::After(None) | From::Before(None));
+        (from_an_end && !self.more).then_some(self.rows.len())
+    }
+
     /// Whether rows follow: known when reading forwards, to be looked up when reading backwards.
     pub(crate) fn beyond_end(&self) -> Beyond {
         match &self.request.from {

@@ -203,27 +203,27 @@ impl Catalog {
         self.has_products(&page.list, page.beyond_start()).await
     }
 
-    /// How many products a list has, counted up to `most`. One command.
+    /// How many products the list of a page has, counted up to `most`. One command; none when the
+    /// page shows them all.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn count_products(
         &self,
-        list: &ProductList,
+        page: &ListedProducts,
         most: u64,
     ) -> Result<Total, DomainError> {
-        if list.condition.is_nothing() {
-            return Ok(Total {
-                value: 0,
-                relation: TotalRelation::Exact,
-            });
-        }
-        let (store, condition) = (self.store().clone(), list.condition.clone());
-        let limit = most.saturating_add(1);
-        let found = self
-            .shielded(async move { store.count_products(&condition, limit).await })
-            .await?;
-        let relation = if found > most || list.partial {
+        let found = if let Some(all) = page.is_all() {
+            u64::try_from(all).unwrap_or(u64::MAX)
+        } else if page.list.condition.is_nothing() {
+            0
+        } else {
+            let (store, condition) = (self.store().clone(), page.list.condition.clone());
+            let limit = most.saturating_add(1);
+            self.shielded(async move { store.count_products(&condition, limit).await })
+                .await?
+        };
+        let relation = if found > most || page.list.partial {
             TotalRelation::AtLeast
         } else {
             TotalRelation::Exact

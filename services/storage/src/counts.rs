@@ -185,8 +185,8 @@ impl Store {
     }
 
     /// What bounds the products that fulfil a condition. Found from indexes alone, without reading a
-    /// product, and counted up to one more than `most`. A command for each word of a search, and at
-    /// most four more, one after the other.
+    /// product (but for ranges of numbers beside the words of a search), and counted up to one more
+    /// than `most`. A command for each word of a search, and at most four more, one after the other.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.

@@ -283,9 +283,14 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
         .iter()
         .any(|p| matches!(p, Condition::Category(_)));
     let whole = parts.whole && all.len() == 1 && parts.clauses.is_empty() && !is_framed;
-    // Lists are found by tokens and categories too, unless these are too many for one index.
+    // Lists are found by tokens, ranges and categories too, unless these are too many for one
+    // index. Ranges only help where there are no tokens, which the index would be chosen by.
     if Shape::of(&Condition::All(parts.frame.clone())).merges() {
         let mut others: Vec<Condition> = parts.tokens().map(|token| parts.with(token)).collect();
+        if others.is_empty() {
+            let ranges = parts.ranges.iter().take(MOST_BOUNDS);
+            others.extend(ranges.map(|range| parts.with(range)));
+        }
         if others.is_empty() && is_framed {
             others.push(Condition::All(parts.frame.clone()));
         }
@@ -325,7 +330,9 @@ struct Parts {
     /// Tokens and keys.
     clauses: Vec<Condition>,
     words: Vec<Vec<String>>,
-    /// Whether that is all.
+    /// Ranges of numbers. They are not counted without reading products.
+    ranges: Vec<Condition>,
+    /// Whether that, without ranges, is all.
     whole: bool,
 }
 
@@ -335,6 +342,7 @@ impl Parts {
             frame: Vec::new(),
             clauses: Vec::new(),
             words: Vec::new(),
+            ranges: Vec::new(),
             whole: true,
         };
         parts.take(condition);
@@ -350,7 +358,12 @@ impl Parts {
                 qualifier: None, ..
             } => self.clauses.push(condition.clone()),
             Condition::Words(words) => self.words.extend(words.each.iter().cloned()),
-            _ => self.whole = false,
+            _ => {
+                self.whole = false;
+                if matches!(condition, Condition::SpecRange { .. }) {
+                    self.ranges.push(condition.clone());
+                }
+            }
         }
     }
 

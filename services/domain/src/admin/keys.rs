@@ -703,7 +703,7 @@ mod tests {
         assert_eq!(shown("color", "color=light blue"), "\"light blue\"");
         assert_eq!(
             shown("color", "color=#00ff"),
-            "a text of more than 64 bytes"
+            "a text that is longer than 64 bytes or begins with #"
         );
     }
 }

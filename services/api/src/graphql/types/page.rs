@@ -155,11 +155,7 @@ impl ProductConnection {
             None => USUAL_COUNT,
             Some(n) => within(n).at(ctx)?,
         };
-        let total = ctx
-            .session()
-            .catalog
-            .count_products(&self.page.list, most)
-            .await;
+        let total = ctx.session().catalog.count_products(&self.page, most).await;
         total.map(TotalCount::from).at(ctx)
     }
 
