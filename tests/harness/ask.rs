@@ -237,6 +237,14 @@ impl Answer {
         &self.sent
     }
 
+    /// The commands that were sent for the query, without those that the service sends in the
+    /// background whenever it has seen a list.
+    #[must_use]
+    pub fn asked(&self) -> Vec<&str> {
+        let sent = self.sent.iter().map(String::as_str);
+        sent.filter(|sent| !IN_BACKGROUND.contains(sent)).collect()
+    }
+
     /// Asserts which commands were sent for the query, in their order. Those that were sent in the
     /// background meanwhile do not count, unless they are expected.
     ///

@@ -570,14 +570,14 @@ fn every_mutation_is_for_those_with_a_role() {
             let ask = || app.query(&mutation.document()).with("input", input.clone());
             let stranger = ask().await;
             assert_eq!(code(&stranger), "UNAUTHENTICATED", "{}", mutation.name);
-            assert_eq!(stranger.sent(), [""; 0], "{}", mutation.name);
+            assert_eq!(stranger.asked(), [""; 0], "{}", mutation.name);
             let others = Role::ALL
                 .into_iter()
                 .filter(|role| !mutation.roles.contains(role));
             for role in others {
                 let other = ask().with_roles("ann", &[role]).await;
                 assert_eq!(code(&other), "FORBIDDEN", "{}", mutation.name);
-                assert_eq!(other.sent(), [""; 0], "{}", mutation.name);
+                assert_eq!(other.asked(), [""; 0], "{}", mutation.name);
             }
         }
     });
@@ -668,7 +668,7 @@ fn mutations_of_a_request_run_in_their_order_and_there_are_at_most_five() {
             .as_admin()
             .await;
         assert!(refused.errors()[0].contains('5'), "{}", refused.shown());
-        assert_eq!(refused.sent(), [""; 0]);
+        assert_eq!(refused.asked(), [""; 0]);
     });
 }
 
