@@ -107,6 +107,11 @@ fn a_first_start_answers_and_a_second_keeps_the_data() {
                 "{path}"
             );
         }
+        let counters = http::get(&address, "/metrics").await.unwrap();
+        assert_eq!(counters.status, 200);
+        let mut lines = counters.body.lines();
+        let line = "vitrine_folded_reviews_total 0";
+        assert!(lines.any(|found| found == line), "{}", counters.body);
         let token = service.said();
         let token = token
             .lines()

@@ -206,6 +206,35 @@ fn a_purchase_before_or_after_makes_a_buyer() {
 }
 
 #[test]
+fn a_purchase_recorded_while_the_review_is_written_is_seen_later() {
+    test(async |app| {
+        use mongodb::bson::{Document, doc};
+        let id = lamp(app).await;
+        submit(app, "ann", &id, 4).await.done();
+        let buy = json!({ "productId": id, "customerId": "ann" });
+        app.order_as(Role::Service, "orders", "recordPurchase", buy)
+            .await
+            .done();
+        // As if the review had looked for the purchase before it was there, and had been stored
+        // when the purchase had looked for the review.
+        let reviews = app.direct().collection::<Document>("reviews");
+        let unseen = doc! { "$set": { "verified": false, "dirty": true }, "$unset": { "traits": 1, "marks": 1 } };
+        reviews.update_one(doc! {}, unseen).await.unwrap();
+        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 0, "not yet");
+        app.clock.advance(120_000);
+        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 1);
+        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 0, "once");
+        settle(app).await;
+        let page = app
+            .query("query($id: ID) { product(id: $id) { topReviews { verified } ratingStats { verifiedCount } } }")
+            .with("id", id.as_str())
+            .await;
+        assert_eq!(*page.at("/product/topReviews/0/verified"), true);
+        assert_eq!(*page.at("/product/ratingStats/verifiedCount"), 1);
+    });
+}
+
+#[test]
 fn reviews_are_filtered_by_buyers_media_and_language_with_exact_totals() {
     test(async |app| {
         let id = lamp(app).await;
@@ -616,7 +645,7 @@ fn drift_is_found_and_mended() {
         assert_eq!(sound.number("/ratingStatsAudit/checked"), 1);
         assert_eq!(*sound.at("/ratingStatsAudit/differences"), json!([]));
         let products = app.direct().collection::<Document>("products");
-        let wrong = doc! { "$set": { "stats.histogram": [9_i64, 0_i64, 1_i64, 1_i64, 1_i64], "stats.count": 12_i64, "top_reviews": [], "outlier.large": true } };
+        let wrong = doc! { "$set": { "stats.histogram": [9_i64, 0_i64, 1_i64, 1_i64, 1_i64], "stats.count": 12_i64, "stats.traits": [{ "traits": "v", "histogram": [0_i64, 0_i64, 0_i64, 0_i64, 1_i64] }], "top_reviews": [], "outlier.large": true } };
         products.update_one(doc! {}, wrong).await.unwrap();
         let months = app.direct().collection::<Document>("rating_months");
         months.delete_many(doc! {}).await.unwrap();
@@ -635,13 +664,16 @@ fn drift_is_found_and_mended() {
             .iter()
             .map(|of| of["field"].as_str().unwrap())
             .collect();
-        assert_eq!(fields, ["histogram", "months", "topReviews", "large"]);
+        assert_eq!(
+            fields,
+            ["histogram", "traits", "months", "topReviews", "large"]
+        );
         let repaired = app
             .order("repairRatingStats", json!({ "productId": id }))
             .await;
         assert_eq!(
             repaired.payload()["differences"].as_array().unwrap().len(),
-            4
+            5
         );
         assert_eq!(
             *audit().await.at("/ratingStatsAudit/differences"),

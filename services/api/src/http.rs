@@ -14,6 +14,7 @@ mod body;
 mod graphql;
 mod health;
 mod identity;
+mod metrics;
 mod query_string;
 mod routes;
 mod serve;
@@ -21,7 +22,8 @@ mod shield;
 
 pub use admission::{RequestContext, bearer};
 pub use identity::RequestId;
-pub use routes::{Api, router};
+pub use metrics::Metrics;
+pub use routes::{Api, monitor, router};
 pub use serve::{serve, serve_with};
 pub use shield::{Capacity, Shield};
 

@@ -34,7 +34,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => serve::run(&cli).await,
-        Command::Work => serve::work(&cli.common).await,
+        Command::Work(options) => serve::work(&cli.common, &options).await,
         Command::Migrate(what) => migrate(&cli.common, what).await,
         Command::Import(what) => import::run(&cli.common, what).await,
         Command::Audit(what) => audit(&cli.common, what).await,

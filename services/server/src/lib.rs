@@ -8,6 +8,7 @@ mod commands;
 mod database;
 mod demo;
 mod local;
+mod metrics;
 mod settings;
 mod telemetry;
 mod workers;

@@ -160,6 +160,15 @@ pub enum StartCatalogue {
     Empty,
 }
 
+/// What background workers need beside a database.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Work {
+    /// An address to show health and counters at: /health/live, /health/ready and /metrics.
+    /// Without it nothing listens.
+    #[arg(long, env = "VITRINE_MONITOR_LISTEN")]
+    pub monitor_listen: Option<SocketAddr>,
+}
+
 /// The roles of the binary.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
@@ -168,7 +177,7 @@ pub enum Command {
     /// Serve the API from a migrated database.
     Serve,
     /// Run the background workers.
-    Work,
+    Work(Work),
     /// Bring the database up to this release, or say where it is.
     #[command(subcommand)]
     Migrate(Migrate),

@@ -14,6 +14,8 @@ use vitrine_domain::propagation::PropagationUpkeep;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::ProductId;
 
+use crate::metrics::{MEDIA_TYPE, Metrics};
+
 /// How often reviews are folded and reference data is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
 
@@ -28,6 +30,7 @@ pub(crate) struct Workers {
     tasks: TaskTracker,
     stop: CancellationToken,
     ready: Arc<AtomicBool>,
+    metrics: Metrics,
 }
 
 impl Workers {
@@ -37,6 +40,7 @@ impl Workers {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             ready: Arc::new(AtomicBool::new(true)),
+            metrics: Metrics::new(),
         };
         let (looked, ready) = (catalog.clone(), Arc::clone(&workers.ready));
         workers.every("reference", move || {
@@ -52,11 +56,12 @@ impl Workers {
 
     /// Folds reviews as well.
     pub(crate) fn fold(self, catalog: &Catalog) -> Self {
-        let catalog = catalog.clone();
+        let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         self.every("fold", move || {
-            let catalog = catalog.clone();
+            let (catalog, metrics) = (catalog.clone(), metrics.clone());
             async move {
                 let folded = catalog.fold_pending().await?;
+                metrics.folded(folded.reviews as u64);
                 if folded.reviews > 0 {
                     tracing::info!(
                         reviews = folded.reviews,
@@ -132,9 +137,11 @@ impl Workers {
             async move { catalog.recheck_purchases().await.map(drop) }
         });
         let (counting, last) = (catalog.clone(), Arc::new(Mutex::new(None)));
+        let metrics = self.metrics.clone();
         self.every("audit", move || {
             let (catalog, last) = (counting.clone(), Arc::clone(&last));
-            async move { recount_some(&catalog, &mut *last.lock().await).await }
+            let metrics = metrics.clone();
+            async move { recount_some(&catalog, &mut *last.lock().await, &metrics).await }
         });
         self
     }
@@ -149,6 +156,12 @@ impl Workers {
                 Err("the database does not answer".to_owned())
             }
         }
+    }
+
+    /// The counters of this process.
+    pub(crate) fn metrics(&self) -> vitrine_api::http::Metrics {
+        let metrics = self.metrics.clone();
+        vitrine_api::http::Metrics::new(MEDIA_TYPE, move || metrics.text())
     }
 
     /// Stops all workers between two runs.
@@ -170,7 +183,7 @@ impl Workers {
         F: Fn() -> W + Send + 'static,
         W: Future<Output = Result<(), DomainError>> + Send + 'static,
     {
-        let stop = self.stop.clone();
+        let (stop, metrics) = (self.stop.clone(), self.metrics.clone());
         self.tasks.spawn(async move {
             let mut failing = false;
             while stop
@@ -179,6 +192,7 @@ impl Workers {
                 .is_some()
             {
                 let outcome = work().await;
+                metrics.ran(name, outcome.is_err());
                 report(name, &outcome, &mut failing);
             }
         });
@@ -186,9 +200,15 @@ impl Workers {
 }
 
 /// Counts the reviews of the next products anew; behind the last one it begins at the first again.
-async fn recount_some(catalog: &Catalog, last: &mut Option<ProductId>) -> Result<(), DomainError> {
+async fn recount_some(
+    catalog: &Catalog,
+    last: &mut Option<ProductId>,
+    metrics: &Metrics,
+) -> Result<(), DomainError> {
     let audit = catalog.rating_stats_audit(*last, RECOUNTED, None).await?;
+    metrics.recounted(audit.checked as u64, audit.last.is_none());
     for one in &audit.differences {
+        metrics.differed(one.field);
         tracing::warn!(
             product = %one.product,
             field = one.field,

@@ -19,6 +19,7 @@ use super::{
     answer, graphql,
     health::{self, Ready},
     identity::{self, Ids},
+    metrics::{self, Metrics},
 };
 use crate::execution::{Engine, Failure};
 
@@ -30,6 +31,7 @@ pub struct Api {
     pub(super) admit: Admit,
     pub(super) ready: Ready,
     pub(super) playground: bool,
+    metrics: Option<Metrics>,
     origins: Vec<HeaderValue>,
 }
 
@@ -43,6 +45,7 @@ impl Api {
             admit: Arc::new(|_| Ok(RequestContext::new())),
             ready: Arc::new(|| Ok(())),
             playground: false,
+            metrics: None,
             origins: Vec::new(),
         }
     }
@@ -71,6 +74,13 @@ impl Api {
         self
     }
 
+    /// Shows counters at `/metrics`. Without this there is no such path.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
     /// Lets pages of these origins ask. None by default.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
@@ -85,17 +95,33 @@ impl fmt::Debug for Api {
     }
 }
 
-/// `/graphql`, `/health/live` and `/health/ready`.
+/// For a process that answers no queries: `/health/live`, `/health/ready` and `/metrics`.
+pub fn monitor(
+    ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    metrics: Metrics,
+) -> Router {
+    watched(Arc::new(ready), Some(metrics)).fallback(unknown)
+}
+
+fn watched(ready: Ready, metrics: Option<Metrics>) -> Router {
+    let router = Router::new()
+        .route("/health/live", get(health::live))
+        .route("/health/ready", get(health::ready).with_state(ready));
+    match metrics {
+        Some(metrics) => router.route("/metrics", get(metrics::show).with_state(metrics)),
+        None => router,
+    }
+}
+
+/// `/graphql`, `/health/live` and `/health/ready`; `/metrics` where there are some.
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
-    let ready = Arc::clone(&api.ready);
+    let watched = watched(Arc::clone(&api.ready), api.metrics.clone());
     let ask = get(graphql::get)
         .post(graphql::post)
         .fallback(graphql::other);
-    Router::new()
+    watched
         .route("/graphql", ask.with_state(Arc::new(api)))
-        .route("/health/live", get(health::live))
-        .route("/health/ready", get(health::ready).with_state(ready))
         .fallback(unknown)
         .layer(cors)
         .layer(TraceLayer::new_for_http().make_span_with(span))

@@ -16,6 +16,8 @@ use crate::{Catalog, DomainError};
 const MOST_NOTE_CHARACTERS: usize = 1_000;
 /// How many reports of a review are shown.
 const MOST_REPORTS: u32 = 100;
+/// How many purchases are looked at again with one look-up.
+const RECHECKED: u32 = 500;
 
 impl Catalog {
     /// Writes what a voter says of somebody else's review, or that they say nothing any more.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::rating::{Histogram, RatingStats};
+use vitrine_model::review::Traits;
 use vitrine_storage::ratings::{Counted, Recounted};
 
 use super::writing::no_product;
@@ -228,6 +229,13 @@ fn differences(one: &Recounted) -> Vec<StatsDifference> {
             format!("{name} {} of {}", d.sum, d.count)
         };
         let all: Vec<String> = of.dimensions.iter().map(dimension).collect();
+        all.join(", ")
+    });
+    compare("traits", &|of| {
+        let alike = |(traits, histogram): (&Traits, &Histogram)| {
+            format!("{} {:?}", traits.name().unwrap_or_default(), histogram.0)
+        };
+        let all: Vec<String> = of.traits.iter().map(alike).collect();
         all.join(", ")
     });
     compare("months", &|of| {

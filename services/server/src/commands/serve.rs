@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 use vitrine_api::graphql::{Session, engine};
-use vitrine_api::http::{Api, Capacity, RequestContext, Shield, bearer, router};
+use vitrine_api::http::{Api, Capacity, RequestContext, Shield, bearer, monitor, router};
 use vitrine_domain::Catalog;
 
 use super::{report, told_to_stop};
 use crate::auth::Tokens;
 use crate::database::Database;
-use crate::settings::{Cli, Common};
+use crate::settings::{Cli, Common, Work};
 use crate::workers::Workers;
 
 /// How long requests under way may take when the service stops.
@@ -42,7 +42,13 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 }
 
 /// `work`: the background workers, until told to stop.
-pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
+pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<ExitCode> {
+    let listener = match options.monitor_listen {
+        Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
+            format!("cannot listen on {address}; choose another address with --monitor-listen")
+        })?),
+        None => None,
+    };
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
     let catalog = database.catalog_for_work(settings).await?;
@@ -51,7 +57,15 @@ pub(super) async fn work(settings: &Common) -> anyhow::Result<ExitCode> {
         .keep_catalogue(&catalog)
         .keep_reviews(&catalog);
     tracing::info!("working");
-    told_to_stop().await;
+    match listener {
+        Some(listener) => {
+            let router = monitor(workers.ready(), workers.metrics());
+            vitrine_api::http::serve(listener, router, told_to_stop())
+                .await
+                .context("serving counters")?;
+        }
+        None => told_to_stop().await,
+    }
     workers.stop().await;
     catalog.drain().await;
     database.close().await?;
@@ -86,6 +100,7 @@ pub(super) async fn serve(
     let api = Api::new(engine, shield.clone())
         .playground(service.playground)
         .ready(service.workers.ready())
+        .metrics(service.workers.metrics())
         .admit(move |headers| {
             let viewer = tokens.viewer(bearer(headers)?)?;
             let session = Session::new(catalog.clone(), &viewer);
