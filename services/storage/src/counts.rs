@@ -29,6 +29,8 @@ const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
 /// How many products are looked at for tokens beyond the known ones.
 const MOST_OTHERS: i64 = 100;
+/// From how many products on a word is common.
+const COMMON: u64 = 1_000;
 /// How many products the server sends at once.
 const BATCH: u32 = 4_000;
 
@@ -199,13 +201,33 @@ impl Store {
             by: None,
         };
         for part in &covered.parts {
-            let products = self.count_products(&part.condition, bound.products).await?;
+            let products = match part.word {
+                Some(_) => {
+                    self.count_word(&part.condition, u64::from(most) + 1)
+                        .await?
+                }
+                None => self.count_products(&part.condition, bound.products).await?,
+            };
             if products < bound.products {
                 bound.products = products;
                 bound.by = Some(part.word.map_or(By::Other, By::Word));
             }
         }
         Ok(bound)
+    }
+
+    /// How many products have a word, counted up to `most`. Of common words the number may be a
+    /// minute old: it decides what is read and how, not what is found.
+    async fn count_word(&self, word: &Condition, most: u64) -> Result<u64, StorageError> {
+        let name = format!("{most} {}", products_query::predicate(word));
+        if let Some(known) = self.common_words.get(&name) {
+            return Ok(known);
+        }
+        let products = self.count_products(word, most).await?;
+        if products >= COMMON {
+            self.common_words.insert(name, products);
+        }
+        Ok(products)
     }
 
     /// How many products a sample reads for each slot, at most: those with the commonest of the

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use moka::sync::Cache;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use mongodb::event::{EventHandler, command::CommandEvent};
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern};
@@ -91,7 +92,14 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) db: Database,
     pub(crate) max_time: Duration,
+    /// How many products have a word, of words that very many have.
+    pub(crate) common_words: Cache<String, u64>,
 }
+
+/// How long it is taken for true how many products have a common word.
+const COMMON_FOR: Duration = Duration::from_mins(1);
+/// Of how many words it is remembered.
+const MOST_COMMON: u64 = 10_000;
 
 impl Store {
     /// A handle on the database. Connections are made when they are needed.
@@ -111,6 +119,10 @@ impl Store {
             client,
             db,
             max_time: options.max_time,
+            common_words: Cache::builder()
+                .max_capacity(MOST_COMMON)
+                .time_to_live(COMMON_FOR)
+                .build(),
         })
     }
 
