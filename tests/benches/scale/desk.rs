@@ -33,7 +33,8 @@ pub(crate) struct Desk {
     pub(crate) direct: mongodb::Database,
     engine: Engine,
     server: mongodb::Database,
-    commands: Arc<AtomicUsize>,
+    /// How many commands the service has sent.
+    pub(crate) commands: Arc<AtomicUsize>,
     touches: AtomicUsize,
     /// What asking for the CPU time costs by itself.
     asking: Duration,

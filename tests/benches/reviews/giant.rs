@@ -1,0 +1,213 @@
+//! A product with very many reviews beside one with twenty: whatever is asked of them should cost
+//! the same.
+
+use std::collections::BTreeMap;
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_domain::import::ImportMode;
+use vitrine_domain::reviewing::Purchase;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{AuthorId, GlobalId, ProductId};
+use vitrine_model::import::{ExternalRef, ReviewDraft};
+use vitrine_model::rating::Stars;
+use vitrine_model::review::Author;
+
+use crate::Options;
+use crate::desk::{Case, Desk, Row, State, millis};
+
+/// The reviews of the other product.
+const FEW: usize = 20;
+/// How many drafts are imported at a time.
+const BATCH: usize = 4_000;
+/// Rows to the page.
+const PAGE: usize = 24;
+/// The page far down.
+const FAR: usize = 5_000;
+/// One author in so many has bought it.
+const BOUGHT: usize = 50;
+
+const PRODUCT: &str = "query($id: ID!) { product(id: $id) {
+  name ratingStats { count average histogram { rating count } languages { code count } }
+  topReviews { rating title excerpt helpfulCount }
+} }";
+
+const REVIEWS: &str = "query($id: ID!, $sort: ReviewSort, $filter: ReviewFilterInput, $after: String, $first: Int) {
+  product(id: $id) { reviews(first: $first, after: $after, sort: $sort, filter: $filter) {
+    nodes { id rating title body createdAt } totalCount { value } pageInfo { hasNextPage endCursor } } } }";
+
+/// A product, and how it is called in tables.
+struct Rated {
+    id: ProductId,
+    reviews: usize,
+}
+
+/// Measures everything for both products.
+pub(crate) async fn measure(desk: &Desk, options: &Options) {
+    let (large, small) = products(desk, options).await;
+    Row::print_head("a product with very many reviews, beside one with twenty");
+    compare(desk, "product page", [&large, &small], |of| Case {
+        name: String::new(),
+        document: PRODUCT,
+        variables: json!({ "id": of.global() }),
+        state: State::Warm,
+    })
+    .await;
+    let filters = [
+        ("", json!({})),
+        ("one star", json!({ "ratings": [1] })),
+        ("verified", json!({ "verifiedOnly": true })),
+        ("German", json!({ "language": "de" })),
+        (
+            "verified, German, five stars",
+            json!({ "verifiedOnly": true, "language": "de", "ratings": [5] }),
+        ),
+    ];
+    for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
+        for (name, filter) in &filters {
+            let page = |of: &Rated, after: Value| Case {
+                name: String::new(),
+                document: REVIEWS,
+                variables: json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": PAGE }),
+                state: State::Warm,
+            };
+            let title = format!("{sort} {name}");
+            compare(desk, &title, [&large, &small], |of| page(of, Value::Null)).await;
+            let far = cursor(desk, &large, sort, filter).await;
+            let mut case = page(&large, json!(far.1));
+            case.name = format!("{title}, page {}", far.0);
+            desk.measure(&case).await;
+        }
+    }
+}
+
+impl Rated {
+    fn global(&self) -> String {
+        GlobalId::Product(self.id).encode()
+    }
+}
+
+async fn compare(
+    desk: &Desk,
+    title: &str,
+    [large, small]: [&Rated; 2],
+    case: impl Fn(&Rated) -> Case,
+) {
+    let mut times = Vec::new();
+    for of in [small, large] {
+        let name = format!("{title}, {} reviews", of.reviews);
+        let row = desk.measure(&Case { name, ..case(of) }).await;
+        times.push(millis(row.median));
+    }
+    println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
+}
+
+/// The cursor behind which the page far down begins, and which page that is: the last one there is,
+/// when there are fewer.
+async fn cursor(desk: &Desk, of: &Rated, sort: &str, filter: &Value) -> (usize, Value) {
+    let (mut after, mut rows) = (Value::Null, 0);
+    loop {
+        let variables = json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": 100 });
+        let data = desk.data(REVIEWS, &variables).await;
+        let page = &data["product"]["reviews"];
+        let info = &page["pageInfo"];
+        if info["hasNextPage"] == false || rows + 100 > PAGE * (FAR - 1) {
+            return (rows / PAGE + 1, after);
+        }
+        rows += page["nodes"].as_array().map_or(0, Vec::len);
+        after = info["endCursor"].clone();
+    }
+}
+
+/// The product with very many reviews and the one with twenty; their reviews are imported unless
+/// an earlier run has.
+async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
+    let found = desk.direct.collection::<Document>("products");
+    let find = |skip| {
+        found
+            .find_one(doc! { "status": "active" })
+            .sort(doc! { "sku": -1 })
+            .skip(skip)
+    };
+    let mut both = Vec::new();
+    for (skip, reviews) in [(0, options.giant), (1, FEW)] {
+        let product = find(skip).await.unwrap().expect("there are products");
+        let id = product.get_binary_generic("_id").unwrap();
+        let id = ProductId::from_bytes(id.as_slice().try_into().unwrap());
+        let source = product.get_array("sources").unwrap()[0]
+            .as_document()
+            .unwrap()
+            .clone();
+        let source = ExternalRef {
+            system: source.get_str("system").unwrap().to_owned(),
+            external_id: source.get_str("external_id").unwrap().to_owned(),
+        };
+        fill(desk, id, &source, reviews).await;
+        both.push(Rated { id, reviews });
+    }
+    let small = both.pop().expect("two products");
+    (both.pop().expect("two products"), small)
+}
+
+async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: usize) {
+    let start = std::time::Instant::now();
+    let mut session = desk.catalog.import(ImportMode::Write);
+    for first in (0..reviews).step_by(BATCH) {
+        let drafts = first..(first + BATCH).min(reviews);
+        let drafts = drafts.map(|n| draft(source, n)).collect();
+        session.reviews(drafts).await.unwrap();
+    }
+    session.finish().await.unwrap();
+    for n in (0..reviews).step_by(BOUGHT) {
+        let bought = Purchase {
+            product,
+            customer: author(n),
+            at: None,
+        };
+        desk.catalog.record_purchase(bought).await.unwrap();
+    }
+    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    println!(
+        "{reviews} reviews of one product in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+fn author(n: usize) -> String {
+    format!("reader {n}")
+}
+
+fn draft(product: &ExternalRef, n: usize) -> ReviewDraft {
+    // Most are content, and few reviews are helpful to many.
+    let stars = [5, 4, 5, 3, 5, 4, 1, 5, 4, 2][n % 10];
+    let helpful = if n.is_multiple_of(97) {
+        n % 1_009
+    } else {
+        n % 4
+    };
+    let day = i64::try_from(n).unwrap_or(0) % 1_800;
+    let minute = i64::try_from(n).unwrap_or(0);
+    ReviewDraft {
+        origin: ExternalRef {
+            system: "giant".to_owned(),
+            external_id: format!("{} {n}", product.external_id),
+        },
+        product: product.clone(),
+        author: Some(Author {
+            id: AuthorId(author(n)),
+            name: format!("Reader {n}"),
+        }),
+        rating: Stars::new(stars).expect("one to five"),
+        recommended: None,
+        dimensions: BTreeMap::new(),
+        title: format!("What I think of it, part {n}"),
+        body: "It came in time, works as it should, and has not disappointed us so far. ".repeat(4),
+        language: Some(if n.is_multiple_of(10) { "de" } else { "en" }.to_owned()),
+        incentivized: false,
+        helpful: i64::try_from(helpful).unwrap_or(0),
+        unhelpful: 0,
+        created_at: Some(Timestamp::from_millis(
+            1_600_000_000_000 + day * 86_400_000 + minute * 1_000,
+        )),
+    }
+}

@@ -1,0 +1,308 @@
+//! Many who write reviews at once: on one product and on all of them, by the service and by two
+//! plainer ways.
+//!
+//! The plain ways write the very document that the service writes, to a collection with the same
+//! indexes, and then add one to numbers of the product: in two writes that a crash can part, or in a
+//! transaction for each review that is tried again whenever it meets another.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt as _;
+use futures_util::future::join_all;
+use mongodb::bson::{Document, Uuid, doc};
+use mongodb::error::TRANSIENT_TRANSACTION_ERROR;
+use mongodb::options::{Acknowledgment, WriteConcern};
+use mongodb::{ClientSession, Collection, Database};
+use vitrine_domain::admin::Outcome;
+use vitrine_domain::reviewing::ReviewContent;
+use vitrine_model::id::ProductId;
+
+use crate::Options;
+use crate::desk::{Desk, millis};
+
+/// How many products are written to when all are.
+const SPREAD: usize = 20_000;
+/// Where the plain ways write.
+const PLAIN: &str = "plain_reviews";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Service,
+    TwoWrites,
+    Transaction,
+}
+
+/// What the writers share.
+struct Shop<'a> {
+    desk: &'a Desk,
+    plain: Database,
+    products: Vec<ProductId>,
+    template: Document,
+    /// No two reviews are by the same author.
+    authors: AtomicUsize,
+    conflicts: AtomicU64,
+    commands: AtomicUsize,
+    over: AtomicBool,
+}
+
+/// Measures all ways and prints their rows.
+pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
+    let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+    let plain = client.database(desk.direct.name());
+    let products = products(&desk.direct).await;
+    let template = template(desk, products[0]).await;
+    copy_indexes(&plain).await;
+    println!(
+        "\n{} writers for {} s each, on one product and on {} products",
+        options.writers,
+        options.seconds.as_secs(),
+        products.len() - 1
+    );
+    println!(
+        "{:<28} {:>9} {:>9} {:>9} {:>10} {:>9} {:>10} {:>11}",
+        "", "per s", "p50 ms", "p99 ms", "conflicts", "cmds", "db CPU ms", "own CPU ms"
+    );
+    for (place, products) in [
+        ("one product", &products[1..2]),
+        ("uniform", &products[2..]),
+    ] {
+        for way in [Way::Service, Way::TwoWrites, Way::Transaction] {
+            let shop = Arc::new(Shop {
+                desk,
+                plain: plain.clone(),
+                products: products.to_vec(),
+                template: template.clone(),
+                authors: AtomicUsize::new(0),
+                conflicts: AtomicU64::new(0),
+                commands: AtomicUsize::new(0),
+                over: AtomicBool::new(false),
+            });
+            run(&shop, way, place, options).await;
+        }
+    }
+}
+
+async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
+    // Each run has authors of its own.
+    let run = format!("{way:?} {place} {}", Uuid::new());
+    let (aborts, sent) = (
+        aborts(shop).await,
+        shop.desk.commands.load(Ordering::Relaxed),
+    );
+    let (server, own, start) = (shop.desk.cpu().await, own_cpu(), Instant::now());
+    let writers = (0..options.writers).map(|_| writer(shop, way, &run));
+    let timer = async {
+        tokio::time::sleep(options.seconds).await;
+        shop.over.store(true, Ordering::Relaxed);
+    };
+    let (all, ()) = tokio::join!(join_all(writers), timer);
+    let elapsed = start.elapsed();
+    // What is gathered belongs to it.
+    while way == Way::Service && shop.desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    let (server, own) = (shop.desk.since(server).await, own_cpu().saturating_sub(own));
+    let mut times: Vec<Duration> = all.into_iter().flatten().collect();
+    times.sort_unstable();
+    let count = times.len();
+    let conflicts = match way {
+        // A transaction that meets another is aborted by the server.
+        Way::Service => u64::try_from(self::aborts(shop).await - aborts).unwrap_or(0),
+        Way::TwoWrites | Way::Transaction => shop.conflicts.load(Ordering::Relaxed),
+    };
+    let commands = match way {
+        Way::Service => shop.desk.commands.load(Ordering::Relaxed) - sent,
+        Way::TwoWrites | Way::Transaction => shop.commands.load(Ordering::Relaxed),
+    };
+    let each = |time: Duration| millis(time) / count as f64;
+    println!(
+        "{:<28} {:>9.0} {:>9.2} {:>9.2} {:>10} {:>9.2} {:>10.3} {:>11.3}",
+        format!("{way:?}, {place}"),
+        count as f64 / elapsed.as_secs_f64(),
+        millis(times[count / 2]),
+        millis(times[count * 99 / 100]),
+        conflicts,
+        commands as f64 / count as f64,
+        each(server),
+        each(own),
+    );
+}
+
+async fn writer(shop: &Shop<'_>, way: Way, run: &str) -> Vec<Duration> {
+    let mut times = Vec::new();
+    while !shop.over.load(Ordering::Relaxed) {
+        let author = shop.authors.fetch_add(1, Ordering::Relaxed);
+        // Every product as often as any other, far from the one before.
+        let product = shop.products[author.wrapping_mul(7_919) % shop.products.len()];
+        let author = format!("{run} {author}");
+        let start = Instant::now();
+        match way {
+            Way::Service => shop.submit(&author, product).await,
+            Way::TwoWrites => shop.write_twice(&author, product).await,
+            Way::Transaction => shop.write_together(&author, product).await,
+        }
+        times.push(start.elapsed());
+    }
+    times
+}
+
+impl Shop<'_> {
+    async fn submit(&self, author: &str, product: ProductId) {
+        let submitted = self
+            .desk
+            .catalog
+            .submit_review(author, None, product, content());
+        let outcome = submitted.await.unwrap();
+        assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+    }
+
+    async fn write_twice(&self, author: &str, product: ProductId) {
+        self.commands.fetch_add(2, Ordering::Relaxed);
+        let reviews = self.reviews();
+        let insert = reviews.insert_one(self.review(author, product));
+        insert.write_concern(majority()).await.unwrap();
+        let products = self.plain.collection::<Document>("products");
+        let update = products.update_one(key(product), counted());
+        update.write_concern(majority()).await.unwrap();
+    }
+
+    async fn write_together(&self, author: &str, product: ProductId) {
+        let mut session = self.plain.client().start_session().await.unwrap();
+        let review = self.review(author, product);
+        loop {
+            let written = self.try_together(&mut session, &review, product).await;
+            match written {
+                Ok(()) => return,
+                Err(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
+                    self.conflicts.fetch_add(1, Ordering::Relaxed);
+                    self.commands.fetch_add(1, Ordering::Relaxed);
+                    let _ = session.abort_transaction().await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    async fn try_together(
+        &self,
+        session: &mut ClientSession,
+        review: &Document,
+        product: ProductId,
+    ) -> mongodb::error::Result<()> {
+        session
+            .start_transaction()
+            .write_concern(majority())
+            .await?;
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        let insert = self.reviews();
+        insert.insert_one(review).session(&mut *session).await?;
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        let products = self.plain.collection::<Document>("products");
+        let update = products.update_one(key(product), counted());
+        update.session(&mut *session).await?;
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        session.commit_transaction().await
+    }
+
+    fn reviews(&self) -> Collection<Document> {
+        self.plain.collection(PLAIN)
+    }
+
+    fn review(&self, author: &str, product: ProductId) -> Document {
+        let mut review = self.template.clone();
+        review.insert("_id", Uuid::new());
+        review.insert("product_id", Uuid::from_bytes(product.to_bytes()));
+        review.insert("author", doc! { "_id": author, "name": "Somebody" });
+        review
+    }
+}
+
+fn content() -> ReviewContent {
+    ReviewContent {
+        rating: 4,
+        recommended: Some(true),
+        dimensions: Vec::new(),
+        title: "Does what it should".to_owned(),
+        body: "It came in time, works as it should, and has not disappointed us so far. ".repeat(4),
+        language: Some("en".to_owned()),
+        media: Vec::new(),
+        author_name: Some("Somebody".to_owned()),
+    }
+}
+
+/// Numbers that nothing else reads or indexes.
+fn counted() -> Document {
+    doc! { "$inc": { "plain.count": 1_i64, "plain.sum": 4_i64, "plain.four": 1_i64 } }
+}
+
+fn key(product: ProductId) -> Document {
+    doc! { "_id": Uuid::from_bytes(product.to_bytes()) }
+}
+
+fn majority() -> WriteConcern {
+    WriteConcern::builder()
+        .w(Acknowledgment::Majority)
+        .journal(true)
+        .build()
+}
+
+/// Products on sale: one that nobody writes to, one for all writers, and many for the rest.
+async fn products(direct: &Database) -> Vec<ProductId> {
+    let products = direct.collection::<Document>("products");
+    let find = products.find(doc! { "status": "active", "category": { "$exists": true } });
+    let find = find.projection(doc! { "_id": 1 }).sort(doc! { "sku": 1 });
+    let found = find
+        .limit(i64::try_from(SPREAD + 2).unwrap())
+        .await
+        .unwrap();
+    let found: Vec<Document> = found.try_collect().await.unwrap();
+    let id = |product: &Document| {
+        let id = product.get_binary_generic("_id").unwrap();
+        ProductId::from_bytes(id.as_slice().try_into().unwrap())
+    };
+    found.iter().map(id).collect()
+}
+
+/// A review as the service stores it.
+async fn template(desk: &Desk, product: ProductId) -> Document {
+    let author = format!("template {}", Uuid::new());
+    let submitted = desk
+        .catalog
+        .submit_review(&author, None, product, content());
+    assert!(matches!(submitted.await.unwrap(), Outcome::Done(_)));
+    let reviews = desk.direct.collection::<Document>("reviews");
+    let stored = reviews.find_one(doc! { "author._id": &author });
+    let mut stored = stored.await.unwrap().expect("it was stored");
+    stored.remove("_id");
+    stored
+}
+
+async fn copy_indexes(plain: &Database) {
+    let collection = plain.collection::<Document>(PLAIN);
+    collection.drop().await.unwrap();
+    plain.create_collection(PLAIN).await.unwrap();
+    let reviews = plain.collection::<Document>("reviews");
+    let indexes = reviews.list_indexes().await.unwrap();
+    let indexes: Vec<_> = indexes.try_collect().await.unwrap();
+    let own = indexes
+        .into_iter()
+        .filter(|index| index.keys != doc! { "_id": 1 });
+    collection.create_indexes(own).await.unwrap();
+}
+
+/// How many transactions the server has aborted.
+async fn aborts(shop: &Shop<'_>) -> i64 {
+    let admin = shop.plain.client().database("admin");
+    let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
+    let transactions = status.get_document("transactions").unwrap();
+    crate::desk::number(transactions, "totalAborted")
+}
+
+/// The CPU time of this process, in steps of ten milliseconds (`proc_pid_stat(5)`).
+fn own_cpu() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    Duration::from_millis(ticks * 10)
+}
