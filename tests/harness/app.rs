@@ -8,6 +8,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
 use vitrine_api::execution::Engine;
 use vitrine_domain::import::{ImportMode, ImportSummary};
+use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_model::clock::{ManualClock, Timestamp};
 use vitrine_model::id::ProductId;
@@ -155,6 +156,22 @@ impl App {
             most_read: most,
             ..options_with(Arc::clone(&self.clock))
         };
+        self.set_up_as(options).await
+    }
+
+    /// The same service where moderators look at reviews before anybody else.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn that_moderates_first(&self) -> Self {
+        let options = CatalogOptions {
+            moderation: Moderation::Before,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        self.set_up_as(options).await
+    }
+
+    async fn set_up_as(&self, options: CatalogOptions) -> Self {
         let catalog = Catalog::open(self.store.clone(), options).await;
         Self {
             catalog: catalog.expect("the database answers"),

@@ -1,6 +1,7 @@
 //! Writing reviews while the database fails, connections break and callers hang up: nothing is
 //! lost, nothing is counted twice, and the same idempotency key gives the same review.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
@@ -9,6 +10,7 @@ use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{Judgement, ReviewContent, ReviewPatch, Reviewed, Verdict};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_harness::{App, alone, eventually, product, test};
+use vitrine_model::erasure::ErasurePolicy;
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::review::{DecisionReason, Vote};
@@ -168,6 +170,7 @@ fn what_is_done_about_a_review_happens_whole_or_not_at_all() {
 #[test]
 fn connections_that_break_lose_and_double_nothing() {
     alone(async |app| {
+        app.abandoned_transactions_end_soon().await;
         let id = new_product(app, "lamp").await;
         let how = doc! { "closeConnection": true };
         let mut authors = 0;
@@ -181,8 +184,9 @@ fn connections_that_break_lose_and_double_nothing() {
                 if let Ok(Outcome::Refused { refusals, .. }) = cut_off {
                     panic!("{command}: {refusals:?}");
                 }
-                let again = reviewed(submit(&app.catalog, &author, &key, id).await);
-                assert_eq!(again.review.author.unwrap().id.0, author);
+                let again = async || submit(&app.catalog, &author, &key, id).await.ok();
+                let again = eventually("a review", Duration::from_mins(1), again).await;
+                assert_eq!(reviewed(Ok(again)).review.author.unwrap().id.0, author);
                 settle(app).await;
                 app.audit().await;
             }
@@ -205,6 +209,154 @@ fn a_commit_that_nobody_heard_of_is_not_repeated() {
         assert_eq!(again.review.rating.get(), 4);
         settle(app).await;
         assert_eq!(stored(app, "lamp").await.computed.stats.count(), 1);
+    });
+}
+
+/// The primary steps down, three times, while many write; there is no other member, so that it is
+/// elected again a moment later.
+#[test]
+fn elections_lose_and_double_nothing() {
+    alone(async |app| {
+        const WRITERS: usize = 8;
+        const EACH: usize = 12;
+        app.abandoned_transactions_end_soon().await;
+        let (one, other) = (
+            new_product(app, "lamp").await,
+            new_product(app, "desk").await,
+        );
+        let written = AtomicUsize::new(0);
+        let writer = async |writer: usize| {
+            for n in 0..EACH {
+                let (author, key) = (format!("author {writer} {n}"), format!("{n}"));
+                let product = if n % 3 == 0 { other } else { one };
+                let again = async || submit(&app.catalog, &author, &key, product).await.ok();
+                let given = eventually("a review", Duration::from_mins(2), again).await;
+                let review = reviewed(Ok(given)).review;
+                let vote = async || {
+                    let vote = Some(Vote::Helpful);
+                    let key = (product, review.id);
+                    app.catalog.vote_review("voter", key, vote).await.ok()
+                };
+                eventually("a vote", Duration::from_mins(2), vote).await;
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let elections = async {
+            for after in [8, 32, 64] {
+                let enough = async || (written.load(Ordering::Relaxed) >= after).then_some(());
+                eventually("writes", Duration::from_mins(3), enough).await;
+                let admin = app.direct().client().database("admin");
+                let down =
+                    doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
+                // Its connection may break with it.
+                println!(
+                    "{:?}",
+                    admin.run_command(down).await.map(|_| "stepped down")
+                );
+            }
+        };
+        let writers = futures_util::future::join_all((0..WRITERS).map(writer));
+        tokio::join!(writers, elections);
+        // Whatever was left waits for no more than one run of the worker.
+        settle(app).await;
+        app.audit().await;
+        let counted = stored(app, "lamp").await.computed.stats.count()
+            + stored(app, "desk").await.computed.stats.count();
+        assert_eq!(counted, i64::try_from(WRITERS * EACH).unwrap());
+    });
+}
+
+#[test]
+fn an_erasure_that_dies_at_any_command_is_completed() {
+    alone(async |app| {
+        let id = new_product(app, "lamp").await;
+        for (policy, left) in [(ErasurePolicy::Anonymize, 3), (ErasurePolicy::Remove, 2)] {
+            let author = format!("{policy:?}");
+            reviewed(submit(&app.catalog, &author, "k", id).await);
+            let other = submit(&app.catalog, &format!("other of {author}"), "k", id).await;
+            let other = (id, reviewed(other).review.id);
+            let voted = app.catalog.vote_review(&author, other, Some(Vote::Helpful));
+            voted.await.unwrap();
+            settle(app).await;
+            let how = doc! { "errorCode": 96 };
+            die_at_any_command(app, how, async |_| {
+                app.catalog.erase_author("admin", &author, policy).await
+            })
+            .await;
+            app.clock.advance(120_000);
+            app.catalog.continue_erasures().await.unwrap();
+            settle(app).await;
+            for collection in ["reviews", "products", "votes"] {
+                let all = app.documents(collection, doc! {}).await;
+                let all = format!("{all:?}").replace(&format!("other of {author}"), "");
+                assert!(!all.contains(&author), "{collection}");
+            }
+            let counted = stored(app, "lamp").await.computed.stats.count();
+            assert!(counted <= left + 1, "{policy:?}: {counted}");
+        }
+    });
+}
+
+#[test]
+fn an_author_who_writes_while_being_erased_is_erased_by_the_next_order() {
+    test(async |app| {
+        let (one, other) = (
+            new_product(app, "lamp").await,
+            new_product(app, "desk").await,
+        );
+        let by_other = (
+            one,
+            reviewed(submit(&app.catalog, "ben", "k", one).await)
+                .review
+                .id,
+        );
+        for (round, policy) in [ErasurePolicy::Remove, ErasurePolicy::Anonymize]
+            .into_iter()
+            .cycle()
+            .take(6)
+            .enumerate()
+        {
+            let own = reviewed(submit(&app.catalog, "ann", &format!("{round}"), one).await).review;
+            let writes = async {
+                for n in 0..4 {
+                    let edit = ReviewPatch {
+                        rating: Some(1 + n),
+                        ..ReviewPatch::default()
+                    };
+                    let catalog = &app.catalog;
+                    let revision = own.revision + n;
+                    let edited = catalog
+                        .edit_review("ann", (one, own.id), revision, edit)
+                        .await;
+                    drop(edited.unwrap());
+                    let vote = [Vote::Helpful, Vote::Unhelpful][usize::try_from(n % 2).unwrap()];
+                    drop(
+                        catalog
+                            .vote_review("ann", by_other, Some(vote))
+                            .await
+                            .unwrap(),
+                    );
+                    drop(
+                        submit(catalog, "ann", &format!("{round} {n}"), other)
+                            .await
+                            .unwrap(),
+                    );
+                }
+            };
+            let erase = app.catalog.erase_author("admin", "ann", policy);
+            let ((), erased) = tokio::join!(writes, erase);
+            drop(erased.unwrap());
+            settle(app).await;
+            app.audit().await;
+            let again = app.catalog.erase_author("admin", "ann", policy).await;
+            drop(again.unwrap());
+            settle(app).await;
+            for collection in ["reviews", "products", "votes", "review_versions"] {
+                let all = app.documents(collection, doc! {}).await;
+                assert!(!format!("{all:?}").contains("\"ann\""), "{collection}");
+            }
+            app.audit().await;
+        }
     });
 }
 

@@ -451,6 +451,62 @@ fn moderators_decide_in_any_direction_and_all_is_logged() {
 }
 
 #[test]
+fn where_moderators_look_first_nothing_is_seen_before() {
+    test(async |after| {
+        let id = lamp(after).await;
+        let app = &after.that_moderates_first().await;
+        let review = submit(app, "ann", &id, 4).await;
+        assert_eq!(review.text("/review/status"), "PENDING");
+        let review = review.text("/review/id");
+        let seen = async |by: &str| {
+            settle(app).await;
+            let page = app
+                .query("query($id: ID) { product(id: $id) { viewerReview { status } ratingStats { count } topReviews { id } reviews { nodes { rating } totalCount { value } } } }")
+                .with("id", id.as_str())
+                .with_roles(by, &[Role::Shopper])
+                .await;
+            let numbers = [
+                page.number("/product/ratingStats/count"),
+                page.number("/product/reviews/totalCount/value"),
+                i64::try_from(page.at("/product/topReviews").as_array().unwrap().len()).unwrap(),
+            ];
+            (numbers, page.at("/product/viewerReview")["status"].clone())
+        };
+        assert_eq!(seen("ann").await, ([0; 3], json!("PENDING")));
+        assert_eq!(seen("ben").await, ([0; 3], Value::Null));
+        let waiting = async || {
+            let queue = "{ moderationQueue { nodes { id queueReason } } }";
+            let queue = app.query(queue).as_moderator("mod").await;
+            queue.at("/moderationQueue/nodes").clone()
+        };
+        assert_eq!(
+            waiting().await,
+            json!([{ "id": review, "queueReason": "PENDING" }])
+        );
+        let decide = async |decision: &str| {
+            let input = json!({ "id": review, "decision": decision, "reason": "OTHER" });
+            app.order_by("mod", "moderateReview", input).await
+        };
+        let vote = json!({ "id": review, "vote": "HELPFUL" });
+        let early = app.order_by("ben", "voteReview", vote.clone()).await;
+        assert_eq!(early.places().len(), 1, "what nobody sees nobody votes on");
+        decide("PUBLISH").await.done();
+        assert_eq!(seen("ben").await, ([1; 3], Value::Null));
+        assert_eq!(waiting().await, json!([]));
+        app.order_by("ben", "voteReview", vote).await.done();
+        // What its author changes is looked at again.
+        let edit = json!({ "id": review, "expectedRevision": 2, "body": "On second thought." });
+        let edited = app.order_by("ann", "editReview", edit).await;
+        assert_eq!(edited.text("/review/status"), "PENDING");
+        assert_eq!(seen("ben").await, ([0; 3], Value::Null));
+        assert_eq!(waiting().await.as_array().unwrap().len(), 1);
+        decide("REJECT").await.done();
+        assert_eq!(seen("ann").await, ([0; 3], json!("REJECTED")));
+        assert_eq!(waiting().await, json!([]));
+    });
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_name() {
     test(async |app| {
         let id = lamp(app).await;
