@@ -653,6 +653,32 @@ fn a_filter_that_leaves_few_products_leads_a_search_of_common_words() {
     });
 }
 
+#[test]
+fn what_is_chosen_stays_among_the_values_where_nothing_is_found() {
+    test(async |whole| {
+        whole
+            .has((0..2_400).map(|n| {
+                let (half, side) = [("even", "Left"), ("oddly", "Right")][n % 2];
+                product(&format!("Common {half} {n}")).text("side", side)
+            }))
+            .await;
+        let app = &whole.that_reads(200).await;
+        let answer = app
+            .query(r#"{ products(search: "common even", filter: { specs: [{ key: "side", text: { eq: "right" } }] }) {
+                nodes { id } search { lookedThrough } facets(keys: ["side"]) { values { label selected } } } }"#)
+            .await;
+        assert_eq!(answer.at("/products/nodes"), &json!([]));
+        assert_eq!(answer.number("/products/search/lookedThrough"), 50);
+        let values = answer.at("/products/facets/0/values").as_array().unwrap();
+        let chosen = json!({ "label": "right", "selected": true });
+        let other = json!({ "label": "Left", "selected": false });
+        assert!(
+            values.contains(&chosen) && values.contains(&other),
+            "{values:?}"
+        );
+    });
+}
+
 /// What a search may send however odd its text: for each of eight words two counts, one look-up of
 /// the words that begin like it, one of those one letter away, and sixteen counts to weigh them;
 /// and half as much again to find out what was meant.

@@ -371,7 +371,8 @@ impl Catalog {
     }
 
     /// Sees to it that texts and answers that the filter chooses are among the values, with their
-    /// exact number: of a panel that was counted ahead or of a sample they may be missing.
+    /// exact number: of a panel that was counted ahead or of a sample they may be missing. Where a
+    /// search would have to look through too many for that, the number is that of the sample.
     async fn count_chosen(
         &self,
         list: &ListedProducts,
@@ -410,18 +411,20 @@ impl Catalog {
                 and: Some(vec![pass.filter.clone(), shape::text_filter(key, &text)]),
                 ..ProductFilter::default()
             };
-            let Some(count) = self.count_all_of(list, &filter, reference).await? else {
-                continue;
-            };
-            match known {
-                Some(known) => values[known].count = count,
-                None => values.push(PanelValue {
+            let count = self.count_all_of(list, &filter, reference).await?;
+            match (known, count) {
+                (Some(known), Some(count)) => values[known].count = count,
+                // It stays an estimate, like the others.
+                (Some(_), None) => {}
+                (None, count) => values.push(PanelValue {
                     label: text.clone(),
                     value: text.clone(),
-                    count,
+                    count: count.unwrap_or(0),
                 }),
             }
-            counts.counted.push(folded);
+            if count.is_some() {
+                counts.counted.push(folded);
+            }
         }
         Ok(())
     }

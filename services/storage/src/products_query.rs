@@ -402,14 +402,9 @@ pub(crate) fn window(condition: &Condition) -> Option<Vec<Document>> {
     let first = words.each.first().map(|first| keywords(first));
     Some(vec![
         doc! { "$match": all_of(states.chain(first).collect()) },
-        doc! { "$sort": popular_first() },
+        doc! { "$sort": { "rank.popularity": -1, "_id": -1 } },
         doc! { "$limit": i64::from(most) },
     ])
-}
-
-/// The order in which a window gives its products.
-pub(crate) fn popular_first() -> Document {
-    doc! { "rank.popularity": -1, "_id": -1 }
 }
 
 /// The words that all products must have.
