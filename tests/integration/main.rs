@@ -34,6 +34,7 @@ mod properties;
 mod reference;
 mod reference_admin;
 mod review_faults;
+mod review_plans;
 mod reviewing;
 mod reviews;
 mod round_trips;

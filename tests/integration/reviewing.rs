@@ -507,6 +507,218 @@ fn where_moderators_look_first_nothing_is_seen_before() {
 }
 
 #[test]
+fn single_reviews_are_seen_by_those_whom_they_concern() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submit(app, "ann", &id, 2).await.text("/review/id");
+        let rating = async |by: Option<(&str, Role)>| {
+            let ask = app
+                .query("query($id: ID!) { node(id: $id) { ... on Review { rating } } }")
+                .with("id", review.as_str());
+            let answer = match by {
+                Some((by, role)) => ask.with_roles(by, &[role]).await,
+                None => ask.await,
+            };
+            !answer.at("/node").is_null()
+        };
+        let seen = async || {
+            [
+                rating(None).await,
+                rating(Some(("ben", Role::Shopper))).await,
+                rating(Some(("ann", Role::Shopper))).await,
+                rating(Some(("mod", Role::Moderator))).await,
+            ]
+        };
+        assert_eq!(seen().await, [true, true, true, true]);
+        let decision = json!({ "id": review, "decision": "REJECT", "reason": "SPAM" });
+        app.order_by("mod", "moderateReview", decision).await.done();
+        assert_eq!(seen().await, [false, false, true, true], "rejected");
+        for vote in ["HELPFUL", "UNHELPFUL"] {
+            let vote = json!({ "id": review, "vote": vote });
+            let voted = app.order_by("ben", "voteReview", vote).await;
+            assert_eq!(voted.places(), ["NOT_FOUND at id"]);
+        }
+        let decision = json!({ "id": review, "decision": "PUBLISH", "reason": "ACCEPTABLE" });
+        app.order_by("mod", "moderateReview", decision).await.done();
+        app.order("archiveProduct", json!({ "id": id }))
+            .await
+            .done();
+        assert_eq!(
+            seen().await,
+            [false, false, true, true],
+            "of an archived product"
+        );
+        let deletion = json!({ "id": review });
+        app.order_by("ann", "deleteReview", deletion).await.done();
+        assert_eq!(seen().await, [false; 4], "deleted");
+    });
+}
+
+/// Gives an order to a process that does nothing else, and asserts which commands it waited for.
+/// What is counted afterwards, in the background, comes after them.
+async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Reply {
+    let (by, name, input) = order;
+    let app = app.that_reads(20_000).await;
+    let given = app.order_by(by, name, input).await;
+    app.catalog.drain().await;
+    let sent = given.0.asked();
+    assert!(sent.starts_with(expected), "{name} sent {sent:?}");
+    given
+}
+
+#[test]
+fn what_is_written_costs_few_commands() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let sent = [
+            "aggregate products",
+            "find products",
+            "insert reviews",
+            "update products",
+            "update rating_months",
+            "commitTransaction",
+            "find products",
+        ];
+        let input = said(&id, 3, json!({}));
+        let written = costs(app, ("ann", "submitReview", input), &sent).await;
+        let review = &written.text("/review/id");
+        let vote = [
+            "find reviews",
+            "findAndModify votes",
+            "findAndModify reviews",
+            "commitTransaction",
+        ];
+        let fold = [
+            "find reviews",
+            "find products",
+            "update products",
+            "update rating_months",
+            "update reviews",
+            "commitTransaction",
+            "find products",
+        ];
+        let edit = [
+            "find reviews",
+            "aggregate products",
+            "update reviews",
+            "insert review_versions",
+            "commitTransaction",
+        ];
+        let report = [
+            "findAndModify review_reports",
+            "findAndModify reviews",
+            "commitTransaction",
+        ];
+        let reject = [
+            "find reviews",
+            "update reviews",
+            "insert moderation_log",
+            "update review_reports",
+            "commitTransaction",
+            // The fold, which looks for the reviews that come up into the top ten.
+            "find reviews",
+            "find products",
+            "find reviews",
+            "update products",
+            "update rating_months",
+            "update reviews",
+            "commitTransaction",
+            "find products",
+        ];
+        let delete = [
+            "find reviews",
+            "update reviews",
+            "update review_reports",
+            "commitTransaction",
+            "find products",
+        ];
+        let helpful = json!({ "vote": "HELPFUL" });
+        let spam = json!({ "reason": "SPAM" });
+        let fewer = json!({ "expectedRevision": 1, "rating": 2 });
+        let rejection = json!({ "decision": "REJECT", "reason": "SPAM" });
+        let thanks = json!({ "text": "Thanks." });
+        for (by, name, more, expected) in [
+            ("ben", "voteReview", helpful, vote.to_vec()),
+            ("ben", "removeVote", json!({}), vote.to_vec()),
+            ("cem", "reportReview", spam, report.to_vec()),
+            (
+                "mod",
+                "replyToReview",
+                thanks,
+                ["find reviews", "update reviews"].to_vec(),
+            ),
+            ("ann", "editReview", fewer, [&edit[..], &fold].concat()),
+            ("mod", "moderateReview", rejection, reject.to_vec()),
+            ("ann", "deleteReview", json!({}), delete.to_vec()),
+        ] {
+            let mut input = more;
+            input["id"] = json!(review);
+            costs(app, (by, name, input), &expected).await.done();
+        }
+        let purchase = json!({ "customerId": "ann", "productId": id });
+        let sent = ["aggregate products", "update purchases", "update reviews"];
+        costs(app, ("shop", "recordPurchase", purchase), &sent)
+            .await
+            .done();
+        // A process believes for a second that a product is hot; meanwhile a review is one write
+        // after a look whether it is a buyer's, and the product is read for the answer.
+        let sent = ["find purchases", "insert reviews", "find products"];
+        let mut writers = 0..100;
+        let short = loop {
+            let writer = format!("writer {}", writers.next().expect("one within a second"));
+            let written = submit(app, &writer, &id, 5).await;
+            if written.0.asked().starts_with(&sent) {
+                break written;
+            }
+        };
+        assert_eq!(short.payload()["statsPending"], true);
+        app.catalog.drain().await;
+        settle(app).await;
+    });
+}
+
+#[test]
+fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
+    test(async |app| {
+        app.has((0..3).map(|n| product(&format!("Lamp {n}")))).await;
+        let ids = app.query("{ products { nodes { id } } }").await;
+        for id in ids.at("/products/nodes").as_array().unwrap() {
+            let id = id["id"].as_str().unwrap();
+            let review = submit(app, "ann", id, 3).await.text("/review/id");
+            let edit = json!({ "id": review, "expectedRevision": 1, "rating": 4 });
+            app.order_by("ann", "editReview", edit).await.done();
+            let report = json!({ "id": review, "reason": "SPAM" });
+            app.order_by("cem", "reportReview", report).await.done();
+        }
+        app.catalog.drain().await;
+        let queue = app
+            .query(
+                "{ moderationQueue { totalCount { value } nodes { product { name } reports { by } versions { rating } } } }",
+            )
+            .as_moderator("mod")
+            .await;
+        let mut sent = queue.asked();
+        sent.sort_unstable();
+        assert_eq!(
+            sent,
+            [
+                "aggregate reviews",
+                "aggregate reviews",
+                "aggregate reviews",
+                "find products",
+                "find reviews"
+            ]
+        );
+        let nodes = queue.at("/moderationQueue/nodes").as_array().unwrap();
+        assert_eq!(nodes.len(), 3);
+        for node in nodes {
+            assert_eq!(node["reports"], json!([{ "by": "cem" }]));
+            assert_eq!(node["versions"], json!([{ "rating": 3 }]));
+        }
+    });
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_name() {
     test(async |app| {
         let id = lamp(app).await;

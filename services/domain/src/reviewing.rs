@@ -10,6 +10,7 @@ use vitrine_model::product::Media;
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{DecisionReason, QueueReason, Review, ReviewStatus, Vote};
 use vitrine_storage::keyset::Page;
+pub use vitrine_storage::reviewing::Report;
 
 use crate::page::{Beyond, Listed, PageArguments};
 use crate::{Catalog, DomainError};

@@ -27,6 +27,27 @@ pub struct ReviewsQuery {
     pub page: PageArguments,
 }
 
+/// Who reads single reviews.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// The products that they may see, and with them their published reviews.
+    pub sight: Sight,
+    /// The author whose own reviews they may see in every state.
+    pub author: Option<String>,
+    /// Whether they may see all reviews in every state.
+    pub moderates: bool,
+}
+
+impl Reader {
+    fn sees(&self, review: &Review, product_seen: bool) -> bool {
+        let author = review.author.as_ref().map(|author| &author.id.0);
+        let published = review.status == ReviewStatus::Published;
+        self.moderates
+            || (author.is_some() && author == self.author.as_ref())
+            || (published && product_seen)
+    }
+}
+
 /// A page of reviews.
 pub type ListedReviews = Listed<Review, ReviewList>;
 
@@ -131,22 +152,23 @@ impl Catalog {
         self.has_reviews(&page.list, page.beyond_start()).await
     }
 
-    /// The published reviews with these ids whose products the caller may see. One command.
+    /// The reviews with these ids that a reader may see. One command.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn reviews_by_id(
         &self,
         ids: Vec<(ProductId, ReviewId)>,
-        sight: Sight,
+        reader: &Reader,
     ) -> Result<HashMap<ReviewId, Review>, DomainError> {
-        let store = self.store().clone();
+        let (store, states) = (self.store().clone(), reader.sight.states());
         let found = self
-            .shielded(async move { store.get_many_reviews(&ids, sight.states()).await })
+            .shielded(async move { store.get_many_reviews(&ids, states).await })
             .await?;
         Ok(found
             .into_iter()
-            .map(|review| (review.id, review))
+            .filter(|(review, product_seen)| reader.sees(review, *product_seen))
+            .map(|(review, _)| (review.id, review))
             .collect())
     }
 

@@ -334,19 +334,56 @@ impl Store {
         Ok(true)
     }
 
-    /// The versions that a review had before, oldest first.
+    /// The versions that reviews had before, oldest first, at most the last so many of each. One
+    /// command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn review_versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, StorageError> {
-        let collection = self.raw(VERSIONS);
-        let find = collection.find(doc! { "_id.r": uuid(id.to_bytes()) });
-        let find = find
-            .sort(doc! { "_id.n": 1 })
-            .hint(Hint::Name("review".to_owned()))
-            .max_time(self.max_time);
-        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        found.iter().map(read_version).collect()
+    pub async fn review_versions(
+        &self,
+        ids: &[ReviewId],
+        most: u32,
+    ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, StorageError> {
+        let last = [doc! { "$sort": { "_id.n": -1 } }, limit(most)];
+        let mut found = self
+            .beside_reviews(ids, VERSIONS, &last, read_version)
+            .await?;
+        for versions in found.values_mut() {
+            versions.reverse();
+        }
+        Ok(found)
+    }
+
+    /// What another collection has of each of some reviews, under `_id.r`. One command.
+    async fn beside_reviews<T>(
+        &self,
+        ids: &[ReviewId],
+        collection: &'static str,
+        stages: &[Document],
+        read: fn(Fields<'_>) -> Result<T, StorageError>,
+    ) -> Result<HashMap<ReviewId, Vec<T>>, StorageError> {
+        let keys: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let pipeline = [
+            doc! { "$match": { "_id": { "$in": keys } } },
+            doc! { "$project": { "_id": 1 } },
+            doc! { "$lookup": {
+                "from": collection,
+                "localField": "_id",
+                "foreignField": "_id.r",
+                "pipeline": stages,
+                "as": "found",
+            } },
+        ];
+        let reviews = self.raw(COLLECTION);
+        let found = reviews.aggregate(pipeline).max_time(self.max_time).await?;
+        let found = found.with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let of_one = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(collection, doc);
+            let id = ReviewId::from_bytes(fields.id("_id")?);
+            Ok((id, fields.docs("found", read)?))
+        };
+        found.iter().map(of_one).collect()
     }
 
     /// Writes what a voter says of a review, or that they say nothing any more; the review's
@@ -545,19 +582,18 @@ impl Store {
         Ok(Marked::Done(read(&updated)?))
     }
 
-    /// The open reports of a review, oldest first, at most so many.
+    /// The open reports of reviews, oldest first, at most so many of each. One command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn open_reports(&self, id: ReviewId, most: u32) -> Result<Vec<Report>, StorageError> {
-        let collection = self.raw(REPORTS);
-        let find = collection
-            .find(doc! { "_id.r": uuid(id.to_bytes()), "open": true })
-            .sort(doc! { "at": 1 })
-            .hint(Hint::Name("review".to_owned()));
-        let find = find.limit(i64::from(most)).max_time(self.max_time);
-        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        found.iter().map(read_report).collect()
+    pub async fn open_reports(
+        &self,
+        ids: &[ReviewId],
+        most: u32,
+    ) -> Result<HashMap<ReviewId, Vec<Report>>, StorageError> {
+        let open = doc! { "$match": { "open": true } };
+        let first = [open, doc! { "$sort": { "at": 1 } }, limit(most)];
+        self.beside_reviews(ids, REPORTS, &first, read_report).await
     }
 
     /// Records that a customer bought a product, and marks what they wrote of it as a buyer's.
@@ -834,8 +870,11 @@ fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> 
     Ok(vote.map(|vote| (vote, round)))
 }
 
-fn read_report(doc: &RawDocumentBuf) -> Result<Report, StorageError> {
-    let fields = Fields::of(REPORTS, doc);
+fn limit(most: u32) -> Document {
+    doc! { "$limit": i64::from(most) }
+}
+
+fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {
     let reason = ReportReason::named(fields.str("reason")?);
     Ok(Report {
         by: AuthorId(fields.doc("_id")?.string("u")?),
@@ -845,8 +884,7 @@ fn read_report(doc: &RawDocumentBuf) -> Result<Report, StorageError> {
     })
 }
 
-fn read_version(doc: &RawDocumentBuf) -> Result<ReviewVersion, StorageError> {
-    let fields = Fields::of(VERSIONS, doc);
+fn read_version(fields: Fields<'_>) -> Result<ReviewVersion, StorageError> {
     Ok(ReviewVersion {
         revision: fields.doc("_id")?.i64("n")?,
         until: fields.date("until")?,

@@ -44,7 +44,8 @@ pub struct KnownReview {
 }
 
 impl Store {
-    /// The published reviews with these ids whose products are in one of these states. One command.
+    /// The reviews with these ids that nobody deleted, each with whether its product is in one of
+    /// these states. One command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -52,9 +53,10 @@ impl Store {
         &self,
         ids: &[(ProductId, ReviewId)],
         states: &[ProductStatus],
-    ) -> Result<Vec<Review>, StorageError> {
+    ) -> Result<Vec<(Review, bool)>, StorageError> {
         let keys: Vec<Bson> = ids.iter().map(|(_, id)| uuid(id.to_bytes())).collect();
-        let published = doc! { "_id": { "$in": keys }, "status": ReviewStatus::Published.name() };
+        let deleted = ReviewStatus::Deleted.name();
+        let wanted = doc! { "_id": { "$in": keys }, "status": { "$ne": deleted } };
         let seen = products_query::predicate(&Condition::Status(states.to_vec()));
         let product = doc! {
             "from": "products",
@@ -64,10 +66,9 @@ impl Store {
             "as": "seen",
         };
         let pipeline = [
-            doc! { "$match": published },
+            doc! { "$match": wanted },
             doc! { "$lookup": product },
-            doc! { "$match": { "seen": { "$ne": [] } } },
-            doc! { "$unset": "seen" },
+            doc! { "$set": { "seen": { "$ne": ["$seen", []] } } },
         ];
         let reviews = self.documents(COLLECTION);
         let found = reviews
@@ -78,8 +79,12 @@ impl Store {
             .await?
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        let mut reviews = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        reviews.retain(|review| ids.contains(&(review.product_id, review.id)));
+        let pair = |doc| Ok((read(doc)?, Fields::of(COLLECTION, doc).bool("seen")?));
+        let mut reviews = found
+            .iter()
+            .map(pair)
+            .collect::<Result<Vec<_>, StorageError>>()?;
+        reviews.retain(|(review, _)| ids.contains(&(review.product_id, review.id)));
         Ok(reviews)
     }
 

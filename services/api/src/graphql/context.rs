@@ -25,7 +25,7 @@ impl Session {
     pub fn new(catalog: Catalog, viewer: &Viewer) -> Self {
         let sight = viewer.sight();
         Self {
-            loaders: Loaders::new(&catalog, sight, viewer.subject.as_deref()),
+            loaders: Loaders::new(&catalog, viewer),
             catalog,
             viewer: viewer.clone(),
             sight,

@@ -8,13 +8,16 @@ use std::sync::Arc;
 use ::dataloader::{BatchFn, cached::Loader};
 use vitrine_domain::facets::KeyCoverage;
 use vitrine_domain::products::{ProductView, Sight};
+use vitrine_domain::reviewing::Report;
 use vitrine_domain::reviewing::ratings::RatingMonth;
+use vitrine_domain::reviews::Reader;
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::rating::RatingStats;
-use vitrine_model::review::{Review, Vote};
+use vitrine_model::review::{Review, ReviewVersion, Vote};
 use vitrine_model::supplier::Supplier;
 
+use super::viewer::Viewer;
 use crate::execution::Failure;
 
 /// What one look-up gives.
@@ -29,6 +32,8 @@ pub(crate) struct Loaders {
     coverage: Loader<String, Loaded<Arc<KeyCoverage>>, Coverage>,
     trends: Loader<(ProductId, i32), Loaded<Vec<RatingMonth>>, Trends>,
     recent: Loader<(ProductId, i32), Loaded<RatingStats>, Recent>,
+    reports: Loader<ReviewId, Loaded<Vec<Report>>, Reports>,
+    versions: Loader<ReviewId, Loaded<Vec<ReviewVersion>>, Versions>,
     own: Option<Own>,
 }
 
@@ -39,25 +44,35 @@ struct Own {
 }
 
 struct Products(Catalog, Sight);
-struct Reviews(Catalog, Sight);
+struct Reviews(Catalog, Reader);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Sight);
 struct Coverage(Catalog);
 struct Trends(Catalog);
 struct Recent(Catalog);
+struct Reports(Catalog);
+struct Versions(Catalog);
 struct OwnReviews(Catalog, String);
 struct OwnVotes(Catalog, String);
 
 impl Loaders {
-    pub(crate) fn new(catalog: &Catalog, sight: Sight, subject: Option<&str>) -> Self {
+    pub(crate) fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
+        let (sight, subject) = (viewer.sight(), viewer.subject.as_deref());
+        let reader = Reader {
+            sight,
+            author: viewer.subject.clone(),
+            moderates: viewer.moderator().is_ok(),
+        };
         Self {
             products: Loader::new(Products(catalog.clone(), sight)),
-            reviews: Loader::new(Reviews(catalog.clone(), sight)),
+            reviews: Loader::new(Reviews(catalog.clone(), reader)),
             suppliers: Loader::new(Suppliers(catalog.clone())),
             counts: Loader::new(Counts(catalog.clone(), sight)),
             coverage: Loader::new(Coverage(catalog.clone())),
             trends: Loader::new(Trends(catalog.clone())),
             recent: Loader::new(Recent(catalog.clone())),
+            reports: Loader::new(Reports(catalog.clone())),
+            versions: Loader::new(Versions(catalog.clone())),
             own: subject.map(|subject| Own {
                 reviews: Loader::new(OwnReviews(catalog.clone(), subject.to_owned())),
                 votes: Loader::new(OwnVotes(catalog.clone(), subject.to_owned())),
@@ -74,6 +89,8 @@ impl Loaders {
         self.coverage.clear_all().await;
         self.trends.clear_all().await;
         self.recent.clear_all().await;
+        self.reports.clear_all().await;
+        self.versions.clear_all().await;
         if let Some(own) = &self.own {
             own.reviews.clear_all().await;
             own.votes.clear_all().await;
@@ -85,7 +102,7 @@ impl Loaders {
         loaded(self.products.try_load(id).await)
     }
 
-    /// A published review of a product that the caller may see.
+    /// A review that the caller may see.
     pub(crate) async fn review(
         &self,
         product: ProductId,
@@ -128,6 +145,16 @@ impl Loaders {
         loaded(self.recent.try_load((product, days)).await)
     }
 
+    /// The reports of a review that no moderator has dealt with.
+    pub(crate) async fn open_reports(&self, id: ReviewId) -> Result<Vec<Report>, Failure> {
+        Ok(loaded(self.reports.try_load(id).await)?.unwrap_or_default())
+    }
+
+    /// What a review was before its author changed it.
+    pub(crate) async fn versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, Failure> {
+        Ok(loaded(self.versions.try_load(id).await)?.unwrap_or_default())
+    }
+
     /// What the caller wrote of a product.
     pub(crate) async fn own_review(&self, product: ProductId) -> Result<Option<Review>, Failure> {
         match &self.own {
@@ -164,7 +191,7 @@ impl BatchFn<(ProductId, ReviewId), Loaded<Review>> for Reviews {
         &mut self,
         ids: &[(ProductId, ReviewId)],
     ) -> HashMap<(ProductId, ReviewId), Loaded<Review>> {
-        let found = self.0.reviews_by_id(ids.to_vec(), self.1).await;
+        let found = self.0.reviews_by_id(ids.to_vec(), &self.1).await;
         let keyed = |(id, review): (ReviewId, Review)| ((review.product_id, id), review);
         each(
             ids,
@@ -216,6 +243,18 @@ impl BatchFn<(ProductId, i32), Loaded<RatingStats>> for Recent {
             all.extend(each_of_length(&products, days, found));
         }
         all
+    }
+}
+
+impl BatchFn<ReviewId, Loaded<Vec<Report>>> for Reports {
+    async fn load(&mut self, ids: &[ReviewId]) -> HashMap<ReviewId, Loaded<Vec<Report>>> {
+        each(ids, self.0.open_reports(ids.to_vec()).await)
+    }
+}
+
+impl BatchFn<ReviewId, Loaded<Vec<ReviewVersion>>> for Versions {
+    async fn load(&mut self, ids: &[ReviewId]) -> HashMap<ReviewId, Loaded<Vec<ReviewVersion>>> {
+        each(ids, self.0.review_versions(ids.to_vec()).await)
     }
 }
 

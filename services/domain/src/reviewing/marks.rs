@@ -98,13 +98,17 @@ impl Catalog {
         Ok(answer(marked, ""))
     }
 
-    /// The reports of a review that no moderator has dealt with, oldest first.
+    /// The reports of reviews that no moderator has dealt with, oldest first, at most 100 of each.
+    /// One command.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
-    pub async fn open_reports(&self, id: ReviewId) -> Result<Vec<Report>, DomainError> {
+    pub async fn open_reports(
+        &self,
+        ids: Vec<ReviewId>,
+    ) -> Result<HashMap<ReviewId, Vec<Report>>, DomainError> {
         let store = self.store().clone();
-        self.shielded(async move { store.open_reports(id, MOST_REPORTS).await })
+        self.shielded(async move { store.open_reports(&ids, MOST_REPORTS).await })
             .await
     }
 

@@ -1,5 +1,7 @@
 //! Writing, changing and deleting one's own reviews.
 
+use std::collections::HashMap;
+
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::import::digest;
@@ -17,6 +19,8 @@ use crate::{Catalog, DomainError};
 
 /// How often a write is tried that finds things changed since it read them.
 const MOST_TRIES: usize = 5;
+/// How many versions of a review are shown.
+const MOST_VERSIONS: u32 = 50;
 /// The longest idempotency key.
 const MOST_KEY_BYTES: usize = 128;
 
@@ -333,7 +337,7 @@ impl Catalog {
         &self,
         author: &str,
         products: Vec<ProductId>,
-    ) -> Result<std::collections::HashMap<ProductId, Review>, DomainError> {
+    ) -> Result<HashMap<ProductId, Review>, DomainError> {
         let (store, author) = (self.store().clone(), AuthorId(author.to_owned()));
         let mut found = self
             .shielded(async move { store.reviews_by_author(&products, &author).await })
@@ -342,13 +346,17 @@ impl Catalog {
         Ok(found)
     }
 
-    /// The versions that a review had before, oldest first.
+    /// The versions that reviews had before, oldest first, at most the last 50 of each. One
+    /// command.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
-    pub async fn review_versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, DomainError> {
+    pub async fn review_versions(
+        &self,
+        ids: Vec<ReviewId>,
+    ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, DomainError> {
         let store = self.store().clone();
-        self.shielded(async move { store.review_versions(id).await })
+        self.shielded(async move { store.review_versions(&ids, MOST_VERSIONS).await })
             .await
     }
 

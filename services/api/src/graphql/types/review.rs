@@ -250,7 +250,7 @@ impl Review {
     }
 
     /// The reports of it that no moderator has dealt with, oldest first, at most 100; seen by
-    /// moderators only. A look-up for each review that has some.
+    /// moderators only. One look-up for all reviews of a page.
     async fn reports(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewReport>>> {
         reports(&self.0, ctx).await.nullable_at(ctx)
     }
@@ -273,8 +273,8 @@ impl Review {
         queued.map(|queued| queued.reason.into())
     }
 
-    /// What it was before its author changed it, oldest first; seen by its author and by
-    /// moderators. A look-up for each review.
+    /// What it was before its author changed it, oldest first, at most the last 50; seen by its
+    /// author and by moderators. One look-up for all reviews of a page.
     async fn versions(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewVersion>>> {
         versions(self, ctx).await.nullable_at(ctx)
     }
@@ -348,7 +348,7 @@ async fn reports(
     if review.reports == 0 {
         return Ok(Some(Vec::new()));
     }
-    let found = session.catalog.open_reports(review.id).await?.into_iter();
+    let found = session.loaders.open_reports(review.id).await?.into_iter();
     let shown = found.map(|report| ReviewReport {
         // Blanks stand before the names of nobody: no subject of a token has them.
         by: Some(report.by.0).filter(|by| !by.starts_with(' ')),
@@ -367,7 +367,11 @@ async fn versions(
     if session.viewer.moderator().is_err() && !review.is_own(ctx) {
         return Ok(None);
     }
-    let found = session.catalog.review_versions(review.0.id).await?;
+    // What has its first revision was never changed.
+    if review.0.revision == 1 {
+        return Ok(Some(Vec::new()));
+    }
+    let found = session.loaders.versions(review.0.id).await?;
     Ok(Some(all(found)))
 }
 
