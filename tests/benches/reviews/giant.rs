@@ -2,19 +2,22 @@
 //! the same.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
+use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::ImportMode;
-use vitrine_domain::reviewing::Purchase;
+use vitrine_domain::reviewing::{Purchase, ReviewKey};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{AuthorId, GlobalId, ProductId};
+use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId};
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
-use vitrine_model::review::Author;
+use vitrine_model::review::{Author, Vote};
 
 use crate::Options;
-use crate::desk::{Case, Desk, Row, State, millis};
+use crate::desk::{Case, Desk, Row, State, median, millis};
+use crate::writers::content;
 
 /// The reviews of the other product.
 const FEW: usize = 20;
@@ -26,6 +29,9 @@ const PAGE: usize = 24;
 const FAR: usize = 5_000;
 /// One author in so many has bought it.
 const BOUGHT: usize = 50;
+
+/// How often each thing is written that is measured.
+const TIMES: usize = 8;
 
 const PRODUCT: &str = "query($id: ID!) { product(id: $id) {
   name ratingStats { count average histogram { rating count } languages { code count } }
@@ -79,6 +85,134 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
             desk.measure(&case).await;
         }
     }
+    println!("written, each until it is counted");
+    for act in [
+        Act::Submit,
+        Act::Vote,
+        Act::RemoveVote,
+        Act::Delete,
+        Act::DeleteTop,
+    ] {
+        let mut times = Vec::new();
+        for of in [&small, &large] {
+            times.push(millis(written(desk, of, act).await));
+        }
+        println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
+    }
+}
+
+/// Something that is written about a product's reviews.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Submit,
+    Vote,
+    RemoveVote,
+    Delete,
+    /// The most helpful review is deleted by its author, so that another comes up.
+    DeleteTop,
+}
+
+/// Does it some times, and prints what it costs with the fold that follows.
+async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
+    let (mut times, mut cpu) = (Vec::new(), Duration::ZERO);
+    for round in 0..=TIMES {
+        // A product that is reviewed more often than five times a second is a hot one.
+        if round % 4 == 0 {
+            tokio::time::sleep(Duration::from_millis(1_200)).await;
+        }
+        let target = Box::pin(prepare(desk, of, act)).await;
+        if round == TIMES {
+            let (keys, docs, commands) = desk
+                .profile_of(Box::pin(carry_out(desk, of, act, &target)))
+                .await;
+            let row = Row {
+                name: format!("{act:?}, {} reviews", of.reviews),
+                median: median(times.clone()),
+                cpu: cpu / u32::try_from(TIMES).unwrap(),
+                keys,
+                docs,
+                commands,
+                found: "done".to_owned(),
+            };
+            row.print();
+        } else {
+            let (before, start) = (desk.cpu().await, Instant::now());
+            Box::pin(carry_out(desk, of, act, &target)).await;
+            times.push(start.elapsed());
+            cpu += desk.since(before).await;
+        }
+    }
+    median(times)
+}
+
+/// The review that something is done about, and by whom.
+async fn prepare(desk: &Desk, of: &Rated, act: Act) -> (String, Option<ReviewKey>) {
+    let somebody = format!("somebody {}", mongodb::bson::Uuid::new());
+    let query = "query($id: ID!) { product(id: $id) { topReviews(first: 1) { id } } }";
+    let top = desk.data(query, &json!({ "id": of.global() })).await;
+    let top = top["product"]["topReviews"][0]["id"].as_str().unwrap();
+    let Ok(GlobalId::Review(product, top)) = GlobalId::decode(top) else {
+        panic!("{top} is the id of a review")
+    };
+    let top = (product, top);
+    let prepared = match act {
+        Act::Submit => (somebody, None),
+        Act::Vote => (somebody, Some(top)),
+        Act::RemoveVote => {
+            let vote = desk
+                .catalog
+                .vote_review(&somebody, top, Some(Vote::Helpful));
+            assert!(matches!(vote.await.unwrap(), Outcome::Done(_)));
+            (somebody, Some(top))
+        }
+        Act::Delete => {
+            let review = submit(desk, &somebody, of.id).await;
+            (somebody, Some((of.id, review)))
+        }
+        Act::DeleteTop => (author_of(desk, top.1).await, Some(top)),
+    };
+    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    prepared
+}
+
+async fn carry_out(desk: &Desk, of: &Rated, act: Act, (by, review): &(String, Option<ReviewKey>)) {
+    let done = match (act, *review) {
+        (Act::Vote, Some(review)) => {
+            let vote = desk.catalog.vote_review(by, review, Some(Vote::Helpful));
+            matches!(vote.await.unwrap(), Outcome::Done(_))
+        }
+        (Act::RemoveVote, Some(review)) => {
+            let vote = desk.catalog.vote_review(by, review, None);
+            matches!(vote.await.unwrap(), Outcome::Done(_))
+        }
+        (Act::Delete | Act::DeleteTop, Some(review)) => {
+            let deletion = desk.catalog.delete_review(by, review, None);
+            matches!(deletion.await.unwrap(), Outcome::Done(_))
+        }
+        _ => {
+            submit(desk, by, of.id).await;
+            true
+        }
+    };
+    assert!(done, "{act:?} was refused");
+    while desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+}
+
+async fn submit(desk: &Desk, author: &str, product: ProductId) -> ReviewId {
+    let submitted = desk.catalog.submit_review(author, None, product, content());
+    match submitted.await.unwrap() {
+        Outcome::Done(done) => done.review.id,
+        refused @ Outcome::Refused { .. } => panic!("{refused:?}"),
+    }
+}
+
+async fn author_of(desk: &Desk, review: ReviewId) -> String {
+    let reviews = desk.direct.collection::<Document>("reviews");
+    let id = mongodb::bson::Uuid::from_bytes(review.to_bytes());
+    let review = reviews.find_one(doc! { "_id": id }).await.unwrap();
+    let review = review.expect("it is among the top reviews");
+    let author = review.get_document("author").unwrap();
+    author.get_str("_id").unwrap().to_owned()
 }
 
 impl Rated {

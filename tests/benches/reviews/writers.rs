@@ -217,7 +217,8 @@ impl Shop<'_> {
     }
 }
 
-fn content() -> ReviewContent {
+/// What a review says.
+pub(crate) fn content() -> ReviewContent {
     ReviewContent {
         rating: 4,
         recommended: Some(true),

@@ -38,7 +38,7 @@ pub(crate) struct Desk {
     touches: AtomicUsize,
     /// What asking for the CPU time costs by itself.
     asking: Duration,
-    rounds: usize,
+    pub(crate) rounds: usize,
 }
 
 /// Something to ask.
@@ -217,6 +217,11 @@ impl Desk {
         if let State::Touched(product) | State::First(product) = &case.state {
             self.touch(product).await;
         }
+        self.profile_of(self.case(case)).await
+    }
+
+    /// Keys and documents that the server examines for some work, and the commands it is sent.
+    pub(crate) async fn profile_of<T>(&self, work: impl Future<Output = T>) -> (i64, i64, usize) {
         let entries = self.direct.collection::<Document>(PROFILE);
         entries.drop().await.unwrap();
         // The usual size of the collection would hold a few hundred entries.
@@ -227,7 +232,7 @@ impl Desk {
             .await
             .unwrap();
         let before = self.commands.load(Ordering::Relaxed);
-        self.case(case).await;
+        work.await;
         let commands = self.commands.load(Ordering::Relaxed) - before;
         self.direct
             .run_command(doc! { "profile": 0 })
@@ -288,7 +293,7 @@ impl Row {
         );
     }
 
-    fn print(&self) {
+    pub(crate) fn print(&self) {
         println!(
             "{:<44} {:>9.2} {:>9.2} {:>9} {:>9} {:>5}  {}",
             self.name,

@@ -43,7 +43,8 @@ pub struct AuthorExport {
 
 impl Catalog {
     /// Takes an author out of reviews, the copies of them, earlier versions, votes, replies, reports
-    /// and purchases. May be cut off anywhere and called again; workers complete it too.
+    /// and purchases. May be cut off anywhere and called again; workers complete it too. Of an author
+    /// who was erased before, the receipt goes on: it counts all that was ever done.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails; what is left is completed later.
@@ -67,8 +68,7 @@ impl Catalog {
             .shielded(async move {
                 let store = catalog.store();
                 let begun = store.erasure(&id).await?;
-                let open = begun.filter(|receipt| receipt.finished_at.is_none());
-                let mut receipt = open.unwrap_or_else(|| ErasureReceipt {
+                let mut receipt = begun.unwrap_or_else(|| ErasureReceipt {
                     policy,
                     by,
                     started_at: catalog.now(),
@@ -80,9 +80,16 @@ impl Catalog {
                     purchases: 0,
                     orders: 0,
                 });
-                receipt.policy = policy;
-                catalog.erase(&id, &mut receipt).await?;
-                let residue = store.residue(&id).await?;
+                let is_done = receipt.finished_at.is_some() && receipt.policy == policy;
+                if !is_done || !store.residue(&id).await?.is_empty() {
+                    receipt.policy = policy;
+                    receipt.finished_at = None;
+                    catalog.erase(&id, &mut receipt).await?;
+                }
+                let residue = Residue {
+                    top_reviews: store.top_reviews_of(&id).await?,
+                    ..store.residue(&id).await?
+                };
                 Ok(Erased {
                     author: id.0,
                     receipt,
