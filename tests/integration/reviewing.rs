@@ -583,7 +583,7 @@ fn what_is_written_costs_few_commands() {
         let written = costs(app, ("ann", "submitReview", input), &sent).await;
         let review = &written.text("/review/id");
         let vote = [
-            "find reviews",
+            "aggregate reviews",
             "findAndModify votes",
             "findAndModify reviews",
             "commitTransaction",
@@ -605,6 +605,7 @@ fn what_is_written_costs_few_commands() {
             "commitTransaction",
         ];
         let report = [
+            "aggregate reviews",
             "findAndModify review_reports",
             "findAndModify reviews",
             "commitTransaction",

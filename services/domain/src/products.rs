@@ -102,6 +102,8 @@ pub enum TotalRelation {
     Exact,
     /// There are at least so many; counting stopped there.
     AtLeast,
+    /// About so many: some were written or changed a moment ago and are not counted yet.
+    Estimate,
 }
 
 impl Catalog {

@@ -24,6 +24,7 @@ mod marks;
 pub mod ratings;
 mod writing;
 
+pub use checks::is_subject;
 pub(crate) use heat::Heat;
 
 /// Whether reviews are seen before a moderator looked at them.
@@ -99,6 +100,17 @@ pub enum Verdict {
     Reject,
     /// It waits for a moderator again.
     Restore,
+}
+
+impl Verdict {
+    /// The state that it brings a review to.
+    pub(crate) const fn status(self) -> ReviewStatus {
+        match self {
+            Self::Publish => ReviewStatus::Published,
+            Self::Reject => ReviewStatus::Rejected,
+            Self::Restore => ReviewStatus::Pending,
+        }
+    }
 }
 
 /// A purchase.

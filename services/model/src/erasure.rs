@@ -44,6 +44,13 @@ pub struct ErasureReceipt {
     pub started_at: Timestamp,
     /// When nothing was left; `None` while it goes on.
     pub finished_at: Option<Timestamp>,
+    /// What was changed. Where a process died in the middle, what it had just changed is not counted.
+    pub done: ErasureCounts,
+}
+
+/// What an erasure changed, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureCounts {
     /// How many reviews were removed or made anonymous.
     pub reviews: i64,
     /// How many votes.

@@ -422,12 +422,24 @@ impl Traits {
     }
 }
 
+/// The languages that have a code of two letters (ISO 639-1). No others are filtered by, so that
+/// what a product counts of its reviews stays small whatever people write.
+const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu \
+    cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia \
+    id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg \
+    mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw \
+    sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur \
+    uz ve vi vo wa wo xh yi yo za zh zu";
+
 /// The code of two letters that an IETF language tag begins with, in small letters.
 #[must_use]
 pub fn language_code(tag: &str) -> Option<String> {
     let code = tag.split(['-', '_']).next().unwrap_or_default();
-    let is_code = code.len() == 2 && code.bytes().all(|b| b.is_ascii_alphabetic());
-    is_code.then(|| code.to_ascii_lowercase())
+    let code = code.to_ascii_lowercase();
+    LANGUAGES
+        .split_ascii_whitespace()
+        .any(|known| known == code)
+        .then_some(code)
 }
 
 impl Review {

@@ -6,6 +6,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{Role, Viewer};
+use vitrine_domain::reviewing::is_subject;
 use vitrine_model::clock::Timestamp;
 
 #[derive(Deserialize, Serialize)]
@@ -50,6 +51,10 @@ impl Tokens {
         now: Timestamp,
         hours: u32,
     ) -> anyhow::Result<String> {
+        anyhow::ensure!(
+            is_subject(subject),
+            "a subject has 1 to 200 bytes, no control characters, and does not begin with a blank"
+        );
         for role in roles {
             Role::named(role).with_context(|| {
                 format!("there is no role {role:?}: shopper, moderator, admin, service")
@@ -78,6 +83,9 @@ impl Tokens {
         let validation = Validation::new(Algorithm::HS256);
         let decoded = jsonwebtoken::decode::<Claims>(token, &self.decoding, &validation);
         let claims = decoded.map_err(|_| refused())?.claims;
+        if !is_subject(&claims.sub) {
+            return Err(refused());
+        }
         // Roles of a newer release mean nothing here.
         let roles = claims
             .roles
@@ -122,6 +130,10 @@ mod tests {
                 .issue("ada", &["root".to_owned()], SystemClock.now(), 1)
                 .is_err()
         );
+        for subject in ["", " ada", "a\nb", &"x".repeat(201)] {
+            let made = tokens.issue(subject, &[], SystemClock.now(), 1);
+            assert!(made.is_err(), "{subject:?}");
+        }
     }
 
     #[test]

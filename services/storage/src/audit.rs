@@ -226,7 +226,9 @@ impl Marks {
         if review.author.is_some() || reports != 0 {
             compare("reports", review.reports, reports);
         }
-        let waits = review.status == ReviewStatus::Pending || review.reports > 0;
+        // Reports of a deleted review wait with it: it may be written anew.
+        let waits = review.status == ReviewStatus::Pending
+            || (review.reports > 0 && review.status != ReviewStatus::Deleted);
         compare("queue", review.queued.is_some().into(), waits.into());
     }
 }

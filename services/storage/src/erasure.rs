@@ -5,13 +5,13 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::erasure::{ErasurePolicy, ErasureReceipt, Residue};
+use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Residue};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
-use vitrine_model::review::{Review, ReviewStatus, Vote};
+use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
-use crate::documents::{REFERENCE_VERSION, put};
+use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, date, uuid};
-use crate::reviewing::{PURCHASES, REPORTS, VERSIONS, VOTES};
+use crate::reviewing::{PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -43,19 +43,25 @@ pub struct OwnPurchase {
 }
 
 impl Store {
-    /// Erasures that were begun and not finished, at most so many.
+    /// Takes over an erasure that was begun, not finished, and not gone on with since then; `None`
+    /// when there is none. No other process gets it for as long.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn open_erasures(
+    pub async fn claim_erasure(
         &self,
-        most: u32,
-    ) -> Result<Vec<(AuthorId, ErasureReceipt)>, StorageError> {
+        rested_since: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<(AuthorId, ErasureReceipt)>, StorageError> {
         let collection = self.raw(ERASURES);
-        let find = collection.find(doc! { "finished_at": Bson::Null });
-        let find = find.limit(i64::from(most)).max_time(self.max_time);
-        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        found.iter().map(read_receipt).collect()
+        let rests = doc! { "open": true, "seen_at": { "$lte": date(rested_since) } };
+        let claimed = collection
+            .find_one_and_update(rests, doc! { "$set": { "seen_at": date(now) } })
+            .sort(doc! { "seen_at": 1 })
+            .hint(Hint::Name("open".to_owned()))
+            .write_concern(durable());
+        let claimed = claimed.max_time(self.max_time).await?;
+        claimed.map(|doc| read_receipt(&doc)).transpose()
     }
 
     /// The receipt of an author's erasure, finished or not.
@@ -70,26 +76,80 @@ impl Store {
         found.map(read).transpose()
     }
 
-    /// Keeps the receipt of an erasure.
+    /// Begins an erasure, or goes on with one: its receipt is this, and it is open.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn keep_erasure(
+    pub async fn open_erasure(
         &self,
         author: &AuthorId,
         receipt: &ErasureReceipt,
+        now: Timestamp,
     ) -> Result<(), StorageError> {
+        let mut doc = receipt_document(receipt);
+        doc.insert("open", true);
+        doc.insert("seen_at", date(now));
         let collection = self.documents(ERASURES);
         let kept = collection
-            .replace_one(doc! { "_id": &author.0 }, receipt_document(receipt))
+            .replace_one(doc! { "_id": &author.0 }, doc)
             .upsert(true)
             .write_concern(durable());
         kept.await?;
         Ok(())
     }
 
-    /// Takes the author out of some of their reviews, and marks them for the fold. Gives the
-    /// products of those that were changed; none when there are no more.
+    /// Adds what was done to the receipt of an erasure, with the products whose copies of reviews
+    /// are to follow.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn note_erasure(
+        &self,
+        author: &AuthorId,
+        done: &ErasureCounts,
+        products: &[ProductId],
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let update = doc! {
+            "$inc": counts_document(done),
+            "$set": { "seen_at": date(now) },
+            "$addToSet": { "products": { "$each": ids } },
+        };
+        self.update_erasure(author, update).await
+    }
+
+    /// Closes an erasure: nothing is left.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn close_erasure(
+        &self,
+        author: &AuthorId,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let update = doc! {
+            "$set": { "finished_at": date(now) },
+            "$unset": { "open": 1, "products": 1 },
+        };
+        self.update_erasure(author, update).await
+    }
+
+    async fn update_erasure(
+        &self,
+        author: &AuthorId,
+        update: Document,
+    ) -> Result<(), StorageError> {
+        let collection = self.documents(ERASURES);
+        let updated = collection
+            .update_one(doc! { "_id": &author.0 }, update)
+            .write_concern(durable());
+        updated.await?;
+        Ok(())
+    }
+
+    /// Takes the author out of some of their reviews, and marks them for the fold. Gives how many
+    /// were changed and the products of those that were found; none when there are no more.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
@@ -98,26 +158,58 @@ impl Store {
         author: &AuthorId,
         policy: ErasurePolicy,
         most: u32,
-    ) -> Result<Vec<ProductId>, StorageError> {
+    ) -> Result<(i64, Vec<ProductId>), StorageError> {
         let found = self.page_of_author(author, None, most).await?;
+        let mut changed = 0;
         for review in &found {
-            let filter = doc! { "_id": uuid(review.id.to_bytes()), "author._id": &author.0 };
-            let collection = self.documents(COLLECTION);
-            let updated = collection
-                .update_one(filter, erase_review(policy))
-                .write_concern(durable());
-            updated.await?;
-            let versions = self.documents(VERSIONS);
-            versions
-                .delete_many(doc! { "_id.r": uuid(review.id.to_bytes()) })
-                .write_concern(durable())
-                .await?;
+            let erased = retry_contended(async || {
+                let erased = self.try_erase_review(review.id, author, policy).await;
+                erased.map_err(TransactionError::into_storage)
+            });
+            changed += i64::from(erased.await?);
         }
-        Ok(found.into_iter().map(|review| review.product_id).collect())
+        let products = found.into_iter().map(|review| review.product_id);
+        Ok((changed, products.collect()))
     }
 
-    /// Takes some votes of the author away: with [`ErasurePolicy::Anonymize`] they stay counted,
-    /// as if they had been imported. Gives the products of the reviews, one for each vote.
+    /// One review, with the reports of it: of what is removed nobody decides any more.
+    async fn try_erase_review(
+        &self,
+        id: ReviewId,
+        author: &AuthorId,
+        policy: ErasurePolicy,
+    ) -> Result<bool, TransactionError> {
+        let mut session = self.begin().await?;
+        let filter = doc! { "_id": uuid(id.to_bytes()), "author._id": &author.0 };
+        let collection = self.documents(COLLECTION);
+        let updated = collection
+            .update_one(filter, erase_review(policy))
+            .session(&mut session)
+            .await?;
+        if policy == ErasurePolicy::Remove {
+            let reports = self.documents(REPORTS);
+            let open = doc! { "_id.r": uuid(id.to_bytes()), "open": true };
+            reports
+                .update_many(open, doc! { "$set": { "open": false } })
+                .hint(Hint::Name("review".to_owned()))
+                .session(&mut session)
+                .await?;
+        }
+        commit(&mut session).await?;
+        Ok(updated.modified_count == 1)
+    }
+
+    /// Deletes what the author's reviews were before. Gives how many versions.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn erase_versions(&self, author: &AuthorId) -> Result<u64, StorageError> {
+        self.delete_all(VERSIONS, doc! { "author": &author.0 }, "author")
+            .await
+    }
+
+    /// Takes some votes of the author away, or makes them nobody's. Gives how many were changed and
+    /// the products of the reviews; none when there are no more.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
@@ -126,63 +218,60 @@ impl Store {
         author: &AuthorId,
         policy: ErasurePolicy,
         most: u32,
-    ) -> Result<Vec<ProductId>, StorageError> {
+    ) -> Result<(i64, Vec<ProductId>), StorageError> {
         let votes = self.raw(VOTES);
         let find = votes.find(doc! { "_id.u": &author.0 });
         let find = find
             .hint(Hint::Name("voter".to_owned()))
             .limit(i64::from(most));
         let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut products = Vec::with_capacity(rows.len());
+        let (mut changed, mut products) = (0, Vec::with_capacity(rows.len()));
         for row in &rows {
-            products.push(self.erase_vote(row, policy).await?);
+            let fields = Fields::of(VOTES, row);
+            products.push(ProductId::from_bytes(fields.id("product_id")?));
+            let erased = retry_contended(async || {
+                let erased = self.try_erase_vote(&fields, policy).await;
+                erased.map_err(TransactionError::into_storage)
+            });
+            changed += i64::from(erased.await?);
         }
-        Ok(products)
-    }
-
-    async fn erase_vote(
-        &self,
-        row: &RawDocumentBuf,
-        policy: ErasurePolicy,
-    ) -> Result<ProductId, StorageError> {
-        retry_contended(async || {
-            let erased = self.try_erase_vote(row, policy).await;
-            erased.map_err(TransactionError::into_storage)
-        })
-        .await
+        Ok((changed, products))
     }
 
     async fn try_erase_vote(
         &self,
-        row: &RawDocumentBuf,
+        row: &Fields<'_>,
         policy: ErasurePolicy,
-    ) -> Result<ProductId, TransactionError> {
-        let fields = Fields::of(VOTES, row);
-        let id = fields.doc("_id")?;
+    ) -> Result<bool, TransactionError> {
+        let id = row.doc("_id")?;
         let (review, voter) = (uuid(id.id("r")?), id.string("u")?);
-        let product = ProductId::from_bytes(fields.id("product_id")?);
-        let mut session = self.begin().await?;
-        let votes = self.raw(VOTES);
         let key = doc! { "_id": { "r": review.clone(), "u": voter } };
+        let mut session = self.begin().await?;
+        let votes = self.documents(VOTES);
         let gone = votes.find_one_and_delete(key).session(&mut session).await?;
-        if let Some(gone) = gone {
-            let fields = Fields::of(VOTES, &gone);
-            let counter = match fields.str("value")? {
-                "helpful" => "helpful",
-                _ => "unhelpful",
-            };
-            let counters = match policy {
-                ErasurePolicy::Remove => doc! { counter: -1_i64 },
-                ErasurePolicy::Anonymize => doc! { format!("imported_{counter}"): 1_i64 },
-            };
-            let filter = doc! { "_id": review, "round": fields.i64("round")? };
-            let update = doc! { "$inc": counters, "$set": { "dirty": true } };
-            let reviews = self.documents(COLLECTION);
-            let updated = reviews.update_one(filter, update);
-            updated.session(&mut session).await?;
+        let Some(gone) = gone else {
+            commit(&mut session).await?;
+            return Ok(false);
+        };
+        match policy {
+            ErasurePolicy::Anonymize => {
+                let kept = nameless(gone, &review);
+                votes.insert_one(kept).session(&mut session).await?;
+            }
+            ErasurePolicy::Remove => {
+                let counter = match gone.get_str("value") {
+                    Ok("helpful") => "helpful",
+                    _ => "unhelpful",
+                };
+                let filter = doc! { "_id": review, "round": gone.get("round").cloned() };
+                let update = doc! { "$inc": { counter: -1_i64 }, "$set": { "dirty": true } };
+                let reviews = self.documents(COLLECTION);
+                let updated = reviews.update_one(filter, update);
+                updated.session(&mut session).await?;
+            }
         }
         commit(&mut session).await?;
-        Ok(product)
+        Ok(true)
     }
 
     /// Takes the author out of some replies to reviews. Gives how many.
@@ -207,7 +296,7 @@ impl Store {
     }
 
     /// Makes some reports of reviews by the author somebody's: a moderator still looks at them.
-    /// Gives how many.
+    /// Gives how many were found.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
@@ -219,8 +308,9 @@ impl Store {
             .limit(i64::from(most));
         let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         for row in &rows {
+            let fields = Fields::of(REPORTS, row);
             retry_contended(async || {
-                let erased = self.try_erase_report(row).await;
+                let erased = self.try_erase_report(&fields).await;
                 erased.map_err(TransactionError::into_storage)
             })
             .await?;
@@ -228,28 +318,17 @@ impl Store {
         Ok(rows.len() as u64)
     }
 
-    async fn try_erase_report(&self, row: &RawDocumentBuf) -> Result<(), TransactionError> {
-        let mut nameless = Document::try_from(row).map_err(|_| StorageError::Corrupt {
-            collection: REPORTS,
-            id: String::new(),
-            field: "document".to_owned(),
-        })?;
-        let fields = Fields::of(REPORTS, row);
-        let id = fields.doc("_id")?;
+    async fn try_erase_report(&self, row: &Fields<'_>) -> Result<(), TransactionError> {
+        let id = row.doc("_id")?;
         let review = uuid(id.id("r")?);
         let known = doc! { "_id": { "r": review.clone(), "u": id.string("u")? } };
-        // Blanks cannot be the subject of a token.
-        let nobody = format!(" {}", ReviewId::random());
-        nameless.insert("_id", doc! { "r": review, "u": nobody });
-        nameless.remove("note");
         let mut session = self.begin().await?;
         let collection = self.documents(REPORTS);
-        let gone = collection.delete_one(known).session(&mut session).await?;
-        if gone.deleted_count == 1 {
-            collection
-                .insert_one(nameless)
-                .session(&mut session)
-                .await?;
+        let gone = collection.find_one_and_delete(known);
+        if let Some(gone) = gone.session(&mut session).await? {
+            let mut kept = nameless(gone, &review);
+            kept.remove("note");
+            collection.insert_one(kept).session(&mut session).await?;
         }
         commit(&mut session).await
     }
@@ -285,20 +364,8 @@ impl Store {
         Ok(deleted.await?.deleted_count)
     }
 
-    /// How many products still carry a review of the author among their top reviews. Reads all
-    /// products: no index is kept for what is asked so rarely.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn top_reviews_of(&self, author: &AuthorId) -> Result<u64, StorageError> {
-        let carried = doc! { "top_reviews.author._id": &author.0 };
-        let products = self.documents("products");
-        let counted = products.count_documents(carried);
-        Ok(counted.hint(Hint::Name("_id_".to_owned())).await?)
-    }
-
-    /// Everything in the database that still names the author, by index; of products nothing is
-    /// said ([`Store::top_reviews_of`]).
+    /// Everything in the database that still names the author, by index. Copies of reviews are looked
+    /// for in the products whose reviews were erased: a product carries none but its own.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -311,10 +378,15 @@ impl Store {
                 .hint(Hint::Name(index.to_owned()));
             counted.await.map_err(StorageError::from)
         };
+        let erasures = self.documents(ERASURES);
+        let receipt = erasures.find_one(doc! { "_id": own }).await?;
+        let products = receipt.and_then(|mut receipt| receipt.remove("products"));
+        let products = products.unwrap_or_else(|| Bson::Array(Vec::new()));
+        let carried = doc! { "_id": { "$in": products }, "top_reviews.author._id": own };
         Ok(Residue {
             reviews: count(COLLECTION, doc! { "author._id": own }, "by_author").await?,
             versions: count(VERSIONS, doc! { "author": own }, "author").await?,
-            top_reviews: 0,
+            top_reviews: count("products", carried, "_id_").await?,
             votes: count(VOTES, doc! { "_id.u": own }, "voter").await?,
             replies: count(COLLECTION, doc! { "reply.by": own }, "replied").await?,
             reports: count(REPORTS, doc! { "_id.u": own }, "reporter").await?,
@@ -404,6 +476,84 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
+    /// What some reviews of an author were before, behind this version, in the order of reviews and
+    /// revisions; each with the product and the review.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_of_versions(
+        &self,
+        author: &AuthorId,
+        after: Option<(ReviewId, i64)>,
+        most: u32,
+    ) -> Result<Vec<(ProductId, ReviewId, ReviewVersion)>, StorageError> {
+        let mut filter = doc! { "author": &author.0 };
+        if let Some((review, revision)) = after {
+            let last = doc! { "r": uuid(review.to_bytes()), "n": revision };
+            filter.insert("_id", doc! { "$gt": last });
+        }
+        let sort = doc! { "author": 1, "_id": 1 };
+        let rows = self
+            .page_rows(VERSIONS, filter, sort, "author", most)
+            .await?;
+        let read = |row: &RawDocumentBuf| {
+            let fields = Fields::of(VERSIONS, row);
+            let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
+            let product = ProductId::from_bytes(fields.id("product_id")?);
+            Ok((product, review, read_version(fields)?))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Some reports by a reader behind that of this review, in the order of reviews; each with the
+    /// review and its product.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_of_reports(
+        &self,
+        reader: &AuthorId,
+        after: Option<ReviewId>,
+        most: u32,
+    ) -> Result<Vec<(ProductId, ReviewId, Report)>, StorageError> {
+        let mut filter = doc! { "_id.u": &reader.0 };
+        if let Some(after) = after {
+            filter.insert("_id.r", doc! { "$gt": uuid(after.to_bytes()) });
+        }
+        let sort = doc! { "_id.u": 1, "_id.r": 1 };
+        let rows = self
+            .page_rows(REPORTS, filter, sort, "reporter", most)
+            .await?;
+        let read = |row: &RawDocumentBuf| {
+            let fields = Fields::of(REPORTS, row);
+            let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
+            let product = ProductId::from_bytes(fields.id("product_id")?);
+            Ok((product, review, read_report(fields)?))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Some reviews that somebody replied to for the shop, behind this one, in the order of ids.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn page_of_replies(
+        &self,
+        writer: &AuthorId,
+        after: Option<ReviewId>,
+        most: u32,
+    ) -> Result<Vec<Review>, StorageError> {
+        let mut filter = doc! { "reply.by": &writer.0 };
+        if let Some(after) = after {
+            filter.insert("_id", doc! { "$gt": uuid(after.to_bytes()) });
+        }
+        let sort = doc! { "reply.by": 1, "_id": 1 };
+        let rows = self
+            .page_rows(COLLECTION, filter, sort, "replied", most)
+            .await?;
+        rows.iter().map(read).collect()
+    }
+
     async fn page_rows(
         &self,
         collection: &str,
@@ -441,6 +591,7 @@ fn erase_review(policy: ErasurePolicy) -> Document {
                 "moderation": [],
                 // Nothing is left to verify, and nothing to filter by.
                 "verified": false,
+                "reports": 0_i64,
                 "erased": true,
             },
             "$unset": {
@@ -471,15 +622,28 @@ fn receipt_document(receipt: &ErasureReceipt) -> Document {
         "policy": receipt.policy.name(),
         "started_at": date(receipt.started_at),
         "finished_at": receipt.finished_at.map_or(Bson::Null, date),
-        "reviews": receipt.reviews,
-        "votes": receipt.votes,
-        "replies": receipt.replies,
-        "reports": receipt.reports,
-        "purchases": receipt.purchases,
-        "orders": receipt.orders,
+        "by": &receipt.by,
     };
-    put(&mut doc, "by", Some(receipt.by.as_str()));
+    doc.extend(counts_document(&receipt.done));
     doc
+}
+
+fn counts_document(counts: &ErasureCounts) -> Document {
+    doc! {
+        "reviews": counts.reviews,
+        "votes": counts.votes,
+        "replies": counts.replies,
+        "reports": counts.reports,
+        "purchases": counts.purchases,
+        "orders": counts.orders,
+    }
+}
+
+/// What somebody said of a review, said by nobody. Blanks cannot begin the subject of a token.
+fn nameless(mut said: Document, review: &Bson) -> Document {
+    let nobody = format!(" {}", ReviewId::random());
+    said.insert("_id", doc! { "r": review.clone(), "u": nobody });
+    said
 }
 
 fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), StorageError> {
@@ -490,12 +654,14 @@ fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), Stor
         by: fields.string("by")?,
         started_at: fields.date("started_at")?,
         finished_at: fields.opt_date("finished_at")?,
-        reviews: fields.i64("reviews")?,
-        votes: fields.i64("votes")?,
-        replies: fields.i64("replies")?,
-        reports: fields.i64("reports")?,
-        purchases: fields.i64("purchases")?,
-        orders: fields.i64("orders")?,
+        done: ErasureCounts {
+            reviews: fields.i64("reviews")?,
+            votes: fields.i64("votes")?,
+            replies: fields.i64("replies")?,
+            reports: fields.i64("reports")?,
+            purchases: fields.i64("purchases")?,
+            orders: fields.i64("orders")?,
+        },
     };
     Ok((AuthorId(fields.string("_id")?), receipt))
 }

@@ -127,7 +127,11 @@ fn queue(reason: Option<QueueReason>) -> ListQuery {
             coarse: false,
         }],
         descending: false,
-        index: "queue",
+        index: if reason.is_some() {
+            "queue_reason"
+        } else {
+            "queue"
+        },
         merged: false,
         projection: None,
     }

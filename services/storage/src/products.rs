@@ -441,6 +441,11 @@ impl Store {
             let (index, key) = write_error(error)?;
             refused[index] = Some(key);
         }
+        // Written, but perhaps not to stay: nobody may be told that it is done.
+        if let Ok(error) = reply.get_document("writeConcernError") {
+            let error = mongodb::error::Error::custom(error.clone());
+            return Err(StorageError::Unavailable(error));
+        }
         Ok(refused)
     }
 }

@@ -9,9 +9,9 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
-use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::id::ProductId;
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
-use vitrine_model::review::{ReviewStatus, Traits};
+use vitrine_model::review::{ReviewStatus, TopReview, Traits};
 
 use crate::documents::{REFERENCE_VERSION, review, stats};
 use crate::fold::dirty_index;
@@ -47,8 +47,11 @@ pub struct Counted {
     pub traits: BTreeMap<Traits, Histogram>,
     /// Reviews by month and stars.
     pub months: BTreeMap<i32, Histogram>,
-    /// The most helpful, most helpful first, with their votes.
-    pub top: Vec<(ReviewId, i64)>,
+    /// What is carried of the most helpful, most helpful first.
+    pub top: Vec<TopReview>,
+    /// What follows from the numbers and is stored beside them: count, sum, ranks, and from where
+    /// on a review is among the most helpful.
+    pub derived: String,
     /// Whether it is flagged as large.
     pub large: bool,
 }
@@ -186,7 +189,7 @@ impl Store {
         let find = collection
             .find(filter)
             .projection(
-                doc! { "stats": 1, "top_reviews._id": 1, "top_reviews.helpful": 1, "outlier": 1 },
+                doc! { "stats": 1, "rank": 1, "top_reviews": 1, "top_floor": 1, "outlier": 1 },
             )
             .sort(doc! { "_id": 1 })
             .limit(i64::from(most))
@@ -205,8 +208,15 @@ impl Store {
         self.add_stored_months(session, &ids, &at, &mut all).await?;
         self.add_expected(session, &ids, &at, &mut all).await?;
         for one in &mut all {
-            let top = self.top_reviews(session, one.product).await?;
-            one.expected.top = top.iter().map(|top| (top.id, top.helpful)).collect();
+            let computed = Computed {
+                stats: RatingStats {
+                    histogram: one.expected.histogram,
+                    ..RatingStats::default()
+                },
+                top_reviews: self.top_reviews(session, one.product).await?,
+            };
+            one.expected.derived = derived(&stats::derived(&computed));
+            one.expected.top = computed.top_reviews;
             one.pending = self.is_dirty(session, one.product).await?;
         }
         Ok(all)
@@ -496,7 +506,7 @@ fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), Stora
 fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     let fields = Fields::of("products", doc);
     let stored = stats::read_stats(&fields.doc("stats")?)?;
-    let top = |top: Fields<'_>| Ok((ReviewId::from_bytes(top.id("_id")?), top.i64("helpful")?));
+    let whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
     Ok(Recounted {
         product: ProductId::from_bytes(fields.id("_id")?),
         pending: false,
@@ -506,11 +516,34 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
             dimensions: stored.dimensions,
             traits: stored.traits,
             months: BTreeMap::new(),
-            top: fields.docs("top_reviews", top)?,
+            top: fields.docs("top_reviews", stats::read_top_review)?,
+            derived: derived(&whole),
             large: stats::read_outlier(&fields.doc("outlier")?)?.large,
         },
         expected: Counted::default(),
     })
+}
+
+/// What is derived, of a product or of what is to be stored in one.
+fn derived(product: &Document) -> String {
+    let of = |path: [&str; 2]| {
+        let outer = product.get_document(path[0]).ok();
+        let value = outer.and_then(|outer| outer.get(path[1]));
+        let value = value.unwrap_or(&Bson::Null);
+        format!("{}.{} {value}", path[0], path[1])
+    };
+    [
+        ["stats", "count"],
+        ["stats", "sum"],
+        ["rank", "rating"],
+        ["rank", "stars"],
+        ["rank", "popularity"],
+        ["top_floor", "helpful"],
+        ["top_floor", "created_at"],
+        ["top_floor", "_id"],
+    ]
+    .map(of)
+    .join(", ")
 }
 
 fn recount_index() -> Hint {

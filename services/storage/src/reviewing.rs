@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 
 use futures_util::TryStreamExt as _;
+use mongodb::ClientSession;
 use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::{Hint, ReturnDocument};
+use mongodb::options::{Hint, ReadConcern, ReturnDocument};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId};
 use vitrine_model::product::{HotReason, Outlier, ProductStatus};
@@ -115,7 +116,8 @@ pub struct Report {
 }
 
 impl Store {
-    /// What has to be known of a product before this author reviews it. One command.
+    /// What has to be known of a product before this author reviews it. One command. What it says
+    /// may be answered: no election takes it back.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -140,13 +142,14 @@ impl Store {
         let found = products
             .aggregate(pipeline)
             .hint(Hint::Name("_id_".to_owned()))
+            .read_concern(ReadConcern::majority())
             .max_time(self.max_time);
         let found = found.await?.with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         found.first().map(read_target).transpose()
     }
 
-    /// A review, whatever its state.
+    /// A review, whatever its state. What it says may be answered: no election takes it back.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -156,7 +159,9 @@ impl Store {
         id: ReviewId,
     ) -> Result<Option<Review>, StorageError> {
         let collection = self.raw(COLLECTION);
-        let found = collection.find_one(key(product, id));
+        let found = collection
+            .find_one(key(product, id))
+            .read_concern(ReadConcern::majority());
         let found = found.max_time(self.max_time).await?;
         found.map(|doc| read(&doc)).transpose()
     }
@@ -266,7 +271,11 @@ impl Store {
     ) -> Result<bool, StorageError> {
         retry_contended(async || {
             let changed = self.try_change_review(before, after, beside).await;
-            changed.map_err(TransactionError::into_storage)
+            match changed.map_err(TransactionError::into_storage) {
+                // Its idempotency key has been used meanwhile.
+                Err(StorageError::Conflict { .. }) => Ok(false),
+                changed => changed,
+            }
         })
         .await
     }
@@ -414,12 +423,10 @@ impl Store {
     ) -> Result<Marked, TransactionError> {
         let mut session = self.begin().await?;
         let reviews = self.raw(COLLECTION);
-        let seen = reviews.find_one(published(product, id));
-        let Some(seen) = seen.session(&mut session).await? else {
+        let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
             let _ = session.abort_transaction().await;
             return Ok(Marked::Gone);
         };
-        let seen = read(&seen)?;
         if seen
             .author
             .as_ref()
@@ -453,7 +460,8 @@ impl Store {
             None => None,
         };
         if before == vote {
-            let _ = session.abort_transaction().await;
+            // Nothing changes, but what was read is only said when it is there to stay.
+            commit(&mut session).await?;
             return Ok(Marked::Same(seen));
         }
         let counts =
@@ -475,6 +483,36 @@ impl Store {
         };
         commit(&mut session).await?;
         Ok(Marked::Done(read(&updated)?))
+    }
+
+    /// A published review of a product that is on sale. One command.
+    async fn seen_by_all(
+        &self,
+        (product, id): (ProductId, ReviewId),
+        session: &mut ClientSession,
+    ) -> Result<Option<Review>, TransactionError> {
+        let pipeline = [
+            doc! { "$match": published(product, id) },
+            doc! { "$lookup": {
+                "from": "products",
+                "localField": "product_id",
+                "foreignField": "_id",
+                "pipeline": [
+                    { "$match": { "status": ProductStatus::Active.name() } },
+                    { "$project": { "_id": 1 } },
+                ],
+                "as": "on_sale",
+            } },
+            doc! { "$match": { "on_sale": { "$ne": [] } } },
+            doc! { "$unset": "on_sale" },
+        ];
+        let collection = self.documents(COLLECTION);
+        let found = collection.aggregate(pipeline).session(&mut *session);
+        let mut found = found.await?.with_type::<RawDocumentBuf>();
+        let Some(found) = found.next(session).await else {
+            return Ok(None);
+        };
+        Ok(Some(read(&found?)?))
     }
 
     /// What a voter says of these reviews. One command.
@@ -528,6 +566,10 @@ impl Store {
         report: &Report,
     ) -> Result<Marked, TransactionError> {
         let mut session = self.begin().await?;
+        let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
+            let _ = session.abort_transaction().await;
+            return Ok(Marked::Gone);
+        };
         let row = doc! { "_id": { "r": uuid(id.to_bytes()), "u": &report.by.0 } };
         let mut set = doc! {
             "schema_version": REFERENCE_VERSION,
@@ -543,7 +585,7 @@ impl Store {
         }
         let reports = self.raw(REPORTS);
         let before = reports
-            .find_one_and_update(row, update)
+            .find_one_and_update(row.clone(), update)
             .upsert(true)
             .return_document(ReturnDocument::Before)
             .session(&mut session)
@@ -555,11 +597,17 @@ impl Store {
         let reviews = self.raw(COLLECTION);
         if open {
             let _ = session.abort_transaction().await;
-            let seen = reviews.find_one(published(product, id)).await?;
-            return Ok(match seen {
-                Some(doc) => Marked::Same(read(&doc)?),
-                None => Marked::Gone,
-            });
+            // What was read is only said when it is there to stay.
+            let lasting = reports
+                .find_one(row)
+                .read_concern(ReadConcern::majority())
+                .await?;
+            return match lasting {
+                Some(_) => Ok(Marked::Same(seen)),
+                None => Err(TransactionError::Storage(StorageError::Unavailable(
+                    mongodb::error::Error::custom("a report may be taken back by an election"),
+                ))),
+            };
         }
         let queued = document::queued(vitrine_model::review::Queued {
             reason: QueueReason::Reported,
@@ -804,9 +852,10 @@ fn change(before: &Review, after: &Review, close_reports: bool) -> Document {
         .collect();
     if close_reports {
         set.insert("reports", 0_i64);
-        if after.queued.is_none() {
-            gone.insert("queue", 1);
-        }
+    }
+    // Somebody may have reported it since it was read.
+    if (close_reports || after.status == ReviewStatus::Deleted) && after.queued.is_none() {
+        gone.insert("queue", 1);
     }
     if before.round != after.round {
         for counter in [
@@ -874,7 +923,7 @@ fn limit(most: u32) -> Document {
     doc! { "$limit": i64::from(most) }
 }
 
-fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {
+pub(crate) fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {
     let reason = ReportReason::named(fields.str("reason")?);
     Ok(Report {
         by: AuthorId(fields.doc("_id")?.string("u")?),
@@ -884,7 +933,7 @@ fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {
     })
 }
 
-fn read_version(fields: Fields<'_>) -> Result<ReviewVersion, StorageError> {
+pub(crate) fn read_version(fields: Fields<'_>) -> Result<ReviewVersion, StorageError> {
     Ok(ReviewVersion {
         revision: fields.doc("_id")?.i64("n")?,
         until: fields.date("until")?,

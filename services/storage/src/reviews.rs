@@ -1,6 +1,6 @@
 //! Reviews: reading pages, one, many; and what imports write.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -14,6 +14,7 @@ use vitrine_model::review::{Review, ReviewStatus};
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, uuid};
+use crate::reviewing::PURCHASES;
 use crate::store::durable;
 use crate::{StorageError, Store, products_query};
 
@@ -175,6 +176,35 @@ impl Store {
         found.iter().map(read_author_pair).collect()
     }
 
+    /// Those of the pairs of which it is known that the one was bought by the other. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn known_buyers(
+        &self,
+        pairs: &[(ProductId, AuthorId)],
+    ) -> Result<HashSet<(ProductId, AuthorId)>, StorageError> {
+        if pairs.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let ids: Vec<Bson> = pairs
+            .iter()
+            .map(|(product, buyer)| doc! { "p": uuid(product.to_bytes()), "c": &buyer.0 }.into())
+            .collect();
+        let collection = self.raw(PURCHASES);
+        let find = collection
+            .find(doc! { "_id": { "$in": ids } })
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        let pair = |row: &RawDocumentBuf| {
+            let id = Fields::of(PURCHASES, row).doc("_id")?;
+            let product = ProductId::from_bytes(id.id("p")?);
+            Ok((product, AuthorId(id.string("c")?)))
+        };
+        found.iter().map(pair).collect()
+    }
+
     /// Stores new reviews, each with the digest of what its feed said. The answer says for each
     /// whether it was stored; `Some(fields)` names the unique index that had its key already.
     ///
@@ -191,7 +221,7 @@ impl Store {
     }
 
     /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review
-    /// is still there.
+    /// is still there, and its author not erased.
     ///
     /// Votes given here stay: the counters are the imported ones and those votes together.
     ///
@@ -233,11 +263,22 @@ impl Store {
         set.insert("origin.digest", doc! { "$literal": digest });
         set.insert("dirty", true);
         set.insert("revision", doc! { "$add": ["$revision", 1] });
-        let mut pipeline = vec![doc! { "$set": set }];
+        // Who bought it is known of the author, not of the review: another author begins anew.
+        let own = review.author.as_ref().map(|author| author.id.0.as_str());
+        let same = doc! { "$eq": ["$author._id", { "$literal": own.unwrap_or_default() }] };
+        let verified = doc! { "$cond": [
+            same,
+            { "$or": ["$verified", review.verified] },
+            review.verified,
+        ] };
+        let mut pipeline = vec![
+            doc! { "$set": { "verified": verified } },
+            doc! { "$set": set },
+        ];
         if !unset.is_empty() {
             pipeline.push(doc! { "$unset": unset });
         }
-        let filter = doc! { "_id": uuid(review.id.to_bytes()) };
+        let filter = doc! { "_id": uuid(review.id.to_bytes()), "erased": { "$ne": true } };
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, pipeline)

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mongodb::ClientSession;
-use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
+use mongodb::error::{
+    Error, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+};
 
 use crate::store::{durable, snapshot};
 use crate::{StorageError, Store};
@@ -70,6 +72,10 @@ pub(crate) enum TransactionError {
 impl TransactionError {
     pub(crate) fn into_storage(self) -> StorageError {
         match self {
+            // Nobody was met: no server can be found.
+            Self::Driver(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
+                StorageError::Unavailable(error)
+            }
             // Other writers were met too often: later it may work.
             Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
                 StorageError::Contended(error)

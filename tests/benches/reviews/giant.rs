@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::ImportMode;
@@ -266,8 +266,7 @@ async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
     let mut both = Vec::new();
     for (skip, reviews) in [(0, options.giant), (1, FEW)] {
         let product = find(skip).await.unwrap().expect("there are products");
-        let id = product.get_binary_generic("_id").unwrap();
-        let id = ProductId::from_bytes(id.as_slice().try_into().unwrap());
+        let id = id_of(&product);
         let source = product.get_array("sources").unwrap()[0]
             .as_document()
             .unwrap()
@@ -281,6 +280,14 @@ async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
     }
     let small = both.pop().expect("two products");
     (both.pop().expect("two products"), small)
+}
+
+/// The id of a product as it is stored.
+pub(crate) fn id_of(product: &Document) -> ProductId {
+    let Some(Bson::Binary(id)) = product.get("_id") else {
+        panic!("{product} has no id")
+    };
+    ProductId::from_bytes(id.bytes.as_slice().try_into().unwrap())
 }
 
 async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: usize) {

@@ -21,6 +21,7 @@ use vitrine_model::id::ProductId;
 
 use crate::Options;
 use crate::desk::{Desk, millis};
+use crate::giant::id_of;
 
 /// How many products are written to when all are.
 const SPREAD: usize = 20_000;
@@ -97,7 +98,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
         tokio::time::sleep(options.seconds).await;
         shop.over.store(true, Ordering::Relaxed);
     };
-    let (all, ()) = tokio::join!(join_all(writers), timer);
+    let (all, (), waits) = tokio::join!(join_all(writers), timer, waits(shop, way));
     let elapsed = start.elapsed();
     // What is gathered belongs to it.
     while way == Way::Service && shop.desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
@@ -126,6 +127,38 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
         each(server),
         each(own),
     );
+    if let Some(longest) = waits.last() {
+        println!(
+            "    of {} looks the oldest review not yet counted was {:.0} ms old in the middle, {:.0} at most",
+            waits.len(),
+            millis(waits[waits.len() / 2]),
+            millis(*longest)
+        );
+    }
+}
+
+/// How old the oldest review was that was not counted yet, looked at again and again while one
+/// product is written to; in order of size.
+async fn waits(shop: &Shop<'_>, way: Way) -> Vec<Duration> {
+    let mut waits = Vec::new();
+    if way != Way::Service || shop.products.len() > 1 {
+        return waits;
+    }
+    let reviews = shop.desk.direct.collection::<Document>("reviews");
+    while !shop.over.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let dirty =
+            doc! { "product_id": Uuid::from_bytes(shop.products[0].to_bytes()), "dirty": true };
+        let oldest = doc! { "_id": null, "at": { "$min": "$created_at" } };
+        let pipeline = [doc! { "$match": dirty }, doc! { "$group": oldest }];
+        let mut found = reviews.aggregate(pipeline).await.unwrap();
+        if let Some(oldest) = found.try_next().await.unwrap() {
+            let at = oldest.get_datetime("at").unwrap().to_system_time();
+            waits.push(at.elapsed().unwrap_or_default());
+        }
+    }
+    waits.sort_unstable();
+    waits
 }
 
 async fn writer(shop: &Shop<'_>, way: Way, run: &str) -> Vec<Duration> {
@@ -257,11 +290,7 @@ async fn products(direct: &Database) -> Vec<ProductId> {
         .await
         .unwrap();
     let found: Vec<Document> = found.try_collect().await.unwrap();
-    let id = |product: &Document| {
-        let id = product.get_binary_generic("_id").unwrap();
-        ProductId::from_bytes(id.as_slice().try_into().unwrap())
-    };
-    found.iter().map(id).collect()
+    found.iter().map(id_of).collect()
 }
 
 /// A review as the service stores it.

@@ -89,7 +89,8 @@ struct Known {
     recommended: Option<bool>,
     votes: BTreeMap<usize, Vote>,
     reports: BTreeSet<usize>,
-    rejected: bool,
+    /// Whether the last decision took it from sight.
+    hidden: bool,
     reply: bool,
 }
 
@@ -114,8 +115,9 @@ impl Shop {
                     matches!(known.status, ReviewStatus::Deleted | ReviewStatus::Rejected)
                 });
                 if possible {
-                    let rejected = before.is_some_and(|known| known.rejected);
-                    let status = if rejected {
+                    let hidden = before.is_some_and(|known| known.hidden);
+                    let reports = before.map_or_else(BTreeSet::new, |known| known.reports.clone());
+                    let status = if hidden || !reports.is_empty() {
                         ReviewStatus::Pending
                     } else {
                         ReviewStatus::Published
@@ -125,8 +127,8 @@ impl Shop {
                         stars,
                         recommended,
                         votes: BTreeMap::new(),
-                        reports: BTreeSet::new(),
-                        rejected,
+                        reports,
+                        hidden,
                         reply: false,
                     };
                     self.reviews.insert(by, new);
@@ -146,7 +148,6 @@ impl Shop {
             Act::Delete { by } => match self.reviews.get_mut(&by) {
                 Some(known) if known.status != ReviewStatus::Deleted => {
                     known.status = ReviewStatus::Deleted;
-                    known.reports.clear();
                     true
                 }
                 _ => false,
@@ -181,7 +182,7 @@ impl Shop {
                     };
                     let waits = known.status == ReviewStatus::Pending || !known.reports.is_empty();
                     if to != known.status || (waits && verdict != Verdict::Restore) {
-                        known.rejected = to == ReviewStatus::Rejected;
+                        known.hidden = to != ReviewStatus::Published;
                         known.status = to;
                         known.reports.clear();
                     }
@@ -314,7 +315,7 @@ async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
         Act::Reply { on, text } => {
             let (id, _) = review_by(catalog, product, on).await;
             let text = text.then(|| "Thank you.".to_owned());
-            let replied = catalog.reply_to_review("shop", (product, id), text);
+            let replied = catalog.reply_to_review("shop", (product, id), text, None);
             done(&replied.await.unwrap())
         }
         Act::Fold => {

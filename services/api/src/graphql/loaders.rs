@@ -26,6 +26,7 @@ type Loaded<V> = Result<Option<V>, Arc<DomainError>>;
 /// The loaders of one request.
 pub(crate) struct Loaders {
     products: Loader<ProductId, Loaded<ProductView>, Products>,
+    reviewed: Option<Loader<ProductId, Loaded<ProductView>, Products>>,
     reviews: Loader<(ProductId, ReviewId), Loaded<Review>, Reviews>,
     suppliers: Loader<SupplierId, Loaded<Supplier>, Suppliers>,
     counts: Loader<CategoryId, Loaded<u64>, Counts>,
@@ -58,13 +59,18 @@ struct OwnVotes(Catalog, String);
 impl Loaders {
     pub(crate) fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
         let (sight, subject) = (viewer.sight(), viewer.subject.as_deref());
+        let moderates = viewer.moderator().is_ok();
         let reader = Reader {
             sight,
             author: viewer.subject.clone(),
-            moderates: viewer.moderator().is_ok(),
+            moderates,
         };
         Self {
             products: Loader::new(Products(catalog.clone(), sight)),
+            reviewed: moderates.then(|| {
+                let everything = Products(catalog.clone(), Sight::Everything);
+                Loader::new(everything)
+            }),
             reviews: Loader::new(Reviews(catalog.clone(), reader)),
             suppliers: Loader::new(Suppliers(catalog.clone())),
             counts: Loader::new(Counts(catalog.clone(), sight)),
@@ -83,6 +89,9 @@ impl Loaders {
     /// Forgets what was looked up: something has been written since.
     pub(crate) async fn forget(&self) {
         self.products.clear_all().await;
+        if let Some(reviewed) = &self.reviewed {
+            reviewed.clear_all().await;
+        }
         self.reviews.clear_all().await;
         self.suppliers.clear_all().await;
         self.counts.clear_all().await;
@@ -100,6 +109,17 @@ impl Loaders {
     /// A product that the caller may see.
     pub(crate) async fn product(&self, id: ProductId) -> Result<Option<ProductView>, Failure> {
         loaded(self.products.try_load(id).await)
+    }
+
+    /// The product of a review: who moderates sees it in any state.
+    pub(crate) async fn reviewed_product(
+        &self,
+        id: ProductId,
+    ) -> Result<Option<ProductView>, Failure> {
+        match &self.reviewed {
+            Some(reviewed) => loaded(reviewed.try_load(id).await),
+            None => self.product(id).await,
+        }
     }
 
     /// A review that the caller may see.

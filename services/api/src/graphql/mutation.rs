@@ -397,8 +397,10 @@ impl Mutation {
             Viewer::moderator,
             ctx,
             input.asked(),
-            |catalog, order, (key, text)| async move {
-                catalog.reply_to_review(&order.subject, key, text).await
+            |catalog, order, (key, text, expected)| async move {
+                catalog
+                    .reply_to_review(&order.subject, key, text, expected)
+                    .await
             },
         );
         let review = |done: Reviewed| done.review.into();

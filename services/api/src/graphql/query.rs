@@ -302,8 +302,8 @@ impl Query {
         rating_stats_audit(ctx, product, after, first).await.at(ctx)
     }
 
-    /// Everything that an author wrote, part by part: reviews in any state, then votes, then
-    /// purchases. Needs the role admin.
+    /// Everything that an author wrote, part by part: reviews in any state, what they were before,
+    /// votes, reports, replies for the shop, and purchases. Needs the role admin.
     async fn export_author(
         &self,
         ctx: &Context<'_>,

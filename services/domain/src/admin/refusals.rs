@@ -18,6 +18,14 @@ impl Refusal {
             current_revision: None,
         }
     }
+
+    /// The same reason, about the input at another place.
+    pub(crate) fn at(self, place: Place<'_>) -> Self {
+        Self {
+            path: place.iter().map(ToString::to_string).collect(),
+            ..self
+        }
+    }
 }
 
 /// Everything that is wrong with an order.

@@ -15,10 +15,16 @@ use crate::DomainError;
 const REVIEWS_PER_PRODUCT: usize = 4;
 
 /// What the database knows of a batch of drafts.
+/// Who reviewed what, and the external id of that review, if it came from a feed.
+type Authors = HashMap<(ProductId, AuthorId), Option<String>>;
+
+const ERASED: &str = "its author was erased; feeds do not bring them back";
+
 struct Known {
     products: HashMap<ExternalRef, (ProductId, String)>,
     reviews: HashMap<ExternalRef, KnownReview>,
-    authors: HashMap<(ProductId, AuthorId), Option<String>>,
+    authors: Authors,
+    buyers: HashSet<(ProductId, AuthorId)>,
 }
 
 impl ImportSession {
@@ -75,9 +81,8 @@ impl ImportSession {
             return Err(LineOutcome::Unchanged);
         }
         if before.is_some_and(|before| before.erased) {
-            let reason = "its author was erased; feeds do not bring them back";
             return Err(LineOutcome::Rejected(vec![Rejection::new(
-                "author", reason,
+                "author", ERASED,
             )]));
         }
         let mut refused = check::review(draft);
@@ -100,7 +105,15 @@ impl ImportSession {
         match (refused.is_empty(), product) {
             (true, Some(product)) => {
                 let id = before.map_or_else(ReviewId::random, |before| before.id);
-                Ok((review(id, product, draft), digest))
+                let verified = draft.author.as_ref().is_some_and(|author| {
+                    let buyer = (product, author.id.clone());
+                    known.buyers.contains(&buyer)
+                });
+                let review = Review {
+                    verified,
+                    ..review(id, product, draft)
+                };
+                Ok((review, digest))
             }
             _ => Err(LineOutcome::Rejected(refused)),
         }
@@ -221,15 +234,18 @@ impl ImportSession {
         }
         let updated = self.store(|store| async move {
             match store.apply_imported_review(&review, &digest).await {
-                Err(StorageError::Conflict { .. }) => Ok(false),
-                result => result.map(|_| true),
+                Err(StorageError::Conflict { .. }) => Ok(None),
+                result => result.map(Some),
             }
         });
-        Ok(if updated.await? {
-            LineOutcome::Updated
-        } else {
-            LineOutcome::Rejected(vec![Rejection::new("author", already_reviewed(None))])
-        })
+        let reason = match updated.await? {
+            Some(true) => return Ok(LineOutcome::Updated),
+            Some(false) => ERASED.to_owned(),
+            None => already_reviewed(None),
+        };
+        Ok(LineOutcome::Rejected(vec![Rejection::new(
+            "author", reason,
+        )]))
     }
 
     async fn known_for(
@@ -279,11 +295,12 @@ impl ImportSession {
                 reviews.entry(origin).or_insert(known);
             }
         }
-        let authors = self.known_authors(drafts, round, &products).await?;
+        let (authors, buyers) = self.known_authors(drafts, round, &products).await?;
         Ok(Known {
             products,
             reviews,
             authors,
+            buyers,
         })
     }
 
@@ -292,24 +309,27 @@ impl ImportSession {
         drafts: &[ReviewDraft],
         round: &[usize],
         products: &HashMap<ExternalRef, (ProductId, String)>,
-    ) -> Result<HashMap<(ProductId, AuthorId), Option<String>>, DomainError> {
+    ) -> Result<(Authors, HashSet<(ProductId, AuthorId)>), DomainError> {
         let pair = |draft: &ReviewDraft| {
             let (product, _) = products.get(&draft.product)?;
             Some((*product, draft.author.as_ref()?.id.clone()))
         };
         let pairs: Vec<(ProductId, AuthorId)> =
             round.iter().filter_map(|at| pair(&drafts[*at])).collect();
-        let mut known: HashMap<(ProductId, AuthorId), Option<String>> = HashMap::new();
+        let mut known = Authors::new();
         for (product, author) in &pairs {
             if let Some(other) = self.imagined.authors.get(&(*product, author.0.clone())) {
                 known.insert((*product, author.clone()), Some(other.clone()));
             }
         }
-        let found = self
-            .store(|store| async move { store.known_authors(&pairs).await })
+        let (found, buyers) = self
+            .store(|store| async move {
+                let buyers = store.known_buyers(&pairs).await?;
+                Ok((store.known_authors(&pairs).await?, buyers))
+            })
             .await?;
         known.extend(found);
-        Ok(known)
+        Ok((known, buyers))
     }
 }
 

@@ -99,11 +99,20 @@ pub(super) fn text(given: &str, field: &'static str, most: usize, found: &mut Fo
     text
 }
 
+/// Whether somebody may be called so in a token. Votes and reports of people who were erased stay
+/// under names that begin with a blank.
+#[must_use]
+pub fn is_subject(name: &str) -> bool {
+    (1..=200).contains(&name.len())
+        && !name.contains(char::is_control)
+        && !name.starts_with(char::is_whitespace)
+}
+
 /// Who a token says its bearer is, or somebody it speaks of.
 pub(super) fn subject(given: &str, field: &'static str, found: &mut Found) {
-    let fits = (1..=200).contains(&given.len()) && !given.contains(char::is_control);
-    if !fits {
-        let message = "the subject of a token has 1 to 200 bytes and no control characters";
+    if !is_subject(given) {
+        let message = "the subject of a token has 1 to 200 bytes, no control characters, and does \
+                       not begin with a blank";
         found.invalid(&[&field], message);
     }
 }
@@ -131,29 +140,22 @@ fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
     }
 }
 
+const NOTHING: &str = "a character that shows nothing";
+/// The most tags behind a black flag: the flags of regions there are have six.
+const MOST_TAGS: u32 = 8;
+
 /// Notes characters that cannot be seen or that turn text around.
 fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
-    let mut before = None;
+    let (mut before, mut tags) = (None, 0);
     for (at, c) in text.chars().enumerate() {
         let wrong = match c {
             '\n' | '\t' if lines => None,
             _ if c.is_control() => Some("a control character"),
-            // Joiners belong to words of some scripts and to emoji, between what they join.
-            '\u{200c}' | '\u{200d}' => {
-                let joins = before.is_some_and(|before: char| !before.is_ascii() && before != c);
-                (!joins).then_some("a character that shows nothing")
-            }
-            '\u{ad}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}' => {
-                // Flags of regions are written with tags.
-                let flag = before.is_some_and(|before| before > '\u{1f000}');
-                (!flag).then_some("a character that shows nothing")
-            }
+            // Joiners belong to words of some scripts and to emoji, behind what they join.
+            '\u{200c}' | '\u{200d}' => (!before.is_some_and(may_join)).then_some(NOTHING),
+            // Flags of regions are a black flag and tags.
+            '\u{e0020}'..='\u{e007f}' if tags > 0 => None,
+            _ if shows_nothing(c) => Some(NOTHING),
             '\u{200e}'
             | '\u{200f}'
             | '\u{61c}'
@@ -168,8 +170,44 @@ fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
             found.invalid(&[&field], message);
             return;
         }
+        tags = match c {
+            '\u{1f3f4}' => MOST_TAGS,
+            '\u{e0020}'..='\u{e007e}' => tags - 1,
+            _ => 0,
+        };
         before = Some(c);
     }
+}
+
+/// Whether a joiner may stand behind it.
+fn may_join(c: char) -> bool {
+    !c.is_ascii() && !c.is_whitespace() && !matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Characters without a shape that have no place in what people write (Unicode's
+/// `Default_Ignorable_Code_Point`, without joiners and the selectors of variants, and two blanks
+/// that are no white space).
+const fn shows_nothing(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e00ff}'
+            | '\u{e01f0}'..='\u{e0fff}'
+    )
 }
 
 /// Subtags of letters and digits; the first one letters. What they mean is not looked up.
@@ -284,7 +322,10 @@ mod tests {
         assert_eq!(body(&"x".repeat(100_000)), ["body"]);
         assert_eq!(body("a\u{8}b"), ["body"]);
         assert_eq!(body("<script>alert(1)</script> **bold**"), [""; 0]);
-        assert_eq!(body("🇩🇪 👩‍👩‍👧 हिन्दी क्‍ष نامه‌ای"), [""; 0]);
+        assert_eq!(body("🇩🇪 👩‍👩‍👧 हिन्दी क्‍ष نامه‌ای അവന്‍ ❤️‍🔥"), [""; 0]);
+        let england = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+        assert_eq!(body(england), [""; 0]);
+        assert_eq!(body("\u{3164} \u{2800}"), ["body"]);
         let title = |title: &str| {
             let title = title.to_owned();
             places(&ReviewContent { title, ..given() })
@@ -297,6 +338,11 @@ mod tests {
             "a\u{200d}b",
             "\u{feff}x",
             "nul\0",
+            "flagged 😀\u{e0041}\u{e0042}",
+            "é\u{200d}\u{200c}\u{200d}",
+            "\u{1f3f4}\u{e0041}\u{e0041}\u{e0041}\u{e0041}\u{e0041}\u{e0041}\u{e0041}\u{e0041}\u{e0041}",
+            "\u{3164}",
+            "\u{2800}",
         ] {
             assert_eq!(title(tricky), ["title"], "{tricky:?}");
         }

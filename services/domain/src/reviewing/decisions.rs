@@ -45,22 +45,32 @@ impl Catalog {
                 .expected_revision
                 .filter(|expected| *expected != before.revision)
             {
-                return Ok(refused(stale(&before, expected), Some(before)));
+                // Sent again because the answer was lost.
+                let again = before.revision == expected + 1
+                    && before.decisions.last().is_some_and(|last| {
+                        last.by == moderator
+                            && last.to == judgement.verdict.status()
+                            && last.reason == judgement.reason
+                            && last.note == note
+                    });
+                return Ok(if again {
+                    let pending = before.dirty;
+                    done(before, pending)
+                } else {
+                    refused(stale(&before, expected), Some(before))
+                });
             }
             if before.status == ReviewStatus::Deleted {
                 let message = "its author deleted it";
                 let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
                 return Ok(refused(refusal, Some(before)));
             }
-            let to = match judgement.verdict {
-                Verdict::Publish => ReviewStatus::Published,
-                Verdict::Reject => ReviewStatus::Rejected,
-                Verdict::Restore => ReviewStatus::Pending,
-            };
+            let to = judgement.verdict.status();
             // Saying again what is so already is no decision, unless somebody waits for it.
             let waits = before.queued.is_some() && judgement.verdict != Verdict::Restore;
             if to == before.status && !waits {
-                return Ok(done(before, false));
+                let pending = before.dirty;
+                return Ok(done(before, pending));
             }
             let now = self.now();
             let decision = Decision {
@@ -109,6 +119,7 @@ impl Catalog {
         writer: &str,
         key: ReviewKey,
         text: Option<String>,
+        expected: Option<i64>,
     ) -> Result<Outcome<Reviewed>, DomainError> {
         let mut found = Found::default();
         let text = text.map(|text| checks::text(&text, "text", MOST_REPLY_CHARACTERS, &mut found));
@@ -126,7 +137,11 @@ impl Catalog {
             }
             let said = |reply: &Option<Reply>| reply.as_ref().map(|reply| reply.text.clone());
             if said(&before.reply) == text {
-                return Ok(done(before, false));
+                let pending = before.dirty;
+                return Ok(done(before, pending));
+            }
+            if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
+                return Ok(refused(stale(&before, expected), Some(before)));
             }
             let after = Review {
                 reply: text.clone().map(|text| Reply {
@@ -134,6 +149,7 @@ impl Catalog {
                     by: writer.to_owned(),
                     text,
                 }),
+                revision: before.revision + 1,
                 ..before.clone()
             };
             if self.change(&before, &after, Beside::default()).await? {

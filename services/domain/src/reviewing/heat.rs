@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use moka::sync::Cache;
+use tokio::sync::Semaphore;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{HotReason, ProductStatus};
+use vitrine_storage::fold::MOST_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
 use crate::Catalog;
@@ -30,6 +32,9 @@ const HOT_MILLIS: i64 = 10_000;
 const RENEW_MILLIS: i64 = 5_000;
 /// How long reviews of a hot product wait to be counted together.
 const GATHER: Duration = Duration::from_millis(200);
+/// How many folds that nobody waits for run at a time, and how many products wait for theirs.
+const MOST_FOLDING: usize = 8;
+const MOST_WAITING: usize = 10_000;
 /// How many products a process remembers.
 const MOST_REMEMBERED: u64 = 10_000;
 
@@ -39,6 +44,8 @@ pub(crate) struct Heat {
     rates: Cache<ProductId, Arc<AtomicU32>>,
     /// Products whose fold is on its way.
     folding: Mutex<HashSet<ProductId>>,
+    /// How many folds may run that nobody waits for.
+    turns: Semaphore,
 }
 
 /// What has to be known of a hot product before a review of it is stored.
@@ -64,6 +71,7 @@ impl Default for Heat {
                 .time_to_live(WINDOW)
                 .build(),
             folding: Mutex::default(),
+            turns: Semaphore::new(MOST_FOLDING),
         }
     }
 }
@@ -145,16 +153,24 @@ impl Catalog {
     /// Has the reviews of a product counted soon, at once or together with those of the next
     /// moments. Nobody waits for it: what is not done here the next sweep does.
     pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
-        if !self.heat().folding().insert(product) {
-            return;
+        {
+            // One waits for each product at most, and what there is no room for the next sweep does.
+            let mut folding = self.heat().folding();
+            if folding.len() >= MOST_WAITING || !folding.insert(product) {
+                return;
+            }
         }
         let catalog = self.clone();
         self.in_background(async move {
             if hot {
                 tokio::time::sleep(GATHER).await;
             }
+            let turn = catalog.heat().turns.acquire().await;
             // Whatever is stored from now on sets out for a fold of its own.
             catalog.heat().folding().remove(&product);
+            if turn.is_err() {
+                return;
+            }
             loop {
                 match catalog.store().fold(&[product], catalog.now()).await {
                     Ok(folded) if folded.reviews > 0 => {}
@@ -179,6 +195,11 @@ impl Catalog {
         let (store, now) = (self.store().clone(), self.now());
         let folded = self.shielded(async move { store.fold(&[product], now).await });
         match folded.await {
+            // So many wait that this change may not be among those that were counted.
+            Ok(folded) if i64::try_from(folded.reviews).is_ok_and(|n| n >= MOST_REVIEWS) => {
+                self.fold_soon(product, true);
+                true
+            }
             Ok(_) => false,
             Err(error) => {
                 tracing::debug!(%error, %product, "a fold is left to the next sweep");

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
+use vitrine_model::import::digest;
 use vitrine_model::rating::{Histogram, RatingStats};
-use vitrine_model::review::Traits;
+use vitrine_model::review::{TopReview, Traits};
 use vitrine_storage::ratings::{Counted, Recounted};
 
 use super::writing::no_product;
@@ -15,7 +16,7 @@ use crate::{Catalog, DomainError};
 /// The most months that are read at once.
 pub const MOST_MONTHS: i32 = 120;
 /// The most days of recent ratings.
-pub const MOST_DAYS: i32 = 3_660;
+pub const MOST_DAYS: i32 = 366;
 /// The most products that are counted anew at once.
 pub const MOST_RECOUNTED: i32 = 100;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -247,9 +248,14 @@ fn differences(one: &Recounted) -> Vec<StatsDifference> {
         all.join(", ")
     });
     compare("topReviews", &|of| {
-        let top = of.top.iter().map(|(id, helpful)| format!("{id} {helpful}"));
-        top.collect::<Vec<_>>().join(", ")
+        // The copies are too long to be shown whole.
+        let top = |top: &TopReview| {
+            let text = digest(&format!("{top:?}"));
+            format!("{} {} {}", top.id, top.helpful, &text[..8])
+        };
+        of.top.iter().map(top).collect::<Vec<_>>().join(", ")
     });
+    compare("derived", &|of| of.derived.clone());
     compare("large", &|of| of.large.to_string());
     found
 }

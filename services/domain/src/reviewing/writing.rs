@@ -89,9 +89,10 @@ impl Catalog {
         let dimensions = self
             .reference()
             .review_dimensions_of(&known.kind, known.category);
+        // What is refused is looked at with the product: it may have been written before.
         let mut found = Found::default();
         let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
-            return Ok(Some(refused_all(found, None)));
+            return Ok(None);
         };
         let (store, author) = (self.store().clone(), submission.author.clone());
         let bought = self
@@ -196,18 +197,18 @@ impl Catalog {
         Ok(Some(done(review, pending)))
     }
 
-    /// Writes a review anew that was deleted or rejected. What was rejected waits for a moderator.
+    /// Writes a review anew that was deleted or rejected. It waits for a moderator if one took it
+    /// from sight, or if somebody has reported it and no moderator has decided since: deleting it
+    /// is no way around that.
     async fn write_anew(
         &self,
         own: Review,
         new: Review,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        let rejected = own.status == ReviewStatus::Rejected
-            || own
-                .decisions
-                .last()
-                .is_some_and(|decision| decision.to == ReviewStatus::Rejected);
-        let status = if rejected {
+        let last = own.decisions.last();
+        let doubted =
+            own.reports > 0 || last.is_some_and(|last| last.to != ReviewStatus::Published);
+        let status = if doubted {
             ReviewStatus::Pending
         } else {
             new.status
@@ -222,12 +223,12 @@ impl Catalog {
             origin: own.origin.clone(),
             verified: own.verified || new.verified,
             applied: own.applied.clone(),
+            reports: own.reports,
             ..new
         };
         let beside = Beside {
             version: Some(version(&own, self.now())),
-            decision: None,
-            close_reports: true,
+            ..Beside::default()
         };
         if !self.change(&own, &after, beside).await? {
             return Ok(None);
@@ -254,13 +255,21 @@ impl Catalog {
                 Err(refusal) => return Ok(refused(refusal, None)),
             };
             if before.revision != expected {
-                return Ok(refused(stale(&before, expected), Some(before)));
+                // Sent again because the answer was lost.
+                let again = before.revision == expected + 1 && is_so(&before, &patch);
+                return Ok(if again {
+                    let pending = before.dirty;
+                    done(before, pending)
+                } else {
+                    refused(stale(&before, expected), Some(before))
+                });
             }
+            let of_review = |refusal: Refusal| refusal.at(&[&"id"]);
             let Some(target) = self.target_of(&before).await? else {
-                return Ok(refused(no_product(), None));
+                return Ok(refused(of_review(no_product()), None));
             };
             if let Some(refusal) = not_open(target.status) {
-                return Ok(refused(refusal, Some(before)));
+                return Ok(refused(of_review(refusal), Some(before)));
             }
             let dimensions = self
                 .reference()
@@ -274,7 +283,8 @@ impl Catalog {
             let now = self.now();
             let after = self.edited(&before, content, now);
             if same_content(&before, &after) {
-                return Ok(done(before, false));
+                let pending = before.dirty;
+                return Ok(done(before, pending));
             }
             let beside = Beside {
                 version: Some(version(&before, now)),
@@ -304,7 +314,8 @@ impl Catalog {
                 Err(refusal) => return Ok(refused(refusal, None)),
             };
             if before.status == ReviewStatus::Deleted {
-                return Ok(done(before, false));
+                let pending = before.dirty;
+                return Ok(done(before, pending));
             }
             if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
                 return Ok(refused(stale(&before, expected), Some(before)));
@@ -312,15 +323,10 @@ impl Catalog {
             let after = Review {
                 status: ReviewStatus::Deleted,
                 queued: None,
-                reports: 0,
                 revision: before.revision + 1,
                 ..before.clone()
             };
-            let beside = Beside {
-                close_reports: true,
-                ..Beside::default()
-            };
-            if self.change(&before, &after, beside).await? {
+            if self.change(&before, &after, Beside::default()).await? {
                 let pending = self.settled(&before, &after).await;
                 return Ok(done(after, pending));
             }
@@ -430,10 +436,14 @@ impl Catalog {
             (ReviewStatus::Published, Moderation::After) => ReviewStatus::Published,
             _ => ReviewStatus::Pending,
         };
-        let queued = if status == ReviewStatus::Published || before.queued.is_some() {
-            before.queued
-        } else {
-            self.queued_as(status)
+        // Whoever waits keeps the place in the queue.
+        let since = before.queued.map(|queued| queued.since);
+        let queued = match status {
+            ReviewStatus::Published => before.queued,
+            _ => self.queued_as(status).map(|queued| Queued {
+                since: since.unwrap_or(queued.since),
+                ..queued
+            }),
         };
         let id = before.author.as_ref().map(|author| author.id.clone());
         Review {
@@ -587,6 +597,24 @@ fn merged(
         author_name: patch.author_name.clone().or_else(name),
     };
     (known, content)
+}
+
+/// Whether a review says already what a change is to make of it.
+fn is_so(review: &Review, patch: &ReviewPatch) -> bool {
+    let known = review.dimensions.keys().cloned().collect();
+    let (known, given) = merged(review, patch, known);
+    let content = checks::content(&given, &known, &mut Found::default());
+    content.is_some_and(|content| {
+        let name = review.author.as_ref().map(|author| &author.name);
+        content.rating == review.rating
+            && content.recommended == review.recommended
+            && content.dimensions == review.dimensions
+            && content.title == review.title
+            && content.body == review.body
+            && content.language == review.language
+            && content.media == review.media
+            && Some(&content.author_name) == name
+    })
 }
 
 fn same_content(before: &Review, after: &Review) -> bool {

@@ -96,6 +96,16 @@ pub(crate) fn rank(stats: &RatingStats) -> Document {
     doc
 }
 
+/// What is stored beside the numbers because it follows from them.
+pub(crate) fn derived(computed: &Computed) -> Document {
+    let mut doc = doc! {
+        "stats": { "count": computed.stats.count(), "sum": computed.stats.histogram.sum() },
+        "rank": rank(&computed.stats),
+    };
+    put(&mut doc, "top_floor", computed.top_floor().map(top_floor));
+    doc
+}
+
 pub(crate) fn top_reviews(computed: &Computed) -> Bson {
     Bson::Array(
         computed

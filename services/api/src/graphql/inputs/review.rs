@@ -141,6 +141,8 @@ pub(crate) struct ReplyToReviewInput {
     /// The text; plain text of at most 5,000 characters. It replaces an earlier reply; null takes
     /// that back.
     text: Option<String>,
+    /// The revision that the caller has seen. The review stays as it is when it has another one.
+    expected_revision: Option<i32>,
 }
 
 impl SubmitReviewInput {
@@ -241,10 +243,11 @@ impl ModerateReviewInput {
 
 impl ReplyToReviewInput {
     /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, Option<String>)> {
+    pub(crate) fn asked(self) -> Asked<(ReviewKey, Option<String>, Option<i64>)> {
         let mut refusals = Refusals::default();
         let key = refusals.review(path(["id"]), &self.id);
-        asked(refusals, key.map(|key| (key, self.text)))
+        let expected = self.expected_revision.map(i64::from);
+        asked(refusals, key.map(|key| (key, self.text, expected)))
     }
 }
 

@@ -66,6 +66,8 @@ pub(crate) enum Relation {
     Exact,
     /// There are at least so many; counting stopped there.
     AtLeast,
+    /// About so many: some were written or changed a moment ago and are not counted yet.
+    Estimate,
 }
 
 /// How many rows a list has.

@@ -26,7 +26,8 @@ pub(crate) struct ErasureReceipt {
     started_at: DateTime,
     /// When nothing was left; null while it goes on in the background.
     finished_at: Option<DateTime>,
-    /// How many reviews were removed or made anonymous.
+    /// How many reviews were removed or made anonymous. Where it was cut off, what had just been
+    /// changed is not counted.
     reviews: i32,
     /// How many votes.
     votes: i32,
@@ -64,8 +65,8 @@ pub(crate) struct ErasureResidue {
 /// Some of what an author wrote.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct AuthorExport {
-    /// One JSON text for each review, vote and purchase. Joined by line breaks they are a JSON Lines
-    /// file.
+    /// One JSON text for each review, earlier version, vote, report, reply and purchase, with its
+    /// `type`. Joined by line breaks they are a JSON Lines file.
     lines: Vec<String>,
     /// Give it as `after` for what follows; null at the end.
     end_cursor: Option<String>,
@@ -77,12 +78,12 @@ impl From<model::ErasureReceipt> for ErasureReceipt {
             policy: receipt.policy.into(),
             started_at: DateTime(receipt.started_at),
             finished_at: receipt.finished_at.map(DateTime),
-            reviews: count(receipt.reviews),
-            votes: count(receipt.votes),
-            replies: count(receipt.replies),
-            reports: count(receipt.reports),
-            purchases: count(receipt.purchases),
-            orders: count(receipt.orders),
+            reviews: count(receipt.done.reviews),
+            votes: count(receipt.done.votes),
+            replies: count(receipt.done.replies),
+            reports: count(receipt.done.reports),
+            purchases: count(receipt.done.purchases),
+            orders: count(receipt.done.orders),
         }
     }
 }

@@ -124,9 +124,9 @@ pub(crate) struct FairnessReport {
 pub(crate) struct RatingDecisions {
     /// The stars, 1 to 5.
     rating: i32,
-    /// How many reviews were published.
+    /// How many decisions were to publish; a review that is decided over twice counts twice.
     published: i32,
-    /// How many were rejected.
+    /// How many were to reject.
     rejected: i32,
     /// The share that was published, 0 to 1; null without decisions.
     published_share: Option<f64>,

@@ -11,7 +11,6 @@ use vitrine_domain::reference::ListedSpecKeys;
 use vitrine_domain::reviewing::ListedQueue;
 use vitrine_domain::reviews::{ListedReviews, count_in};
 use vitrine_domain::suppliers::ListedSuppliers;
-use vitrine_model::filter::ReviewFilter;
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review;
 
@@ -224,6 +223,8 @@ pub(crate) enum ReviewConnection {
     OfProduct {
         page: ListedReviews,
         stats: Box<RatingStats>,
+        /// Whether its reviews are counted a moment after they were written.
+        hot: bool,
     },
     /// Of those that wait for a moderator.
     Waiting(ListedQueue),
@@ -267,7 +268,8 @@ impl ReviewConnection {
     }
 
     /// How many reviews the whole list has. Of a product's reviews from its rating numbers: costs
-    /// nothing, at any number of reviews; `AT_LEAST` while reviews of the page are not counted yet.
+    /// nothing, at any number of reviews; an `ESTIMATE` while many write reviews of the product at
+    /// once, or some of the page are not counted yet.
     /// Of reviews that wait for a moderator counted, only when selected.
     async fn total_count(
         &self,
@@ -279,8 +281,15 @@ impl ReviewConnection {
     ) -> R<TotalCount> {
         let most = up_to.map(within).transpose().at(ctx)?;
         let total = match self {
-            Self::OfProduct { page, stats } => {
-                of_product(self.rows(), &page.list.filter, stats, most)
+            Self::OfProduct { page, stats, hot } => {
+                // Reviews that wait for the fold are on the page before they are in the numbers.
+                let behind = *hot || self.rows().iter().any(|row| row.value.dirty);
+                let seen = self.rows().len();
+                of_product(
+                    count_in(stats, &page.list.filter),
+                    behind.then_some(seen),
+                    most,
+                )
             }
             Self::Waiting(page) => {
                 let most = most.unwrap_or(USUAL_COUNT);
@@ -293,23 +302,17 @@ impl ReviewConnection {
     }
 }
 
-/// How many reviews of a product a filter leaves, told up to `most`.
-fn of_product(
-    rows: &[ListedRow<review::Review>],
-    filter: &ReviewFilter,
-    stats: &RatingStats,
-    most: Option<u64>,
-) -> Total {
-    let counted = u64::try_from(count_in(stats, filter)).unwrap_or(0);
-    // Reviews that wait for the fold are on the page before they are in the numbers.
-    let behind = rows.iter().any(|row| row.value.dirty);
-    if !behind {
-        return limited(counted, most.unwrap_or(u64::MAX));
-    }
-    let seen = u64::try_from(rows.len()).unwrap_or(0);
+/// How many reviews of a product there are, told up to `most`. While some are not counted yet, the
+/// number of those that were seen is known.
+fn of_product(counted: i64, behind: Option<usize>, most: Option<u64>) -> Total {
+    let counted = u64::try_from(counted).unwrap_or(0);
+    let most = most.unwrap_or(u64::MAX);
+    let Some(seen) = behind else {
+        return limited(counted, most);
+    };
     Total {
-        value: counted.max(seen).min(most.unwrap_or(u64::MAX)),
-        relation: TotalRelation::AtLeast,
+        value: counted.max(u64::try_from(seen).unwrap_or(0)).min(most),
+        relation: TotalRelation::Estimate,
     }
 }
 

@@ -538,31 +538,41 @@ kind! {
     GenericProduct {}
 }
 
-/// Why a product is being reviewed too often for each review to be counted at once.
+/// Why a product is treated otherwise than most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
-#[graphql(remote = "product::HotReason")]
-pub(crate) enum HotReason {
-    /// Two writers met.
+pub(crate) enum OutlierReason {
+    /// It has more than 1,000 reviews.
+    ManyReviews,
+    /// It is hot: two who wrote reviews of it at once met.
     Conflict,
-    /// Several reviews a second were written.
+    /// It is hot: more than five reviews were written within a second.
     Rate,
 }
 
+impl From<product::HotReason> for OutlierReason {
+    fn from(reason: product::HotReason) -> Self {
+        match reason {
+            product::HotReason::Conflict => Self::Conflict,
+            product::HotReason::Rate => Self::Rate,
+        }
+    }
+}
+
 /// How a product is treated because of its many reviews. Nothing about its fields changes.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct OutlierState {
-    /// Whether it has more than 1,000 reviews.
+    /// Whether it has more than 1,000 reviews: they are never counted on request.
     large: bool,
-    /// Since when it is large; null when it is not.
-    large_since: Option<DateTime>,
     /// Whether its reviews are counted a moment after they were written, many at a time.
     hot: bool,
+    /// Since when it is one or the other, the longer of both; null when it is neither.
+    since: Option<DateTime>,
+    /// Why, that which lasts longest first; empty when it is neither.
+    reason: Vec<OutlierReason>,
     /// Until when it is hot, if nothing renews it; null when it is not.
     hot_until: Option<DateTime>,
     /// Since when it is hot; null when it is not.
     hot_since: Option<DateTime>,
-    /// Why it is hot; null when it is not.
-    hot_reason: Option<HotReason>,
 }
 
 /// A product in a bundle, with what the bundle carries of it.
@@ -696,6 +706,7 @@ async fn reviews(
     Ok(ReviewConnection::OfProduct {
         page,
         stats: Box::new(stored(view.stats())?),
+        hot: stored(view.outlier())?.is_hot(catalog.now()),
     })
 }
 
@@ -712,12 +723,16 @@ fn outlier(view: &ProductView, ctx: &Context<'_>) -> Result<Option<OutlierState>
     }
     let outlier = stored(view.outlier())?;
     let hot = outlier.is_hot(session.catalog.now());
+    let large_since = outlier.large_since.filter(|_| outlier.large);
+    let hot_since = outlier.hot_since.filter(|_| hot);
+    let many = outlier.large.then_some(OutlierReason::ManyReviews);
+    let hot_reason = outlier.hot_reason.filter(|_| hot).map(OutlierReason::from);
     Ok(Some(OutlierState {
         large: outlier.large,
-        large_since: outlier.large_since.map(DateTime),
         hot,
+        since: large_since.into_iter().chain(hot_since).min().map(DateTime),
+        reason: many.into_iter().chain(hot_reason).collect(),
         hot_until: outlier.hot_until.filter(|_| hot).map(DateTime),
-        hot_since: outlier.hot_since.filter(|_| hot).map(DateTime),
-        hot_reason: outlier.hot_reason.filter(|_| hot).map(HotReason::from),
+        hot_since: hot_since.map(DateTime),
     }))
 }

@@ -135,7 +135,7 @@ impl RatingStats {
         ctx: &Context<'_>,
         #[graphql(
             default_with = "Some(USUAL_DAYS)",
-            desc = "How many days back from now: 1 to 3,660."
+            desc = "How many days back from now: 1 to 366. `ratingTrend` goes back further."
         )]
         days: Option<i32>,
     ) -> Option<R<RecentRatings>> {

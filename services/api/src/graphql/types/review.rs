@@ -131,9 +131,11 @@ impl Review {
             .into()
     }
 
-    /// The product it is about; null when the caller may not see it.
+    /// The product it is about; null when the caller may not see it. Moderators see it also when it
+    /// is not on sale.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
-        let found = ctx.session().loaders.product(self.0.product_id).await;
+        let loaders = &ctx.session().loaders;
+        let found = loaders.reviewed_product(self.0.product_id).await;
         found
             .and_then(|view| view.map(Product::of).transpose())
             .nullable_at(ctx)
@@ -220,7 +222,7 @@ impl Review {
         self.0.edited_at.map(DateTime)
     }
 
-    /// Rises with every change by its author or a moderator.
+    /// Rises with every change by its author or a moderator, replies among them.
     async fn revision(&self) -> i32 {
         count(self.0.revision)
     }

@@ -303,7 +303,8 @@ impl StatsDifference {
         product(Some(self.0.product), ctx).await.nullable_at(ctx)
     }
 
-    /// Which number: `histogram`, `months`, `topReviews`.
+    /// Which number: `histogram`, `recommended`, `dimensions`, `traits` (what reviews are filtered
+    /// by), `months`, `topReviews`, `large`, or `derived` for what follows from them, such as ranks.
     async fn field(&self) -> &str {
         self.0.field
     }
