@@ -182,7 +182,7 @@ fn every_mutation_can_be_given_twice() {
                 json!({ "kind": "shirt", "names": ["fit"] }),
             ),
         ];
-        // What is done about reviews is harmless to do twice by its nature.
+        // What is done about reviews is harmless to do twice by its nature; see review_rules.rs.
         let about_reviews = 11;
         assert_eq!(
             orders.len() + about_reviews,

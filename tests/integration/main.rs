@@ -35,6 +35,7 @@ mod reference;
 mod reference_admin;
 mod review_faults;
 mod review_plans;
+mod review_rules;
 mod reviewing;
 mod reviews;
 mod round_trips;

@@ -351,6 +351,15 @@ fn the_audit_finds_damage_and_says_so() {
             said.contains("stats is ") && said.ends_with("differences\n"),
             "{said}"
         );
+        // What follows from the numbers is mended with them.
+        let wrong = doc! { "$set": { "rank.rating": 4.9, "stats.sum": 77_i64 } };
+        products.update_many(doc! {}, wrong).await.unwrap();
+        let mended = run(&["audit", "--repair", "--data-dir", &directory]);
+        let said = String::from_utf8(mended.stdout).unwrap();
+        assert!(mended.status.success(), "{said}");
+        assert!(said.contains("1 products repaired"), "{said}");
+        assert!(said.ends_with("0 differences\n"), "{said}");
+        assert!(audit().status.success());
         assert!(service.stop().await.success());
     });
 }

@@ -53,7 +53,11 @@ fn a_review_is_written_changed_and_taken_back() {
         let edited = app.order_by("ann", "editReview", edit.clone()).await;
         assert_eq!(edited.number("/review/revision"), 2);
         assert_eq!(edited.payload()["product"]["ratingStats"]["average"], 2.0);
-        // An old edit again: the review has moved on.
+        // Sent again it has been done; once the review has moved on it is an old edit.
+        let again = app.order_by("ann", "editReview", edit.clone()).await;
+        assert_eq!(again.number("/review/revision"), 2);
+        let more = json!({ "id": review, "expectedRevision": 2, "body": "It blinds." });
+        app.order_by("ann", "editReview", more).await.done();
         let old = app.order_by("ann", "editReview", edit).await;
         assert_eq!(old.places(), ["REVISION_CONFLICT at expectedRevision"]);
 
@@ -268,6 +272,9 @@ fn reviews_are_filtered_by_buyers_media_and_language_with_exact_totals() {
             let code = code.map(|tag| tag[..2].to_lowercase());
             all.push((submitted.text("/review/id"), 1 + n % 5, bought, shown, code));
         }
+        // It was hot by so many reviews; when that is over the totals are exact.
+        app.catalog.drain().await;
+        app.clock.advance(60_000);
         settle(app).await;
         let page = "query($id: ID, $filter: ReviewFilterInput, $sort: ReviewSort, $after: String) { product(id: $id) {
             reviews(first: 3, after: $after, sort: $sort, filter: $filter) { nodes { id } totalCount { value relation } pageInfo { hasNextPage endCursor } } } }";
@@ -489,7 +496,7 @@ fn where_moderators_look_first_nothing_is_seen_before() {
         };
         let vote = json!({ "id": review, "vote": "HELPFUL" });
         let early = app.order_by("ben", "voteReview", vote.clone()).await;
-        assert_eq!(early.places().len(), 1, "what nobody sees nobody votes on");
+        assert_eq!(early.places(), ["NOT_FOUND at id"]);
         decide("PUBLISH").await.done();
         assert_eq!(seen("ben").await, ([1; 3], Value::Null));
         assert_eq!(waiting().await, json!([]));
@@ -562,7 +569,19 @@ async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Repl
     let given = app.order_by(by, name, input).await;
     app.catalog.drain().await;
     let sent = given.0.asked();
-    assert!(sent.starts_with(expected), "{name} sent {sent:?}");
+    let follows = [
+        "find reviews",
+        "find products",
+        "update products",
+        "update reviews",
+        "commitTransaction",
+    ];
+    let (waited, after) = sent.split_at(expected.len().min(sent.len()));
+    assert_eq!(waited, expected, "{name}");
+    assert!(
+        after.iter().all(|sent| follows.contains(sent)),
+        "{name} sent {sent:?}"
+    );
     given
 }
 
@@ -626,16 +645,10 @@ fn what_is_written_costs_few_commands() {
             "commitTransaction",
             "find products",
         ];
-        let delete = [
-            "find reviews",
-            "update reviews",
-            "update review_reports",
-            "commitTransaction",
-            "find products",
-        ];
+        let delete = ["find reviews", "update reviews", "find products"];
         let helpful = json!({ "vote": "HELPFUL" });
         let spam = json!({ "reason": "SPAM" });
-        let fewer = json!({ "expectedRevision": 1, "rating": 2 });
+        let fewer = json!({ "expectedRevision": 2, "rating": 2 });
         let rejection = json!({ "decision": "REJECT", "reason": "SPAM" });
         let thanks = json!({ "text": "Thanks." });
         for (by, name, more, expected) in [
@@ -834,7 +847,7 @@ fn months_and_recent_days_are_counted() {
         let page = app
             .query(
                 r#"{ product(slug: "lamp") { ratingTrend(months: 5) { month count average }
-                ratingStats { recent { days count average } all: recent(days: 3000) { count } } } }"#,
+                ratingStats { recent { days count average } year: recent(days: 366) { count } } } }"#,
             )
             .await;
         assert_eq!(page.text("/product/ratingTrend/0/month"), "2026-01");
@@ -843,7 +856,7 @@ fn months_and_recent_days_are_counted() {
         assert_eq!(page.number("/product/ratingTrend/4/count"), 2);
         assert_eq!(*page.at("/product/ratingTrend/4/average"), 4.0);
         assert_eq!(page.number("/product/ratingStats/recent/count"), 2);
-        assert_eq!(page.number("/product/ratingStats/all/count"), 4);
+        assert_eq!(page.number("/product/ratingStats/year/count"), 3);
     });
 }
 
@@ -935,14 +948,21 @@ fn drift_is_found_and_mended() {
             .collect();
         assert_eq!(
             fields,
-            ["histogram", "traits", "months", "topReviews", "large"]
+            [
+                "histogram",
+                "traits",
+                "months",
+                "topReviews",
+                "derived",
+                "large"
+            ]
         );
         let repaired = app
             .order("repairRatingStats", json!({ "productId": id }))
             .await;
         assert_eq!(
             repaired.payload()["differences"].as_array().unwrap().len(),
-            5
+            6
         );
         assert_eq!(
             *audit().await.at("/ratingStatsAudit/differences"),

@@ -22,7 +22,6 @@ use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{REFERENCE_VERSION, put, stats};
 use crate::error::{DUPLICATE_KEY, code};
-use crate::fold::dirty_index;
 use crate::raw::{Fields, date, uuid};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
@@ -792,20 +791,6 @@ impl Store {
             }
         }
         Ok(table)
-    }
-
-    /// Whether a product has reviews that wait for the fold. Reads one small index.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn waits_for_fold(&self, product: ProductId) -> Result<bool, StorageError> {
-        let filter = doc! { "dirty": true, "product_id": uuid(product.to_bytes()) };
-        let collection = self.raw(COLLECTION);
-        let found = collection
-            .find_one(filter)
-            .projection(doc! { "_id": 0, "product_id": 1 })
-            .hint(dirty_index());
-        Ok(found.max_time(self.max_time).await?.is_some())
     }
 }
 

@@ -1,0 +1,538 @@
+//! What may be done about reviews, by whom, and how often; what is told to whom.
+
+use mongodb::bson::doc;
+use serde_json::{Value, json};
+use vitrine_api::graphql::Role;
+use vitrine_domain::import::ImportMode;
+use vitrine_harness::orders::Reply;
+use vitrine_harness::{App, product, review, test};
+use vitrine_model::id::{GlobalId, ProductId};
+use vitrine_model::import::{LineOutcome, ReviewDraft};
+use vitrine_model::product::ProductStatus;
+
+async fn id_of(app: &App, slug: &str) -> String {
+    let query = format!("{{ product(slug: {slug:?}) {{ id }} }}");
+    app.query(&query).as_admin().await.text("/product/id")
+}
+
+async fn lamp(app: &App) -> String {
+    app.has([product("Lamp")]).await;
+    id_of(app, "lamp").await
+}
+
+fn said(product: &str, rating: i64) -> Value {
+    json!({ "productId": product, "rating": rating, "body": "It shines." })
+}
+
+async fn submit(app: &App, author: &str, product: &str, rating: i64) -> Reply {
+    app.order_by(author, "submitReview", said(product, rating))
+        .await
+}
+
+async fn submitted(app: &App, author: &str, product: &str, rating: i64) -> String {
+    let reply = submit(app, author, product, rating).await;
+    reply.done();
+    reply.text("/review/id")
+}
+
+async fn decide(app: &App, review: &str, decision: &str) {
+    let input = json!({ "id": review, "decision": decision, "reason": "OTHER" });
+    app.order_by("mod", "moderateReview", input).await.done();
+}
+
+async fn delete(app: &App, author: &str, review: &str) {
+    let input = json!({ "id": review });
+    app.order_by(author, "deleteReview", input).await.done();
+}
+
+async fn waiting(app: &App) -> Value {
+    let queue = "{ moderationQueue { nodes { id queueReason reports { by } } } }";
+    let queue = app.query(queue).as_moderator("mod").await;
+    queue.at("/moderationQueue/nodes").clone()
+}
+
+#[test]
+fn deleting_is_no_way_around_a_moderator() {
+    test(async |app| {
+        let id = lamp(app).await;
+        // Taken from sight, deleted, written anew.
+        for decision in ["RESTORE", "REJECT"] {
+            let author = format!("author of {decision}");
+            let review = submitted(app, &author, &id, 1).await;
+            decide(app, &review, decision).await;
+            delete(app, &author, &review).await;
+            let anew = submit(app, &author, &id, 1).await;
+            assert_eq!(anew.text("/review/status"), "PENDING", "{decision}");
+            decide(app, &review, "PUBLISH").await;
+            delete(app, &author, &review).await;
+            let anew = submit(app, &author, &id, 1).await;
+            assert_eq!(anew.text("/review/status"), "PUBLISHED", "{decision}");
+        }
+        // Reported, deleted, written anew: the report is still there to be read.
+        let review = submitted(app, "ann", &id, 1).await;
+        let report = json!({ "id": review, "reason": "SPAM" });
+        app.order_by("ben", "reportReview", report).await.done();
+        delete(app, "ann", &review).await;
+        assert_eq!(waiting(app).await, json!([]));
+        let anew = submit(app, "ann", &id, 1).await;
+        assert_eq!(anew.text("/review/status"), "PENDING");
+        let queued =
+            json!([{ "id": review, "queueReason": "PENDING", "reports": [{ "by": "ben" }] }]);
+        assert_eq!(waiting(app).await, queued);
+        decide(app, &review, "PUBLISH").await;
+        assert_eq!(waiting(app).await, json!([]));
+    });
+}
+
+#[test]
+fn what_is_not_on_sale_is_neither_reviewed_nor_voted_on_nor_reported() {
+    test(async |app| {
+        let id = lamp(app).await;
+        app.has([product("Secret").status(ProductStatus::Draft)])
+            .await;
+        let draft = id_of(app, "secret").await;
+        let nowhere = GlobalId::Product(ProductId::random()).encode();
+        for unknown in [&draft, &nowhere] {
+            let refused = submit(app, "ann", unknown, 3).await;
+            assert_eq!(refused.places(), ["NOT_FOUND at productId"]);
+            let bought = json!({ "customerId": "ann", "productId": nowhere });
+            let refused = app.order_by("shop", "recordPurchase", bought).await;
+            assert_eq!(refused.places(), ["NOT_FOUND at productId"]);
+        }
+        let review = submitted(app, "ann", &id, 3).await;
+        let vote = |vote: &str| json!({ "id": review, "vote": vote });
+        app.order_by("ben", "voteReview", vote("HELPFUL"))
+            .await
+            .done();
+        app.order("archiveProduct", json!({ "id": id }))
+            .await
+            .done();
+        for (name, input) in [
+            ("voteReview", vote("UNHELPFUL")),
+            ("removeVote", json!({ "id": review })),
+            ("reportReview", json!({ "id": review, "reason": "SPAM" })),
+        ] {
+            let refused = app.order_by("ben", name, input).await;
+            assert_eq!(refused.places(), ["NOT_FOUND at id"], "{name}");
+            assert!(refused.payload()["review"].is_null(), "{name}");
+        }
+        let edit = json!({ "id": review, "expectedRevision": 1, "rating": 5 });
+        let refused = app.order_by("ann", "editReview", edit).await;
+        assert_eq!(refused.places(), ["NOT_OPEN at id"]);
+        // Moderators still see what it is about; its author may still take it back.
+        let report = "{ moderationQueue { nodes { product { name } } } }";
+        decide(app, &review, "RESTORE").await;
+        let queue = app.query(report).as_moderator("mod").await;
+        assert_eq!(queue.text("/moderationQueue/nodes/0/product/name"), "Lamp");
+        delete(app, "ann", &review).await;
+    });
+}
+
+#[test]
+fn what_is_sent_again_is_answered_again() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submitted(app, "ann", &id, 3).await;
+        for (by, name, input) in [
+            (
+                "ann",
+                "editReview",
+                json!({ "expectedRevision": 1, "rating": 5, "title": " Better " }),
+            ),
+            ("ben", "voteReview", json!({ "vote": "HELPFUL" })),
+            ("cem", "reportReview", json!({ "reason": "SPAM" })),
+            (
+                "mod",
+                "replyToReview",
+                json!({ "expectedRevision": 2, "text": "Thanks." }),
+            ),
+            (
+                "mod",
+                "moderateReview",
+                json!({ "expectedRevision": 3, "decision": "REJECT", "reason": "SPAM" }),
+            ),
+            ("ann", "deleteReview", json!({ "expectedRevision": 4 })),
+        ] {
+            let mut input = input;
+            input["id"] = json!(review);
+            let first = app.order_by(by, name, input.clone()).await;
+            first.done();
+            app.catalog.fold_pending().await.unwrap();
+            let again = app.order_by(by, name, input).await;
+            again.done();
+            for part in ["revision", "status", "helpfulCount", "rating", "title"] {
+                let (first, again) = (&first.payload()["review"], &again.payload()["review"]);
+                assert_eq!(first[part], again[part], "{name}: {part}");
+            }
+        }
+        let bought = json!({ "customerId": "ann", "productId": id });
+        let first = app.order_by("shop", "recordPurchase", bought.clone()).await;
+        assert_eq!(first.payload()["recorded"], true);
+        let again = app.order_by("shop", "recordPurchase", bought).await;
+        assert_eq!(again.payload()["recorded"], false);
+        // Another change to a revision that is gone is not the same.
+        let review = submitted(app, "dia", &id, 3).await;
+        let edit = |rating: i64| json!({ "id": review, "expectedRevision": 1, "rating": rating });
+        app.order_by("dia", "editReview", edit(4)).await.done();
+        let other = app.order_by("dia", "editReview", edit(5)).await;
+        assert_eq!(other.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        let stale = json!({ "id": review, "expectedRevision": 1, "text": "Thanks." });
+        let stale = app.order_by("mod", "replyToReview", stale).await;
+        assert_eq!(stale.places(), ["REVISION_CONFLICT at expectedRevision"]);
+    });
+}
+
+#[test]
+fn tricky_characters_are_refused_wherever_people_write() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submitted(app, "ann", &id, 3).await;
+        for tricky in [
+            "bell\u{7}",
+            "a\u{202e}b",
+            "zero\u{200b}width",
+            "😀\u{e0041}",
+        ] {
+            for field in ["body", "title", "authorName"] {
+                let mut input = said(&id, 3);
+                input[field] = json!(tricky);
+                let refused = app.order_by("ben", "submitReview", input).await;
+                assert_eq!(
+                    refused.places(),
+                    [format!("INVALID at {field}")],
+                    "{tricky:?}"
+                );
+            }
+            for (by, name, field, input) in [
+                (
+                    "ann",
+                    "editReview",
+                    "body",
+                    json!({ "expectedRevision": 1 }),
+                ),
+                ("cem", "reportReview", "note", json!({ "reason": "SPAM" })),
+                ("mod", "replyToReview", "text", json!({})),
+                (
+                    "mod",
+                    "moderateReview",
+                    "note",
+                    json!({ "decision": "REJECT", "reason": "SPAM" }),
+                ),
+            ] {
+                let mut input = input;
+                input["id"] = json!(review);
+                input[field] = json!(tricky);
+                let refused = app.order_by(by, name, input).await;
+                assert_eq!(
+                    refused.places(),
+                    [format!("INVALID at {field}")],
+                    "{name} {tricky:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn the_queue_goes_by_age_and_reason() {
+    test(async |app| {
+        let names: Vec<String> = (0..6).map(|n| format!("Lamp {n}")).collect();
+        app.has(names.iter().map(|name| product(name))).await;
+        let mut expected = Vec::new();
+        for n in 0..6 {
+            app.clock.advance(1_000);
+            let id = id_of(app, &format!("lamp-{n}")).await;
+            let review = submitted(app, "ann", &id, 3).await;
+            if n % 2 == 0 {
+                decide(app, &review, "RESTORE").await;
+            } else {
+                let report = json!({ "id": review, "reason": "SPAM" });
+                app.order_by("ben", "reportReview", report).await.done();
+            }
+            expected.push(review);
+        }
+        let page = async |reason: Value, after: Value| {
+            let query = "query($reason: QueueReason, $after: String) { moderationQueue(first: 2, after: $after, reason: $reason) {
+                totalCount { value } nodes { id } pageInfo { hasNextPage endCursor } } }";
+            let ask = app.query(query).with("reason", reason).with("after", after);
+            ask.as_moderator("mod").await
+        };
+        for (reason, which) in [
+            (Value::Null, vec![0, 1, 2, 3, 4, 5]),
+            (json!("PENDING"), vec![0, 2, 4]),
+            (json!("REPORTED"), vec![1, 3, 5]),
+        ] {
+            let (mut found, mut after) = (Vec::new(), Value::Null);
+            loop {
+                let answer = page(reason.clone(), after).await;
+                let total = answer.number("/moderationQueue/totalCount/value");
+                assert_eq!(usize::try_from(total).unwrap(), which.len());
+                let nodes = answer.at("/moderationQueue/nodes").as_array().unwrap();
+                found.extend(
+                    nodes
+                        .iter()
+                        .map(|node| node["id"].as_str().unwrap().to_owned()),
+                );
+                if answer.at("/moderationQueue/pageInfo/hasNextPage") == false {
+                    break;
+                }
+                after = answer.at("/moderationQueue/pageInfo/endCursor").clone();
+            }
+            let which: Vec<&String> = which.iter().map(|n| &expected[*n]).collect();
+            assert_eq!(found.iter().collect::<Vec<_>>(), which, "{reason}");
+        }
+        // Where it waits because it was reported and is taken from sight, it keeps its place.
+        decide(app, &expected[1], "RESTORE").await;
+        let pending = page(json!("REPORTED"), Value::Null).await;
+        assert_eq!(pending.number("/moderationQueue/totalCount/value"), 2);
+        let cursor = page(Value::Null, Value::Null).await;
+        let cursor = cursor.at("/moderationQueue/pageInfo/endCursor").clone();
+        let other = page(json!("PENDING"), cursor).await;
+        assert!(other.errors()[0].starts_with("INVALID_CURSOR"));
+    });
+}
+
+#[test]
+fn each_report_is_for_those_who_may_read_it() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let queries = [
+            ("{ moderationQueue { nodes { id } } }", Role::Moderator),
+            (
+                r#"{ fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") { byRating { rating } } }"#,
+                Role::Moderator,
+            ),
+            ("{ ratingStatsAudit { checked } }", Role::Admin),
+            (
+                r#"{ exportAuthor(authorId: "ann") { lines } }"#,
+                Role::Admin,
+            ),
+        ];
+        for (query, needed) in queries {
+            let stranger = app.query(query).await;
+            assert!(
+                stranger.errors()[0].starts_with("UNAUTHENTICATED"),
+                "{query}"
+            );
+            for role in Role::ALL {
+                let answer = app.query(query).with_roles("somebody", &[role]).await;
+                if role == needed || role == Role::Admin {
+                    assert_eq!(answer.errors(), [""; 0], "{query} by {role:?}");
+                } else {
+                    assert!(
+                        answer.errors()[0].starts_with("FORBIDDEN"),
+                        "{query} by {role:?}"
+                    );
+                }
+            }
+        }
+        let outlier =
+            "query($id: ID) { product(id: $id) { outlier { large hot since reason hotUntil } } }";
+        for role in [Role::Shopper, Role::Moderator, Role::Service] {
+            let answer = app.query(outlier).with("id", id.as_str());
+            let answer = answer.with_roles("somebody", &[role]).await;
+            assert!(answer.at("/product/outlier").is_null(), "{role:?}");
+        }
+        let shown = async || {
+            let answer = app.query(outlier).with("id", id.as_str()).as_admin().await;
+            answer.at("/product/outlier").clone()
+        };
+        let ordinary =
+            json!({ "large": false, "hot": false, "since": null, "reason": [], "hotUntil": null });
+        assert_eq!(shown().await, ordinary);
+        // More than five reviews within a second; how fast the machine is decides how many it takes.
+        let mut writers = 0..200;
+        while shown().await["hot"] == false {
+            let writer = format!("writer {}", writers.next().expect("six within a second"));
+            submit(app, &writer, &id, 5).await.done();
+            app.catalog.drain().await;
+        }
+        let hot = shown().await;
+        assert_eq!(hot["reason"], json!(["RATE"]));
+        assert!(!hot["since"].is_null() && !hot["hotUntil"].is_null());
+        let page =
+            "query($id: ID) { product(id: $id) { reviews(first: 1) { totalCount { relation } } } }";
+        let relation = async || {
+            let answer = app.query(page).with("id", id.as_str()).await;
+            answer.text("/product/reviews/totalCount/relation")
+        };
+        assert_eq!(relation().await, "ESTIMATE");
+        // It goes by itself.
+        app.clock.advance(60_000);
+        app.catalog.fold_pending().await.unwrap();
+        assert_eq!(shown().await["hot"], false);
+        assert_eq!(relation().await, "EXACT");
+    });
+}
+
+#[test]
+fn an_export_has_everything_that_somebody_wrote() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Desk")]).await;
+        let (one, other) = (id_of(app, "lamp").await, id_of(app, "desk").await);
+        let review = submitted(app, "ann", &one, 3).await;
+        for rating in [4, 5] {
+            let edit = json!({ "id": review, "expectedRevision": rating - 3, "rating": rating });
+            app.order_by("ann", "editReview", edit).await.done();
+        }
+        submitted(app, "ann", &other, 2).await;
+        let theirs = submitted(app, "ben", &one, 1).await;
+        let vote = json!({ "id": theirs, "vote": "UNHELPFUL" });
+        app.order_by("ann", "voteReview", vote).await.done();
+        let report = json!({ "id": theirs, "reason": "FAKE", "note": "Never had one." });
+        app.order_by("ann", "reportReview", report).await.done();
+        let reply = json!({ "id": theirs, "text": "Which lamp?" });
+        app.order_as(Role::Moderator, "ann", "replyToReview", reply)
+            .await
+            .done();
+        let bought = json!({ "customerId": "ann", "productId": one });
+        app.order_by("shop", "recordPurchase", bought).await.done();
+        let part = async |author: &str, after: Value, first: i64| {
+            let query = "query($author: String!, $after: String, $first: Int) { exportAuthor(authorId: $author, after: $after, first: $first) { lines endCursor } }";
+            let ask = app.query(query).with("author", author);
+            ask.with("after", after)
+                .with("first", first)
+                .as_admin()
+                .await
+        };
+        for first in [1, 3, 100] {
+            let (mut kinds, mut after) = (Vec::new(), Value::Null);
+            loop {
+                let answer = part("ann", after, first).await;
+                for line in answer.at("/exportAuthor/lines").as_array().unwrap() {
+                    let line: Value = serde_json::from_str(line.as_str().unwrap()).unwrap();
+                    kinds.push(line["type"].as_str().unwrap().to_owned());
+                }
+                after = answer.at("/exportAuthor/endCursor").clone();
+                if after.is_null() {
+                    break;
+                }
+            }
+            let expected = [
+                "review", "review", "version", "version", "vote", "report", "reply", "purchase",
+            ];
+            assert_eq!(kinds, expected, "{first} at a time");
+        }
+        let cursor = part("ann", Value::Null, 1).await;
+        let cursor = cursor.at("/exportAuthor/endCursor").clone();
+        for (author, cursor) in [("ben", cursor), ("ann", json!("nonsense"))] {
+            let refused = part(author, cursor, 1).await;
+            assert!(
+                refused.errors()[0].starts_with("INVALID_CURSOR"),
+                "{author}"
+            );
+        }
+        assert!(part("ann", Value::Null, 0).await.errors()[0].starts_with("BAD_USER_INPUT"));
+    });
+}
+
+async fn erase(app: &App, author: &str, policy: &str) -> Reply {
+    let input = json!({ "authorId": author, "policy": policy });
+    app.order("eraseAuthor", input).await
+}
+
+#[test]
+fn an_erasure_by_another_policy_has_a_receipt_of_its_own() {
+    test(async |app| {
+        let id = lamp(app).await;
+        submitted(app, "ann", &id, 3).await;
+        let kept = erase(app, "ann", "ANONYMIZE").await;
+        assert_eq!(kept.number("/receipt/reviews"), 1);
+        // Nobody knows any more what was theirs.
+        let removed = erase(app, "ann", "REMOVE").await;
+        assert_eq!(removed.number("/receipt/reviews"), 0);
+        assert_eq!(removed.text("/receipt/policy"), "REMOVE");
+        // They come back, and go again: the receipt counts both.
+        submitted(app, "ann", &id, 4).await;
+        let again = erase(app, "ann", "REMOVE").await;
+        assert_eq!(again.number("/receipt/reviews"), 1);
+        let wrong = erase(app, " ann", "REMOVE").await;
+        assert_eq!(wrong.places(), ["INVALID at authorId"]);
+    });
+}
+
+#[test]
+fn erasing_those_who_reported_or_were_reported_leaves_no_loose_ends() {
+    test(async |app| {
+        let id = lamp(app).await;
+        for policy in ["ANONYMIZE", "REMOVE"] {
+            let (writer, reader) = (format!("writer {policy}"), format!("reader {policy}"));
+            let review = submitted(app, &writer, &id, 3).await;
+            let report = json!({ "id": review, "reason": "SPAM", "note": "An advertisement." });
+            app.order_by(&reader, "reportReview", report).await.done();
+            let vote = json!({ "id": review, "vote": "HELPFUL" });
+            app.order_by(&reader, "voteReview", vote).await.done();
+            erase(app, &reader, policy).await.done();
+            let shown = app
+                .query("query($id: ID!) { node(id: $id) { ... on Review { helpfulCount reports { by note } } } }")
+                .with("id", review.as_str())
+                .as_moderator("mod")
+                .await;
+            let votes = i64::from(policy == "ANONYMIZE");
+            assert_eq!(shown.number("/node/helpfulCount"), votes);
+            // Somebody's report is still to be looked at.
+            assert_eq!(
+                *shown.at("/node/reports"),
+                json!([{ "by": null, "note": null }])
+            );
+            app.audit().await;
+            erase(app, &writer, policy).await.done();
+            app.audit().await;
+            let waits = waiting(app).await.as_array().unwrap().len();
+            assert_eq!(waits, usize::from(policy == "ANONYMIZE"));
+            if policy == "ANONYMIZE" {
+                decide(app, &review, "PUBLISH").await;
+            }
+        }
+    });
+}
+
+#[test]
+fn feeds_know_buyers_and_do_not_bring_back_the_erased() {
+    test(async |app| {
+        let id = lamp(app).await;
+        for customer in ["ann", "ben"] {
+            let bought = json!({ "customerId": customer, "productId": id });
+            app.order_by("shop", "recordPurchase", bought).await.done();
+        }
+        let of = |author: &str, stars: i64| {
+            let review = review("Lamp", "r-1", stars).author(author).helpful(5);
+            ReviewDraft::from(review)
+        };
+        let import = async |draft: ReviewDraft| {
+            let mut session = app.catalog.import(ImportMode::Write);
+            let outcome = session.reviews(vec![draft]).await.unwrap().remove(0);
+            session.finish().await.unwrap();
+            outcome
+        };
+        let seen = async || {
+            let page = "query($id: ID) { product(id: $id) { reviews { nodes { id verified helpfulCount author { name } } } } }";
+            let page = app.query(page).with("id", id.as_str()).await;
+            page.at("/product/reviews/nodes/0").clone()
+        };
+        assert!(matches!(import(of("ann", 4)).await, LineOutcome::Created));
+        assert_eq!(seen().await["verified"], true);
+        // The feed corrects who wrote it.
+        for (author, verified) in [("cem", false), ("ben", true), ("ben", true)] {
+            let stars = if verified { 5 } else { 3 };
+            import(of(author, stars)).await;
+            assert_eq!(seen().await["verified"], verified, "{author}");
+        }
+        // Votes that were given here stay when their voter is erased and the feed comes again.
+        let review = seen().await["id"].as_str().unwrap().to_owned();
+        let vote = json!({ "id": review, "vote": "HELPFUL" });
+        app.order_by("dia", "voteReview", vote).await.done();
+        erase(app, "dia", "ANONYMIZE").await.done();
+        assert_eq!(seen().await["helpfulCount"], 6);
+        assert!(matches!(import(of("ben", 2)).await, LineOutcome::Updated));
+        assert_eq!(seen().await["helpfulCount"], 6);
+        erase(app, "ben", "ANONYMIZE").await.done();
+        let refused = import(of("ben", 1)).await;
+        assert!(matches!(refused, LineOutcome::Rejected(_)), "{refused:?}");
+        // Also one that was looked up before and is written after.
+        let stored = app.documents("reviews", doc! {}).await.remove(0);
+        let known = app.store.known_reviews("feed", &["r-1".to_owned()]).await;
+        assert!(known.unwrap()["r-1"].erased, "{stored}");
+        assert!(seen().await["author"].is_null());
+    });
+}
