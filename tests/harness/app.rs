@@ -258,6 +258,17 @@ impl App {
         )
     }
 
+    /// Waits for what is done in the background, and does what the worker does each second: counts
+    /// reviews that wait.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn rest(&self) {
+        self.catalog.drain().await;
+        let folded = self.catalog.fold_pending().await;
+        folded.expect("the database answers");
+    }
+
     /// Fails the test if anything computed or copied is not what it should be.
     ///
     /// # Panics
@@ -282,8 +293,8 @@ impl App {
 /// How many drafts are imported at a time.
 const BATCH: usize = 1000;
 
-/// Runs a test on an empty database of the server that all tests share. Afterwards the whole
-/// database is audited and dropped; when the test fails it is kept, and the way to open it
+/// Runs a test on an empty database of the server that all tests share. Afterwards, when all is at
+/// rest, the whole database is audited and dropped; when the test fails it is kept, and the way to open it
 /// printed.
 ///
 /// # Panics
@@ -313,6 +324,7 @@ fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
     let tested = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
             body(&app).await;
+            app.rest().await;
             app.audit().await;
         });
     }));

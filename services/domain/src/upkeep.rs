@@ -9,17 +9,39 @@ use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
 
+/// How many products are moved to their new popularity with one command.
+const MOVED: u32 = 100;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
 
 impl Catalog {
-    /// Brings the computed data of all products up to date with their reviews. Reads one small
-    /// index when nothing is to be done. A product that cannot be folded does not keep others from
-    /// it.
+    /// Brings the computed data of all products up to date with their reviews, popularity as well.
+    /// Reads two small indexes when nothing is to be done. A product that cannot be folded does not
+    /// keep others from it.
     ///
     /// # Errors
     /// The first [`DomainError`] met; what could be folded is folded.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
+        let folded = self.fold_dirty().await?;
+        while self.refresh_popularity(MOVED).await? > 0 {}
+        Ok(folded)
+    }
+
+    /// Moves some products to the popularity that their reviews give them. Gives how many.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn refresh_popularity(&self, most: u32) -> Result<usize, DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move { store.refresh_popularity(most).await })
+            .await
+    }
+
+    /// As [`Catalog::fold_pending`], but for popularity.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
         let mut total = Folded::default();
         loop {
             let folded = self.fold_once(&mut total).await?;

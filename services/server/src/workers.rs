@@ -19,6 +19,9 @@ use crate::metrics::{MEDIA_TYPE, Metrics};
 /// How often reviews are folded and reference data is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
 
+/// How many products are moved to their new popularity in each period.
+const MOVED: u32 = 200;
+
 /// How many products are counted anew in each period.
 const RECOUNTED: i32 = 20;
 
@@ -54,13 +57,18 @@ impl Workers {
         workers
     }
 
-    /// Folds reviews as well.
+    /// Folds reviews as well, and moves products to their new popularity, some each time.
     pub(crate) fn fold(self, catalog: &Catalog) -> Self {
+        let moving = catalog.clone();
+        self.every("popularity", move || {
+            let catalog = moving.clone();
+            async move { catalog.refresh_popularity(MOVED).await.map(drop) }
+        });
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         self.every("fold", move || {
             let (catalog, metrics) = (catalog.clone(), metrics.clone());
             async move {
-                let folded = catalog.fold_pending().await?;
+                let folded = catalog.fold_dirty().await?;
                 metrics.folded(folded.reviews as u64);
                 if folded.reviews > 0 {
                     tracing::info!(

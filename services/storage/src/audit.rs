@@ -309,12 +309,18 @@ struct ProductAudit {
 
 impl ProductAudit {
     fn new(doc: RawDocumentBuf, encoding: Encoding<'_>) -> Result<Self, StorageError> {
-        let stored = Document::try_from(&doc).map_err(|_| StorageError::Corrupt {
+        let mut stored = Document::try_from(&doc).map_err(|_| StorageError::Corrupt {
             collection: products::COLLECTION,
             id: String::new(),
             field: "document".to_owned(),
         })?;
         let product = crate::views::ProductView::new(doc)?.product()?;
+        // It is noted that the popularity is to follow.
+        if let Ok(rank) = stored.get_document_mut("rank")
+            && rank.remove("due").is_some()
+        {
+            rank.insert("popularity", product.computed.stats.popularity());
+        }
         let written = document::document(&product, encoding);
         Ok(Self {
             place: place(products::COLLECTION, product.id),

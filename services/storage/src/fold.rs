@@ -22,6 +22,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{REFERENCE_VERSION, stats};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, uuid};
+use crate::store::durable_document;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, reviews};
 
@@ -87,6 +88,46 @@ impl Store {
             folded.map_err(TransactionError::into_storage)
         })
         .await
+    }
+
+    /// Moves some products to the popularity that their reviews give them; gives how many, none
+    /// when there are no more.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn refresh_popularity(&self, most: u32) -> Result<usize, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let collection = self.raw("products");
+        let find = collection
+            .find(doc! { "rank.due": true })
+            .projection(doc! { "stats": 1 })
+            .hint(Hint::Name("popularity_due".to_owned()))
+            .limit(i64::from(most));
+        let due: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let update = |doc: &RawDocumentBuf| {
+            let fields = Fields::of("products", doc);
+            let stats = stats::read_stats(&fields.doc("stats")?)?;
+            // A fold in between sees to it itself.
+            Ok(doc! {
+                "q": { "_id": uuid(fields.id("_id")?), "stats.fold_seq": stats.fold_seq },
+                "u": {
+                    "$set": { "rank.popularity": stats.popularity() },
+                    "$unset": { "rank.due": 1 },
+                },
+            })
+        };
+        let updates = due.iter().map(update);
+        let command = doc! {
+            "update": "products",
+            "updates": updates.collect::<Result<Vec<_>, StorageError>>()?,
+            "ordered": false,
+            "writeConcern": durable_document(),
+        };
+        self.db.run_command(command).await?;
+        Ok(due.len())
     }
 
     /// Stores reviews that nobody has stored before and counts them in their products at once, in
@@ -269,7 +310,7 @@ impl Store {
         session: &mut ClientSession,
         ids: Vec<Bson>,
     ) -> Result<HashMap<ProductId, FoldState>, TransactionError> {
-        let projection = doc! { "stats": 1, "top_reviews": 1, "outlier": 1 };
+        let projection = doc! { "stats": 1, "top_reviews": 1, "outlier": 1, "rank.popularity": 1 };
         let collection = self.raw("products");
         let find = collection
             .find(doc! { "_id": { "$in": ids } })
@@ -283,11 +324,12 @@ impl Store {
                 stats: stats::read_stats(&fields.doc("stats")?)?,
                 top_reviews: fields.docs("top_reviews", stats::read_top_review)?,
             };
-            let outlier = stats::read_outlier(&fields.doc("outlier")?)?;
-            states.insert(
-                ProductId::from_bytes(fields.id("_id")?),
-                FoldState { computed, outlier },
-            );
+            let state = FoldState {
+                computed,
+                outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+                popularity: fields.doc("rank")?.i64("popularity")?,
+            };
+            states.insert(ProductId::from_bytes(fields.id("_id")?), state);
         }
         Ok(states)
     }
@@ -370,22 +412,39 @@ impl Store {
 pub(crate) struct FoldState {
     pub(crate) computed: Computed,
     pub(crate) outlier: Outlier,
+    /// The popularity that the product is found by.
+    popularity: i64,
 }
 
 impl FoldState {
+    /// What is written of it. A new popularity is only noted: it moves the product in an index for
+    /// each of its tokens and keywords, for which nobody who writes a review is made to wait
+    /// ([`Store::refresh_popularity`]).
     pub(crate) fn update(&self, id: ProductId) -> Document {
         let mut set = doc! {
             "stats": stats::stats(&self.computed.stats),
-            "rank": stats::rank(&self.computed.stats),
             "top_reviews": stats::top_reviews(&self.computed),
             "outlier": stats::outlier(&self.outlier),
         };
-        let mut update = Document::new();
-        match self.computed.top_floor() {
-            Some(floor) => drop(set.insert("top_floor", stats::top_floor(floor))),
-            None => drop(update.insert("$unset", doc! { "top_floor": 1 })),
+        let mut unset = Document::new();
+        let mut put = |field: &str, value: Option<Bson>| match value {
+            Some(value) => drop(set.insert(field, value)),
+            None => drop(unset.insert(field, 1)),
+        };
+        let floor = self.computed.top_floor();
+        put(
+            "top_floor",
+            floor.map(|floor| stats::top_floor(floor).into()),
+        );
+        let mut rank = stats::rank(&self.computed.stats);
+        put("rank.rating", rank.remove("rating"));
+        put("rank.stars", rank.remove("stars"));
+        let moves = i64::from(self.computed.stats.popularity()) != self.popularity;
+        put("rank.due", moves.then_some(true.into()));
+        let mut update = doc! { "$set": set };
+        if !unset.is_empty() {
+            update.insert("$unset", unset);
         }
-        update.insert("$set", set);
         doc! { "q": { "_id": uuid(id.to_bytes()) }, "u": update }
     }
 }

@@ -524,7 +524,8 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     })
 }
 
-/// What is derived, of a product or of what is to be stored in one.
+/// What is derived, of a product or of what is to be stored in one. Popularity is not: it follows
+/// a little later.
 fn derived(product: &Document) -> String {
     let of = |path: [&str; 2]| {
         let outer = product.get_document(path[0]).ok();
@@ -537,7 +538,6 @@ fn derived(product: &Document) -> String {
         ["stats", "sum"],
         ["rank", "rating"],
         ["rank", "stars"],
-        ["rank", "popularity"],
         ["top_floor", "helpful"],
         ["top_floor", "created_at"],
         ["top_floor", "_id"],

@@ -71,18 +71,29 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
     ];
     for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
         for (name, filter) in &filters {
-            let page = |of: &Rated, after: Value| Case {
+            let page = |of: &Rated, after: Value, first: usize| Case {
                 name: String::new(),
                 document: REVIEWS,
-                variables: json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": PAGE }),
+                variables: json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": first }),
                 state: State::Warm,
             };
             let title = format!("{sort} {name}");
-            compare(desk, &title, [&large, &small], |of| page(of, Value::Null)).await;
-            let far = cursor(desk, &large, sort, filter).await;
-            let mut case = page(&large, json!(far.1));
-            case.name = format!("{title}, page {}", far.0);
-            desk.measure(&case).await;
+            // As many rows of the one as of the other.
+            let all = page(&small, Value::Null, PAGE);
+            let all = desk.data(all.document, &all.variables).await;
+            let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
+            compare(desk, &title, [&large, &small], |of| {
+                page(of, Value::Null, rows.max(1))
+            })
+            .await;
+            let (number, after) = cursor(desk, &large, sort, filter).await;
+            let mut times = Vec::new();
+            for (number, after) in [(1, Value::Null), (number, after)] {
+                let mut case = page(&large, after, PAGE);
+                case.name = format!("{title}, {PAGE} rows, page {number}");
+                times.push(millis(desk.measure(&case).await.median));
+            }
+            println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
         }
     }
     println!("written, each until it is counted");

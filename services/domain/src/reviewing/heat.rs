@@ -5,7 +5,7 @@
 //! within a second. The flag is kept in the product until some seconds after the last reason for
 //! it, so that every process knows, and goes by itself.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,8 +30,8 @@ const HOT_ABOVE: u32 = 5;
 const HOT_MILLIS: i64 = 10_000;
 /// A flag that ends sooner is renewed while there is reason for it.
 const RENEW_MILLIS: i64 = 5_000;
-/// How long reviews of a hot product wait to be counted together.
-const GATHER: Duration = Duration::from_millis(200);
+/// How long the first review of a hot product waits for others to be counted with.
+const GATHER: Duration = Duration::from_millis(50);
 /// How many folds that nobody waits for run at a time, and how many products wait for theirs.
 const MOST_FOLDING: usize = 8;
 const MOST_WAITING: usize = 10_000;
@@ -42,8 +42,8 @@ const MOST_REMEMBERED: u64 = 10_000;
 pub(crate) struct Heat {
     known: Cache<ProductId, Known>,
     rates: Cache<ProductId, Arc<AtomicU32>>,
-    /// Products whose fold is on its way.
-    folding: Mutex<HashSet<ProductId>>,
+    /// Products whose fold is on its way, and whether another one is to follow it.
+    folding: Mutex<HashMap<ProductId, bool>>,
     /// How many folds may run that nobody waits for.
     turns: Semaphore,
 }
@@ -111,8 +111,23 @@ impl Heat {
         rate.fetch_add(1, Ordering::Relaxed) + 1 > HOT_ABOVE
     }
 
-    fn folding(&self) -> std::sync::MutexGuard<'_, HashSet<ProductId>> {
+    fn folding(&self) -> std::sync::MutexGuard<'_, HashMap<ProductId, bool>> {
         self.folding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A fold begins, and sees what was stored until now.
+    fn begins(&self, product: ProductId) {
+        self.folding().insert(product, false);
+    }
+
+    /// A fold ends; gives whether another one follows.
+    fn goes_on(&self, product: ProductId, more: bool) -> bool {
+        let mut folding = self.folding();
+        let again = more || folding.get(&product).copied().unwrap_or(false);
+        if !again {
+            folding.remove(&product);
+        }
+        again
     }
 }
 
@@ -152,36 +167,49 @@ impl Catalog {
 
     /// Has the reviews of a product counted soon, at once or together with those of the next
     /// moments. Nobody waits for it: what is not done here the next sweep does.
+    ///
+    /// A process counts each product in one place at a time: what comes while it is being counted
+    /// is counted next. So the more comes, the more is counted together.
     pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
         {
-            // One waits for each product at most, and what there is no room for the next sweep does.
             let mut folding = self.heat().folding();
-            if folding.len() >= MOST_WAITING || !folding.insert(product) {
+            if let Some(again) = folding.get_mut(&product) {
+                *again = true;
                 return;
             }
+            // What there is no room for the next sweep does.
+            if folding.len() >= MOST_WAITING {
+                return;
+            }
+            folding.insert(product, false);
         }
         let catalog = self.clone();
         self.in_background(async move {
             if hot {
                 tokio::time::sleep(GATHER).await;
             }
-            let turn = catalog.heat().turns.acquire().await;
-            // Whatever is stored from now on sets out for a fold of its own.
-            catalog.heat().folding().remove(&product);
-            if turn.is_err() {
-                return;
-            }
             loop {
-                match catalog.store().fold(&[product], catalog.now()).await {
-                    Ok(folded) if folded.reviews > 0 => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        tracing::debug!(%error, %product, "a fold is left to the next sweep");
-                        break;
-                    }
+                let turn = catalog.heat().turns.acquire().await;
+                // What is stored from now on may have to be counted next.
+                catalog.heat().begins(product);
+                let more = catalog.fold_one(product).await;
+                drop(turn);
+                if !catalog.heat().goes_on(product, more) {
+                    break;
                 }
             }
         });
+    }
+
+    /// Counts some reviews of a product; gives whether there may be more.
+    async fn fold_one(&self, product: ProductId) -> bool {
+        match self.store().fold(&[product], self.now()).await {
+            Ok(folded) => i64::try_from(folded.reviews).is_ok_and(|n| n >= MOST_REVIEWS),
+            Err(error) => {
+                tracing::debug!(%error, %product, "a fold is left to the next sweep");
+                false
+            }
+        }
     }
 
     /// Counts what changed of a review of a product, at once unless the product is hot. Gives
@@ -213,6 +241,23 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_while_a_product_is_counted_is_counted_next() {
+        let (heat, one) = (Heat::default(), ProductId::random());
+        heat.folding().insert(one, true);
+        heat.begins(one);
+        assert!(!heat.goes_on(one, false), "it came before");
+        assert!(heat.folding().is_empty());
+        heat.folding().insert(one, false);
+        heat.begins(one);
+        *heat.folding().get_mut(&one).unwrap() = true;
+        assert!(heat.goes_on(one, false), "it came meanwhile");
+        heat.begins(one);
+        assert!(heat.goes_on(one, true), "there were too many");
+        heat.begins(one);
+        assert!(!heat.goes_on(one, false));
+    }
 
     #[test]
     fn several_reviews_within_a_second_make_a_product_hot() {
