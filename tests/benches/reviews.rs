@@ -10,6 +10,7 @@
 //! | `--writers N` | how many write at a time; 32 |
 //! | `--giant N` | the reviews of the large product; 150,000 |
 //! | `--data DIR` | keeps the database there, and loads it only once |
+//! | `--only PART` | only `giant`, the large product, or only `writers` |
 //! | `--rounds N` | how often each case of the large product is asked at least; 7 |
 //!
 //! It starts a mongod of its own, with a cache of 1.5 GB. See `scale.rs` for the columns that both
@@ -62,6 +63,7 @@ pub(crate) struct Options {
     writers: usize,
     giant: usize,
     rounds: usize,
+    only: Option<String>,
     data: Option<PathBuf>,
 }
 
@@ -86,6 +88,7 @@ impl Options {
             writers: 32,
             giant: 150_000,
             rounds: 7,
+            only: None,
             data: None,
         };
         let mut arguments = arguments.into_iter();
@@ -101,6 +104,7 @@ impl Options {
                 "--writers" => options.writers = value().parse().unwrap(),
                 "--giant" => options.giant = value().parse().unwrap(),
                 "--rounds" => options.rounds = value().parse().unwrap(),
+                "--only" => options.only = Some(value()),
                 "--data" => options.data = Some(PathBuf::from(value())),
                 "--bench" => {}
                 _ => panic!("{name} is no option; see the beginning of benches/reviews.rs"),
@@ -132,8 +136,13 @@ async fn run(options: Options) {
     };
     load::fill(server.uri(), "scale", &contents).await;
     let desk = Desk::open(server.uri(), "scale", options.rounds).await;
-    giant::measure(&desk, &options).await;
-    writers::measure(&desk, server.uri(), &options).await;
+    let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
+    if wanted("giant") {
+        giant::measure(&desk, &options).await;
+    }
+    if wanted("writers") {
+        writers::measure(&desk, server.uri(), &options).await;
+    }
     drop(desk);
     server.stop().await.unwrap();
 }

@@ -101,7 +101,9 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     let (all, (), waits) = tokio::join!(join_all(writers), timer, waits(shop, way));
     let elapsed = start.elapsed();
     // What is gathered belongs to it.
-    while way == Way::Service && shop.desk.catalog.fold_pending().await.unwrap().reviews > 0 {}
+    // It may meet the folds that are still under way.
+    let rest = async || shop.desk.catalog.fold_pending().await;
+    while way == Way::Service && !matches!(rest().await, Ok(folded) if folded.reviews == 0) {}
     let (server, own) = (shop.desk.since(server).await, own_cpu().saturating_sub(own));
     let mut times: Vec<Duration> = all.into_iter().flatten().collect();
     times.sort_unstable();
