@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use moka::sync::Cache;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{HotReason, ProductStatus};
@@ -35,6 +35,11 @@ const GATHER: Duration = Duration::from_millis(50);
 /// How many folds that nobody waits for run at a time, and how many products wait for theirs.
 const MOST_FOLDING: usize = 8;
 const MOST_WAITING: usize = 10_000;
+/// How many reviews of a product are stored while others of it are counted, before those who write
+/// more have to wait: what is stored is to be counted within moments.
+const MOST_SINCE: u32 = 100;
+/// How long they wait at most.
+const MOST_PATIENCE: Duration = Duration::from_millis(250);
 /// How many products a process remembers.
 const MOST_REMEMBERED: u64 = 10_000;
 
@@ -42,8 +47,11 @@ const MOST_REMEMBERED: u64 = 10_000;
 pub(crate) struct Heat {
     known: Cache<ProductId, Known>,
     rates: Cache<ProductId, Arc<AtomicU32>>,
-    /// Products whose fold is on its way, and whether another one is to follow it.
-    folding: Mutex<HashMap<ProductId, bool>>,
+    /// Products whose fold is on its way, and how much was stored since it began: it is not counted
+    /// by that one, so that another one follows.
+    folding: Mutex<HashMap<ProductId, u32>>,
+    /// Tells those who wait that a fold has begun.
+    begun: Notify,
     /// How many folds may run that nobody waits for.
     turns: Semaphore,
 }
@@ -71,6 +79,7 @@ impl Default for Heat {
                 .time_to_live(WINDOW)
                 .build(),
             folding: Mutex::default(),
+            begun: Notify::new(),
             turns: Semaphore::new(MOST_FOLDING),
         }
     }
@@ -111,19 +120,37 @@ impl Heat {
         rate.fetch_add(1, Ordering::Relaxed) + 1 > HOT_ABOVE
     }
 
-    fn folding(&self) -> std::sync::MutexGuard<'_, HashMap<ProductId, bool>> {
+    fn folding(&self) -> std::sync::MutexGuard<'_, HashMap<ProductId, u32>> {
         self.folding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until as much of a product is counted that the next review of it is counted soon; but
+    /// not for long: what is not counted here others count.
+    pub(super) async fn room(&self, product: ProductId) {
+        let waited = async {
+            loop {
+                let begun = self.begun.notified();
+                let since = self.folding().get(&product).copied().unwrap_or(0);
+                if since < MOST_SINCE {
+                    return;
+                }
+                begun.await;
+            }
+        };
+        // Too long is as good as done.
+        let _ = tokio::time::timeout(MOST_PATIENCE, waited).await;
     }
 
     /// A fold begins, and sees what was stored until now.
     fn begins(&self, product: ProductId) {
-        self.folding().insert(product, false);
+        self.folding().insert(product, 0);
+        self.begun.notify_waiters();
     }
 
     /// A fold ends; gives whether another one follows.
     fn goes_on(&self, product: ProductId, more: bool) -> bool {
         let mut folding = self.folding();
-        let again = more || folding.get(&product).copied().unwrap_or(false);
+        let again = more || folding.get(&product).is_some_and(|since| *since > 0);
         if !again {
             folding.remove(&product);
         }
@@ -173,15 +200,15 @@ impl Catalog {
     pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
         {
             let mut folding = self.heat().folding();
-            if let Some(again) = folding.get_mut(&product) {
-                *again = true;
+            if let Some(since) = folding.get_mut(&product) {
+                *since += 1;
                 return;
             }
             // What there is no room for the next sweep does.
             if folding.len() >= MOST_WAITING {
                 return;
             }
-            folding.insert(product, false);
+            folding.insert(product, 1);
         }
         let catalog = self.clone();
         self.in_background(async move {
@@ -245,18 +272,31 @@ mod tests {
     #[test]
     fn what_comes_while_a_product_is_counted_is_counted_next() {
         let (heat, one) = (Heat::default(), ProductId::random());
-        heat.folding().insert(one, true);
+        heat.folding().insert(one, 3);
         heat.begins(one);
         assert!(!heat.goes_on(one, false), "it came before");
         assert!(heat.folding().is_empty());
-        heat.folding().insert(one, false);
+        heat.folding().insert(one, 1);
         heat.begins(one);
-        *heat.folding().get_mut(&one).unwrap() = true;
+        *heat.folding().get_mut(&one).unwrap() += 1;
         assert!(heat.goes_on(one, false), "it came meanwhile");
         heat.begins(one);
         assert!(heat.goes_on(one, true), "there were too many");
         heat.begins(one);
         assert!(!heat.goes_on(one, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_writes_faster_than_is_counted_waits_but_not_for_ever() {
+        let (heat, one) = (Arc::new(Heat::default()), ProductId::random());
+        heat.room(one).await;
+        heat.folding().insert(one, MOST_SINCE);
+        let start = tokio::time::Instant::now();
+        heat.room(one).await;
+        assert_eq!(start.elapsed(), MOST_PATIENCE);
+        let start = tokio::time::Instant::now();
+        tokio::join!(heat.room(one), async { heat.begins(one) });
+        assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl Catalog {
         &self,
         review: Review,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
+        self.heat().room(review.product_id).await;
         let (store, stored) = (self.store().clone(), review.clone());
         let submitted = self
             .shielded(async move { store.submit_uncounted(&stored).await })
