@@ -43,3 +43,4 @@ mod schema;
 mod search;
 mod spec_sorts;
 mod specs_admin;
+mod versions;

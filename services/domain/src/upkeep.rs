@@ -11,6 +11,8 @@ use crate::{Catalog, DomainError};
 
 /// How many products are moved to their new popularity with one command.
 const MOVED: u32 = 100;
+/// How many reviews are brought to the newest version at once.
+const UPGRADED: u32 = 500;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
 
@@ -35,6 +37,23 @@ impl Catalog {
         let store = self.store().clone();
         self.shielded(async move { store.refresh_popularity(most).await })
             .await
+    }
+
+    /// Brings some reviews of an older version to the newest: the fold does it, and counts them by
+    /// what they can be filtered by from then on. Gives how many; reads one empty index when there
+    /// are none.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails; the next call goes on.
+    pub async fn upgrade_reviews(&self) -> Result<usize, DomainError> {
+        let store = self.store().clone();
+        let upgraded = self
+            .shielded(async move { store.upgrade_reviews(UPGRADED).await })
+            .await?;
+        if upgraded > 0 {
+            self.fold_dirty().await?;
+        }
+        Ok(upgraded)
     }
 
     /// As [`Catalog::fold_pending`], but for popularity.

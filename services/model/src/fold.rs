@@ -124,9 +124,15 @@ impl Computed {
 /// What a product should have computed, from all its reviews: the recount that audits compare with.
 #[must_use]
 pub fn recount(reviews: &[Review]) -> Computed {
+    recount_as(reviews.iter().map(|review| (review, review.contribution())))
+}
+
+/// The same where it is given what each review contributes.
+#[must_use]
+pub fn recount_as<'a>(reviews: impl Iterator<Item = (&'a Review, Option<Applied>)>) -> Computed {
     let mut computed = Computed::default();
-    for review in reviews {
-        if let Some(counted) = &review.contribution() {
+    for (review, counted) in reviews {
+        if let Some(counted) = &counted {
             computed.count(counted, 1, &mut FoldOutcome::default());
         }
         computed.merge(review);

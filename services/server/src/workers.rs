@@ -125,7 +125,7 @@ impl Workers {
         self
     }
 
-    /// Completes erasures that were cut off, and counts reviews anew, a few products at a time, to
+    /// Completes erasures that were cut off, brings reviews to the newest version, and counts reviews anew, a few products at a time, to
     /// say where the stored numbers are wrong.
     pub(crate) fn keep_reviews(self, catalog: &Catalog) -> Self {
         let erasing = catalog.clone();
@@ -135,6 +135,17 @@ impl Workers {
                 let authors = catalog.continue_erasures().await?;
                 if authors > 0 {
                     tracing::info!(authors, "completed erasures of authors");
+                }
+                Ok(())
+            }
+        });
+        let upgrading = catalog.clone();
+        self.every("upgrade", move || {
+            let catalog = upgrading.clone();
+            async move {
+                let reviews = catalog.upgrade_reviews().await?;
+                if reviews > 0 {
+                    tracing::info!(reviews, "brought reviews to the newest version");
                 }
                 Ok(())
             }

@@ -10,11 +10,11 @@ use mongodb::Cursor;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::fold::{Computed, recount};
+use vitrine_model::fold::{Computed, recount_as};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::rating::Histogram;
-use vitrine_model::review::{Review, ReviewStatus};
+use vitrine_model::review::{Applied, Review, ReviewStatus, Traits};
 use vitrine_model::spec::Dictionary;
 use vitrine_model::supplier::Supplier;
 
@@ -60,8 +60,12 @@ impl Store {
             .in_order(products::COLLECTION, doc! { "_id": 1 }, "_id_")
             .await?;
         let mut reviews = ReviewGroups::new(
-            self.in_order(reviews::COLLECTION, doc! { "product_id": 1 }, "recount")
-                .await?,
+            self.in_order(
+                reviews::COLLECTION,
+                doc! { "product_id": 1 },
+                "recount_traits",
+            )
+            .await?,
         );
         while let Some(doc) = products.try_next().await? {
             let product = ProductAudit::new(doc, encoding)?;
@@ -236,7 +240,24 @@ impl Marks {
 /// The reviews of one product after the other.
 struct ReviewGroups {
     cursor: Cursor<RawDocumentBuf>,
-    ahead: Option<Review>,
+    ahead: Option<Stored>,
+}
+
+/// A review, and whether it is of a version that does not know traits.
+struct Stored {
+    review: Review,
+    older: bool,
+}
+
+impl Stored {
+    /// What its product should count of it.
+    fn contribution(&self) -> Option<Applied> {
+        let mut counted = self.review.contribution()?;
+        if self.older {
+            counted.traits = Traits::default();
+        }
+        Some(counted)
+    }
 }
 
 impl ReviewGroups {
@@ -252,37 +273,43 @@ impl ReviewGroups {
         &mut self,
         product: ProductId,
         found: &mut Vec<Difference>,
-    ) -> Result<Vec<Review>, StorageError> {
+    ) -> Result<Vec<Stored>, StorageError> {
         let mut own = Vec::new();
-        while let Some(review) = self.next(found).await? {
-            if review.product_id > product {
-                self.ahead = Some(review);
+        while let Some(stored) = self.next(found).await? {
+            if stored.review.product_id > product {
+                self.ahead = Some(stored);
                 break;
             }
-            if review.product_id == product {
-                own.push(review);
+            if stored.review.product_id == product {
+                own.push(stored);
             } else {
-                found.push(orphan(&review));
+                found.push(orphan(&stored.review));
             }
         }
         Ok(own)
     }
 
     async fn rest(&mut self, found: &mut Vec<Difference>) -> Result<(), StorageError> {
-        while let Some(review) = self.next(found).await? {
-            found.push(orphan(&review));
+        while let Some(stored) = self.next(found).await? {
+            found.push(orphan(&stored.review));
         }
         Ok(())
     }
 
-    async fn next(&mut self, found: &mut Vec<Difference>) -> Result<Option<Review>, StorageError> {
-        if let Some(review) = self.ahead.take() {
-            return Ok(Some(review));
+    async fn next(&mut self, found: &mut Vec<Difference>) -> Result<Option<Stored>, StorageError> {
+        if let Some(stored) = self.ahead.take() {
+            return Ok(Some(stored));
         }
         let Some(doc) = self.cursor.try_next().await? else {
             return Ok(None);
         };
         let review = reviews::read(&doc)?;
+        if reviews::is_older(&doc)? {
+            return Ok(Some(Stored {
+                review,
+                older: true,
+            }));
+        }
         let expected = crate::documents::review::traits(&review.traits());
         let fields = Fields::of(reviews::COLLECTION, &doc);
         let marks = fields.items("marks", |mark| mark.as_str().map(Bson::from));
@@ -295,7 +322,10 @@ impl ReviewGroups {
             let (stored, expected) = (stored.to_string(), expected.to_string());
             found.push(difference(&place, "marks", &stored, &expected));
         }
-        Ok(Some(review))
+        Ok(Some(Stored {
+            review,
+            older: false,
+        }))
     }
 }
 
@@ -330,12 +360,15 @@ impl ProductAudit {
         })
     }
 
-    fn audit(&self, reviews: &[Review], reference: &mut Reference, found: &mut Vec<Difference>) {
+    fn audit(&self, reviews: &[Stored], reference: &mut Reference, found: &mut Vec<Difference>) {
         self.audit_fields(found);
-        self.audit_computed(&recount(reviews), found);
+        let counted = reviews
+            .iter()
+            .map(|stored| (&stored.review, stored.contribution()));
+        self.audit_computed(&recount_as(counted), found);
         Self::audit_counted(reviews, found);
-        for review in reviews {
-            reference.marks.audit(review, found);
+        for stored in reviews {
+            reference.marks.audit(&stored.review, found);
         }
         let months = reference
             .months
@@ -394,13 +427,14 @@ impl ProductAudit {
         }
     }
 
-    fn audit_counted(reviews: &[Review], found: &mut Vec<Difference>) {
-        for review in reviews {
+    fn audit_counted(reviews: &[Stored], found: &mut Vec<Difference>) {
+        for own in reviews {
+            let review = &own.review;
             let place = format!("reviews {}", review.id);
             if review.dirty {
                 found.push(difference(&place, "dirty", "true", "absent"));
-            } else if review.applied != review.contribution() {
-                let (stored, expected) = (&review.applied, review.contribution());
+            } else if review.applied != own.contribution() {
+                let (stored, expected) = (&review.applied, own.contribution());
                 found.push(difference(
                     &place,
                     "applied",
@@ -413,13 +447,14 @@ impl ProductAudit {
 
     fn audit_months(
         &self,
-        reviews: &[Review],
+        reviews: &[Stored],
         stored: &BTreeMap<i32, Histogram>,
         found: &mut Vec<Difference>,
     ) {
         let mut expected: BTreeMap<i32, Histogram> = BTreeMap::new();
         let published = reviews
             .iter()
+            .map(|stored| &stored.review)
             .filter(|review| review.status == ReviewStatus::Published);
         for (review, at) in published.filter_map(|review| Some((review, review.created_at?))) {
             expected.entry(at.month()).or_default().add(review.rating);

@@ -9,8 +9,9 @@ use mongodb::bson::{Bson, Document};
 
 /// The newest version of product documents.
 pub(crate) const PRODUCT_VERSION: i32 = 1;
-/// The newest version of review documents.
-pub(crate) const REVIEW_VERSION: i32 = 1;
+/// The newest version of review documents. Those of version 1 lack `traits` and `marks`: they are
+/// read, listed and counted without filters of traits, and the fold writes them anew.
+pub(crate) const REVIEW_VERSION: i32 = 2;
 /// The newest version of all other documents.
 pub(crate) const REFERENCE_VERSION: i32 = 1;
 

@@ -19,10 +19,10 @@ use vitrine_model::product::Outlier;
 use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 
-use crate::documents::{REFERENCE_VERSION, stats};
+use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, stats};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, uuid};
-use crate::store::durable_document;
+use crate::store::{durable, durable_document};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, reviews};
 
@@ -88,6 +88,36 @@ impl Store {
             folded.map_err(TransactionError::into_storage)
         })
         .await
+    }
+
+    /// Has the fold bring some reviews of an older version to the newest, and gives how many; none
+    /// when there are no more. The fold reads and writes a review in one transaction, so nothing
+    /// that others write of it meanwhile is lost.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn upgrade_reviews(&self, most: u32) -> Result<usize, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let collection = self.raw(reviews::COLLECTION);
+        // What waits for the fold already is not asked for twice.
+        let older = doc! { "schema_version": { "$lt": REVIEW_VERSION }, "dirty": { "$ne": true } };
+        let find = collection
+            .find(older.clone())
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("older".to_owned()))
+            .limit(i64::from(most));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        if found.is_empty() {
+            return Ok(0);
+        }
+        let id = |doc: &RawDocumentBuf| Fields::of(reviews::COLLECTION, doc).id("_id");
+        let ids = found.iter().map(|doc| Ok(uuid(id(doc)?)));
+        let mut filter = doc! { "_id": { "$in": ids.collect::<Result<Vec<_>, StorageError>>()? } };
+        filter.extend(older);
+        let collection = self.documents(reviews::COLLECTION);
+        let update = collection.update_many(filter, doc! { "$set": { "dirty": true } });
+        update.write_concern(durable()).await?;
+        Ok(found.len())
     }
 
     /// Moves some products to the popularity that their reviews give them; gives how many, none
@@ -254,7 +284,10 @@ impl Store {
         products: &[ProductId],
         now: Timestamp,
     ) -> Result<Folded, TransactionError> {
-        let dirty = self.dirty_reviews(session, products).await?;
+        let Dirty {
+            reviews: dirty,
+            mut upgrades,
+        } = self.dirty_reviews(session, products).await?;
         if dirty.is_empty() {
             return Ok(Folded::default());
         }
@@ -262,6 +295,7 @@ impl Store {
         let mut states = self.fold_states(session, ids).await?;
         let mut folded = Folded::default();
         let mut counted = Vec::new();
+        let mut upgraded = Vec::new();
         let mut months = Vec::new();
         for (id, state) in &mut states {
             let reviews = &dirty[id];
@@ -272,6 +306,7 @@ impl Store {
             state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
             counted.extend(reviews.iter().map(|review| uuid(review.id.to_bytes())));
+            upgraded.extend(upgrades.remove(id).unwrap_or_default());
             folded.products += 1;
         }
         folded.reviews = counted.len();
@@ -279,6 +314,8 @@ impl Store {
             let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
             self.update_each(session, "products", updates).await?;
             self.update_each(session, "rating_months", months).await?;
+            self.update_each(session, reviews::COLLECTION, upgraded)
+                .await?;
             self.mark_counted(session, counted).await?;
         }
         Ok(folded)
@@ -288,7 +325,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         products: &[ProductId],
-    ) -> Result<BTreeMap<ProductId, Vec<Review>>, TransactionError> {
+    ) -> Result<Dirty, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
         let filter = doc! { "dirty": true, "product_id": { "$in": ids } };
         let collection = self.raw(reviews::COLLECTION);
@@ -297,10 +334,16 @@ impl Store {
             .hint(dirty_index())
             .limit(MOST_REVIEWS);
         let mut cursor = find.session(&mut *session).await?;
-        let mut dirty: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
+        let mut dirty = Dirty::default();
         while let Some(doc) = cursor.next(session).await {
-            let review = reviews::read(&doc?)?;
-            dirty.entry(review.product_id).or_default().push(review);
+            let doc = doc?;
+            let review = reviews::read(&doc)?;
+            let product = review.product_id;
+            if reviews::is_older(&doc)? {
+                let own = dirty.upgrades.entry(product).or_default();
+                own.push(upgrade(&review));
+            }
+            dirty.reviews.entry(product).or_default().push(review);
         }
         Ok(dirty)
     }
@@ -406,6 +449,20 @@ impl Store {
         update.session(session).await?;
         Ok(())
     }
+}
+
+/// The reviews to count, and the updates that bring those of an older version to the newest.
+#[derive(Default)]
+struct Dirty {
+    reviews: BTreeMap<ProductId, Vec<Review>>,
+    upgrades: HashMap<ProductId, Vec<Document>>,
+}
+
+/// From version 1 to 2: it gets the traits it is filtered by.
+fn upgrade(review: &Review) -> Document {
+    let mut set = crate::documents::review::traits(&review.traits());
+    set.insert("schema_version", REVIEW_VERSION);
+    doc! { "q": { "_id": uuid(review.id.to_bytes()) }, "u": { "$set": set } }
 }
 
 /// What the fold reads and writes of a product.

@@ -15,10 +15,24 @@ use crate::{StorageError, Store};
 const LOCK_MILLIS: i64 = 60_000;
 const LOCK: &str = "migrate";
 
-const FILES: [(&str, &str); 1] = [(
-    "0001_ground",
-    include_str!("../../../migrations/0001_ground.json"),
-)];
+const FILES: [(&str, &str); 4] = [
+    (
+        "0001_ground",
+        include_str!("../../../migrations/0001_ground.json"),
+    ),
+    (
+        "0002_reviews",
+        include_str!("../../../migrations/0002_reviews.json"),
+    ),
+    (
+        "0003_review_indexes",
+        include_str!("../../../migrations/0003_review_indexes.json"),
+    ),
+    (
+        "0004_popularity_due",
+        include_str!("../../../migrations/0004_popularity_due.json"),
+    ),
+];
 
 #[derive(Deserialize)]
 struct Migration {

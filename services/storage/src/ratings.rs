@@ -547,5 +547,5 @@ fn derived(product: &Document) -> String {
 }
 
 fn recount_index() -> Hint {
-    Hint::Name("recount".to_owned())
+    Hint::Name("recount_traits".to_owned())
 }

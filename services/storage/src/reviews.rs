@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::filter::{Condition, ReviewFilter, ReviewSort};
@@ -11,6 +11,7 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::review::{Review, ReviewStatus};
 
+use crate::documents::REVIEW_VERSION;
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, uuid};
@@ -353,6 +354,12 @@ const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str
         (false, true) => "marked_newest",
         (false, false) => "newest",
     }
+}
+
+/// Whether a document of a review is of a version before the newest.
+pub(crate) fn is_older(doc: &RawDocument) -> Result<bool, StorageError> {
+    let version = Fields::of(COLLECTION, doc).i64("schema_version")?;
+    Ok(version < i64::from(REVIEW_VERSION))
 }
 
 pub(crate) fn read(doc: &RawDocumentBuf) -> Result<Review, StorageError> {

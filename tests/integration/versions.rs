@@ -1,0 +1,148 @@
+//! Documents that an earlier release wrote, beside those of this one.
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_harness::{App, product, test};
+
+/// Makes everything about reviews what the first release wrote: it did not know what reviews are
+/// filtered by.
+async fn as_of_version_1(app: &App) {
+    let older = doc! {
+        "$set": { "schema_version": 1 },
+        "$unset": { "traits": 1, "marks": 1, "applied.traits": 1 },
+    };
+    let every = Document::new();
+    let reviews = app.direct().collection::<Document>("reviews");
+    reviews.update_many(every.clone(), older).await.unwrap();
+    let products = app.direct().collection::<Document>("products");
+    let older = doc! { "$unset": { "stats.traits": 1 } };
+    products.update_many(every, older).await.unwrap();
+}
+
+/// The lists of reviews that a page may show: all, by stars, and by what reviews are filtered by.
+async fn lists(app: &App) -> Value {
+    let list = |name: &str, filter: &str| {
+        format!(
+            "{name}: reviews(first: 20, sort: NEWEST{filter}) {{ nodes {{ title rating helpfulCount verified }} totalCount {{ value }} }}"
+        )
+    };
+    let lists = [
+        list("all", ""),
+        list("four", ", filter: { ratings: [4] }"),
+        list("german", ", filter: { language: \"de\" }"),
+        list("bought", ", filter: { verifiedOnly: true }"),
+        list(
+            "pictured",
+            ", filter: { withMedia: true, language: \"en\", ratings: [5] }",
+        ),
+    ];
+    let query = format!(
+        "{{ product(slug: \"lamp\") {{ ratingStats {{ average count languages {{ code count }} }} topReviews {{ title }} {} }} }}",
+        lists.join(" ")
+    );
+    app.query(&query).await.at("/product").clone()
+}
+
+fn written_in(product: &str, rating: i64, language: &str, number: usize) -> Value {
+    let mut written = json!({
+        "productId": product,
+        "rating": rating,
+        "title": format!("{language} {number}"),
+        "body": "It shines.",
+        "language": language,
+    });
+    if number.is_multiple_of(2) {
+        let picture = json!({ "url": "https://example.com/lamp.jpg", "kind": "IMAGE" });
+        written["media"] = json!([picture]);
+    }
+    written
+}
+
+#[test]
+fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
+        let id = id.text("/product/id");
+        let mut ids = Vec::new();
+        for (number, (rating, language)) in [(5, "en"), (4, "de"), (5, "en"), (1, "tlh")]
+            .into_iter()
+            .enumerate()
+        {
+            let author = format!("author {number}");
+            let bought = json!({ "customerId": author, "productId": id });
+            if number < 2 {
+                app.order_by("shop", "recordPurchase", bought).await.done();
+            }
+            let input = written_in(&id, rating, language, number);
+            let reply = app.order_by(&author, "submitReview", input).await;
+            reply.done();
+            ids.push(reply.text("/review/id"));
+        }
+        let deleted = json!({ "id": ids[3] });
+        app.order_by("author 3", "deleteReview", deleted)
+            .await
+            .done();
+        app.rest().await;
+        let newest = lists(app).await;
+        assert_eq!(newest["pictured"]["totalCount"]["value"], 2);
+
+        as_of_version_1(app).await;
+        let older = lists(app).await;
+        for same in ["all", "four", "topReviews"] {
+            assert_eq!(older[same], newest[same], "{same}");
+        }
+        assert_eq!(older["german"]["nodes"], json!([]));
+        assert_eq!(older["german"]["totalCount"]["value"], 0);
+        app.audit().await;
+
+        // Whatever is counted anew is brought to the newest version by it, and nothing else is.
+        let vote = json!({ "id": ids[1], "vote": "HELPFUL" });
+        app.order_by("voter", "voteReview", vote).await.done();
+        let bought = json!({ "customerId": "author 2", "productId": id });
+        app.order_by("shop", "recordPurchase", bought).await.done();
+        app.rest().await;
+        app.audit().await;
+        let partly = lists(app).await;
+        assert_eq!(partly["german"]["totalCount"]["value"], 1);
+        assert_eq!(partly["bought"]["totalCount"]["value"], 2);
+        assert_eq!(
+            app.documents("reviews", doc! { "schema_version": 1 })
+                .await
+                .len(),
+            2
+        );
+
+        // The rest, by those who look for it; a purchase that is recorded meanwhile is not lost.
+        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 2);
+        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 0);
+        assert_eq!(
+            app.documents("reviews", doc! { "schema_version": 1 })
+                .await
+                .len(),
+            0
+        );
+        app.audit().await;
+        let mut upgraded = lists(app).await;
+        assert_eq!(upgraded["bought"]["totalCount"]["value"], 3);
+        let unvote = json!({ "id": ids[1] });
+        app.order_by("voter", "removeVote", unvote).await.done();
+        app.rest().await;
+        upgraded = lists(app).await;
+        for same in ["german", "four", "ratingStats", "topReviews"] {
+            assert_eq!(upgraded[same], newest[same], "{same}");
+        }
+        assert_eq!(upgraded["pictured"]["totalCount"]["value"], 2);
+        assert_eq!(upgraded["all"]["totalCount"]["value"], 3);
+    });
+}
+
+#[test]
+fn an_empty_index_says_that_no_review_is_of_an_older_version() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        app.forget_commands();
+        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 0);
+        assert_eq!(app.sent(), ["find reviews"]);
+    });
+}
