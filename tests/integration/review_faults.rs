@@ -1,10 +1,11 @@
 //! Writing reviews while the database fails, connections break and callers hang up: nothing is
 //! lost, nothing is counted twice, and the same idempotency key gives the same review.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Document, Uuid, doc};
 use tokio::task::JoinSet;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{Judgement, ReviewContent, ReviewPatch, Reviewed, Verdict};
@@ -415,6 +416,69 @@ fn callers_who_hang_up_leave_nothing_half_done() {
         }
         settle(app).await;
         assert_eq!(stored(app, "lamp").await.computed.stats.count(), 40);
+    });
+}
+
+#[test]
+fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
+    test(async |app| {
+        const PRODUCTS: usize = 60;
+        let names: Vec<String> = (0..PRODUCTS).map(|n| format!("Lamp {n}")).collect();
+        app.has(names.iter().map(|name| product(name))).await;
+        let mut ids = Vec::new();
+        for n in 0..PRODUCTS {
+            ids.push(stored(app, &format!("lamp-{n}")).await.id);
+        }
+        // Somebody else is just changing the product in the middle.
+        let mut session = app.direct().client().start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        let busy = ids[PRODUCTS / 2 + 1];
+        let products = app.direct().collection::<Document>("products");
+        products
+            .update_one(
+                doc! { "_id": Uuid::from_bytes(busy.to_bytes()) },
+                doc! { "$inc": { "revision": 1 } },
+            )
+            .session(&mut session)
+            .await
+            .unwrap();
+        app.forget_commands();
+        let mut calls = JoinSet::new();
+        for (n, id) in ids.iter().copied().enumerate() {
+            // Every tenth is sent twice in the same moment.
+            for _ in 0..=u32::from(n % 10 == 0) {
+                let catalog = app.catalog.clone();
+                let author = format!("author {n}");
+                calls.spawn(async move { (id, submit(&catalog, &author, "k", id).await) });
+            }
+        }
+        let mut reviews: BTreeMap<ProductId, Vec<Reviewed>> = BTreeMap::new();
+        for (id, outcome) in calls.join_all().await {
+            reviews.entry(id).or_default().push(reviewed(outcome));
+        }
+        session.abort_transaction().await.unwrap();
+        let commits = app.sent();
+        let commits = commits
+            .iter()
+            .filter(|command| command.starts_with("commitTransaction"))
+            .count();
+        println!("{PRODUCTS} reviews in {commits} transactions");
+        assert!(commits < PRODUCTS, "{commits}");
+        assert_eq!(reviews.len(), PRODUCTS);
+        for (id, same) in &reviews {
+            assert!(same.iter().all(|one| one.review.id == same[0].review.id));
+            let pending = same.iter().any(|one| one.stats_pending);
+            assert_eq!(
+                pending,
+                *id == busy,
+                "only who met another waits for its numbers"
+            );
+        }
+        settle(app).await;
+        for n in 0..PRODUCTS {
+            let lamp = stored(app, &format!("lamp-{n}")).await;
+            assert_eq!(lamp.computed.stats.count(), 1);
+        }
     });
 }
 

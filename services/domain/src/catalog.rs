@@ -250,7 +250,15 @@ impl Catalog {
         }
     }
 
-    async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, DomainError> {
+    /// Runs work to its end whatever becomes of the caller.
+    pub(crate) fn spawned<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.0.tasks.spawn(work)
+    }
+
+    pub(crate) async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, DomainError> {
         let permits = Arc::clone(&self.0.permits);
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
             return Ok(permit);

@@ -22,6 +22,7 @@ pub mod erasure;
 mod heat;
 mod marks;
 pub mod ratings;
+mod together;
 mod writing;
 
 pub use checks::is_subject;

@@ -19,7 +19,7 @@ pub(crate) const INDEX_CONFLICTS: [i32; 2] = [85, 86];
 const STATE_CHANGES: [i32; 7] = [11_600, 11_602, 10_107, 13_435, 13_436, 189, 91];
 
 /// What went wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StorageError {
     /// A unique index already has the key; nothing was written.
     #[error("a unique index already has this key: {key}")]

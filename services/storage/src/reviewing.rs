@@ -115,27 +115,35 @@ pub struct Report {
 }
 
 impl Store {
-    /// What has to be known of a product before this author reviews it. One command. What it says
-    /// may be answered: no election takes it back.
+    /// What has to be known of products before these authors review them; nothing of products that
+    /// do not exist. One command. What it says may be answered: no election takes it back.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn review_target(
+    pub async fn review_targets(
         &self,
-        product: ProductId,
-        author: &AuthorId,
-    ) -> Result<Option<ReviewTarget>, StorageError> {
-        let id = uuid(product.to_bytes());
-        let pair = doc! { "product_id": id.clone(), "author._id": &author.0 };
+        pairs: &[(ProductId, AuthorId)],
+    ) -> Result<HashMap<(ProductId, AuthorId), ReviewTarget>, StorageError> {
+        let each = |row: &dyn Fn(Bson, &str) -> Document| -> Vec<Document> {
+            let row = |(product, author): &(ProductId, AuthorId)| {
+                row(uuid(product.to_bytes()), &author.0)
+            };
+            pairs.iter().map(row).collect()
+        };
+        let ids: Vec<Bson> = pairs.iter().map(|(id, _)| uuid(id.to_bytes())).collect();
+        let own = each(&|product, author| doc! { "product_id": product, "author._id": author });
+        let bought = each(&|product, author| doc! { "p": product, "c": author });
         let pipeline = [
-            doc! { "$match": { "_id": id.clone() } },
+            doc! { "$match": { "_id": { "$in": ids } } },
             doc! { "$project": { "status": 1, "kind": 1, "category": 1, "outlier": 1 } },
-            doc! { "$lookup": { "from": COLLECTION, "pipeline": [{ "$match": pair }], "as": "own" } },
-            doc! { "$lookup": {
-                "from": PURCHASES,
-                "pipeline": [{ "$match": { "_id": { "p": id, "c": &author.0 } } }],
-                "as": "bought",
-            } },
+            doc! { "$unionWith": { "coll": COLLECTION, "pipeline": [
+                { "$match": { "$or": own } },
+                { "$replaceWith": { "own": "$$ROOT" } },
+            ] } },
+            doc! { "$unionWith": { "coll": PURCHASES, "pipeline": [
+                { "$match": { "_id": { "$in": bought } } },
+                { "$project": { "_id": 0, "bought": "$_id" } },
+            ] } },
         ];
         let products = self.documents("products");
         let found = products
@@ -145,7 +153,7 @@ impl Store {
             .max_time(self.max_time);
         let found = found.await?.with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        found.first().map(read_target).transpose()
+        read_targets(pairs, &found)
     }
 
     /// A review, whatever its state. What it says may be answered: no election takes it back.
@@ -163,22 +171,6 @@ impl Store {
             .read_concern(ReadConcern::majority());
         let found = found.max_time(self.max_time).await?;
         found.map(|doc| read(&doc)).transpose()
-    }
-
-    /// Whether somebody is known to have bought a product. One command, covered.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn is_buyer(
-        &self,
-        product: ProductId,
-        customer: &AuthorId,
-    ) -> Result<bool, StorageError> {
-        let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": &customer.0 } };
-        let collection = self.raw(PURCHASES);
-        let found = collection.find_one(row);
-        let found = found.projection(doc! { "_id": 1 }).max_time(self.max_time);
-        Ok(found.await?.is_some())
     }
 
     /// What an author wrote with this idempotency key.
@@ -226,10 +218,13 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn submit_counted(
         &self,
-        review: &Review,
+        reviews: &[Review],
         now: Timestamp,
     ) -> Result<Submitted, StorageError> {
-        let reviews = [(review.clone(), None)];
+        let reviews: Vec<_> = reviews
+            .iter()
+            .map(|review| (review.clone(), None))
+            .collect();
         match self.try_insert_counted(&reviews, now).await {
             Ok(true) => Ok(Submitted::Stored),
             Ok(false) => Ok(Submitted::Refused),
@@ -243,16 +238,23 @@ impl Store {
         }
     }
 
-    /// Stores a new review as it is; a fold counts it. One command.
+    /// Stores new reviews as they are; a fold counts them. Says of each what became of it. One
+    /// command.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn submit_uncounted(&self, review: &Review) -> Result<Submitted, StorageError> {
-        let refused = self.insert_reviews(&[(review.clone(), None)]).await?;
-        Ok(match refused.as_slice() {
-            [Some(_)] => Submitted::Refused,
-            _ => Submitted::Stored,
-        })
+    /// [`StorageError`] when the database fails; some may be stored then.
+    pub async fn submit_uncounted(
+        &self,
+        reviews: &[Review],
+    ) -> Result<Vec<Submitted>, StorageError> {
+        let reviews: Vec<_> = reviews
+            .iter()
+            .map(|review| (review.clone(), None))
+            .collect();
+        let refused = self.insert_reviews(&reviews).await?;
+        let outcome =
+            |refused: Option<String>| refused.map_or(Submitted::Stored, |_| Submitted::Refused);
+        Ok(refused.into_iter().map(outcome).collect())
     }
 
     /// Changes a review to what it is to be, if its revision and round are still those of `before`,
@@ -883,18 +885,48 @@ fn logged(review: &Review, decision: &Decision) -> Document {
     doc
 }
 
-fn read_target(doc: &RawDocumentBuf) -> Result<ReviewTarget, StorageError> {
-    let fields = Fields::of("products", doc);
-    let own = fields.docs("own", |own| document::read(&own))?;
-    let bought = fields.docs("bought", |_| Ok(()))?;
-    Ok(ReviewTarget {
-        status: read_status(&fields)?,
-        kind: fields.string("kind")?,
-        category: read_category(&fields)?,
-        outlier: stats::read_outlier(&fields.doc("outlier")?)?,
-        bought: !bought.is_empty(),
-        own: own.into_iter().next(),
-    })
+/// Products, what the authors have written of them, and what they bought, in this order.
+fn read_targets(
+    pairs: &[(ProductId, AuthorId)],
+    found: &[RawDocumentBuf],
+) -> Result<HashMap<(ProductId, AuthorId), ReviewTarget>, StorageError> {
+    let mut targets = HashMap::with_capacity(pairs.len());
+    for doc in found {
+        let fields = Fields::of("products", doc);
+        if let Some(own) = fields.opt_doc("own")? {
+            let review = document::read(&own)?;
+            let author = review.author.as_ref().map(|author| author.id.clone());
+            let pair = (
+                review.product_id,
+                author.unwrap_or_else(|| AuthorId(String::new())),
+            );
+            if let Some(target) = targets.get_mut(&pair) {
+                let target: &mut ReviewTarget = target;
+                target.own = Some(review);
+            }
+        } else if let Some(bought) = fields.opt_doc("bought")? {
+            let pair = (
+                ProductId::from_bytes(bought.id("p")?),
+                AuthorId(bought.string("c")?),
+            );
+            if let Some(target) = targets.get_mut(&pair) {
+                target.bought = true;
+            }
+        } else {
+            let product = ProductId::from_bytes(fields.id("_id")?);
+            let target = ReviewTarget {
+                status: read_status(&fields)?,
+                kind: fields.string("kind")?,
+                category: read_category(&fields)?,
+                outlier: stats::read_outlier(&fields.doc("outlier")?)?,
+                bought: false,
+                own: None,
+            };
+            let own = pairs.iter().filter(|(id, _)| *id == product);
+            targets.extend(own.map(|pair| (pair.clone(), target.clone())));
+        }
+    }
+    Ok(targets)
 }
 
 fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> {

@@ -196,7 +196,8 @@ impl Store {
         let find = collection
             .find(doc! { "_id": { "$in": ids } })
             .projection(doc! { "_id": 1 })
-            .hint(Hint::Name("_id_".to_owned()));
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let pair = |row: &RawDocumentBuf| {
             let id = Fields::of(PURCHASES, row).doc("_id")?;
@@ -341,10 +342,16 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
     }
 }
 
-/// By date the rating index serves a single rating; several are filtered from the date index.
+/// A single rating has indexes by date and by votes; several are filtered from those of all.
 const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str {
     let by_rating = match sort {
-        ReviewSort::MostHelpful => return if marked { "marked_helpful" } else { "helpful" },
+        ReviewSort::MostHelpful => {
+            return match (one_rating, marked) {
+                (_, true) => "marked_helpful",
+                (true, false) => "rating_helpful",
+                (false, false) => "helpful",
+            };
+        }
         ReviewSort::Newest | ReviewSort::Oldest => one_rating,
         ReviewSort::Highest | ReviewSort::Lowest => true,
     };

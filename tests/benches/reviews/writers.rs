@@ -34,6 +34,9 @@ enum Way {
     Service,
     TwoWrites,
     Transaction,
+    /// A transaction that also moves the product among those that are sorted by rating, as the
+    /// service does.
+    Ranking,
 }
 
 /// What the writers share.
@@ -71,7 +74,7 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
         ("uniform", &products[2..]),
     ] {
         warm(&plain, products).await;
-        for way in [Way::TwoWrites, Way::Transaction, Way::Service] {
+        for way in [Way::TwoWrites, Way::Transaction, Way::Ranking, Way::Service] {
             let shop = Arc::new(Shop {
                 desk,
                 plain: plain.clone(),
@@ -113,11 +116,11 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     let conflicts = match way {
         // A transaction that meets another is aborted by the server.
         Way::Service => u64::try_from(self::aborts(shop).await - aborts).unwrap_or(0),
-        Way::TwoWrites | Way::Transaction => shop.conflicts.load(Ordering::Relaxed),
+        Way::TwoWrites | Way::Transaction | Way::Ranking => shop.conflicts.load(Ordering::Relaxed),
     };
     let commands = match way {
         Way::Service => shop.desk.commands.load(Ordering::Relaxed) - sent,
-        Way::TwoWrites | Way::Transaction => shop.commands.load(Ordering::Relaxed),
+        Way::TwoWrites | Way::Transaction | Way::Ranking => shop.commands.load(Ordering::Relaxed),
     };
     let each = |time: Duration| millis(time) / count as f64;
     println!(
@@ -210,7 +213,8 @@ async fn writer(shop: &Shop<'_>, way: Way, run: &str) -> Vec<Duration> {
         match way {
             Way::Service => shop.submit(&author, product).await,
             Way::TwoWrites => shop.write_twice(&author, product).await,
-            Way::Transaction => shop.write_together(&author, product).await,
+            Way::Transaction => shop.write_together(&author, product, counted()).await,
+            Way::Ranking => shop.write_together(&author, product, ranked()).await,
         }
         times.push(start.elapsed());
     }
@@ -237,11 +241,13 @@ impl Shop<'_> {
         update.write_concern(majority()).await.unwrap();
     }
 
-    async fn write_together(&self, author: &str, product: ProductId) {
+    async fn write_together(&self, author: &str, product: ProductId, update: Document) {
         let mut session = self.plain.client().start_session().await.unwrap();
         let review = self.review(author, product);
         loop {
-            let written = self.try_together(&mut session, &review, product).await;
+            let written = self
+                .try_together(&mut session, &review, product, &update)
+                .await;
             match written {
                 Ok(()) => return,
                 Err(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
@@ -259,6 +265,7 @@ impl Shop<'_> {
         session: &mut ClientSession,
         review: &Document,
         product: ProductId,
+        update: &Document,
     ) -> mongodb::error::Result<()> {
         session
             .start_transaction()
@@ -269,7 +276,7 @@ impl Shop<'_> {
         insert.insert_one(review).session(&mut *session).await?;
         self.commands.fetch_add(1, Ordering::Relaxed);
         let products = self.plain.collection::<Document>("products");
-        let update = products.update_one(key(product), counted());
+        let update = products.update_one(key(product), update.clone());
         update.session(&mut *session).await?;
         self.commands.fetch_add(1, Ordering::Relaxed);
         session.commit_transaction().await
@@ -305,6 +312,13 @@ pub(crate) fn content() -> ReviewContent {
 /// Numbers that nothing else reads or indexes.
 fn counted() -> Document {
     doc! { "$inc": { "plain.count": 1_i64, "plain.sum": 4_i64, "plain.four": 1_i64 } }
+}
+
+/// The same, and a number that lists are sorted by.
+fn ranked() -> Document {
+    doc! { "$inc": {
+        "plain.count": 1_i64, "plain.sum": 4_i64, "plain.four": 1_i64, "rank.rating": 0.000_001,
+    } }
 }
 
 fn key(product: ProductId) -> Document {

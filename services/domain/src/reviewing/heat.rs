@@ -18,6 +18,7 @@ use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_storage::fold::MOST_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
+use super::together::{Counted, Gathering, LookUp, Uncounted};
 use crate::Catalog;
 
 /// How long a process believes what it has read of a product that is reviewed.
@@ -54,6 +55,11 @@ pub(crate) struct Heat {
     begun: Notify,
     /// How many folds may run that nobody waits for.
     turns: Semaphore,
+    /// Reviews that are about to be stored.
+    pub(super) counted: Gathering<Counted>,
+    pub(super) uncounted: Gathering<Uncounted>,
+    /// Who is about to review what.
+    pub(super) look_ups: Gathering<LookUp>,
 }
 
 /// What has to be known of a hot product before a review of it is stored.
@@ -81,6 +87,9 @@ impl Default for Heat {
             folding: Mutex::default(),
             begun: Notify::new(),
             turns: Semaphore::new(MOST_FOLDING),
+            counted: Gathering::default(),
+            uncounted: Gathering::default(),
+            look_ups: Gathering::default(),
         }
     }
 }

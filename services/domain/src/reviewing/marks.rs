@@ -139,7 +139,8 @@ impl Catalog {
         let customer = AuthorId(purchase.customer);
         let recorded = self
             .shielded(async move {
-                if store.review_target(product, &customer).await?.is_none() {
+                let pair = (product, customer.clone());
+                if store.review_targets(&[pair]).await?.is_empty() {
                     return Ok(None);
                 }
                 let recorded = store.record_purchase(product, &customer, at, now);

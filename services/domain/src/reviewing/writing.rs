@@ -12,6 +12,7 @@ use vitrine_model::review::{
 use vitrine_storage::reviewing::{Beside, ReviewTarget, Submitted};
 
 use super::checks::{self, Checked};
+use super::together::{Counted, LookUp, Uncounted};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
 use crate::admin::refusals::Found;
 use crate::admin::{Outcome, Refusal, RefusalCode};
@@ -94,12 +95,8 @@ impl Catalog {
         let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
             return Ok(None);
         };
-        let (store, author) = (self.store().clone(), submission.author.clone());
-        let bought = self
-            .shielded(async move { store.is_buyer(product, &author).await })
-            .await?;
-        let review = self.new_review(submission, content, bought);
-        self.submit_uncounted(review).await
+        let review = self.new_review(submission, content, false);
+        self.submit_uncounted(review, true).await
     }
 
     /// One attempt; `None` to begin anew.
@@ -108,11 +105,8 @@ impl Catalog {
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let product = submission.product;
-        let (store, author) = (self.store().clone(), submission.author.clone());
-        let target = self
-            .shielded(async move { store.review_target(product, &author).await })
-            .await?;
-        let Some(target) = target else {
+        let target = LookUp(product, submission.author.clone());
+        let Some(target) = self.together(target).await? else {
             return Ok(Some(refused(no_product(), None)));
         };
         self.heat().remember(product, &target);
@@ -153,13 +147,9 @@ impl Catalog {
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let now = self.now();
         if review.status != ReviewStatus::Published || outlier.is_hot(now) {
-            return self.submit_uncounted(review).await;
+            return self.submit_uncounted(review, false).await;
         }
-        let (store, counted) = (self.store().clone(), review.clone());
-        let submitted = self
-            .shielded(async move { store.submit_counted(&counted, now).await })
-            .await?;
-        match submitted {
+        match self.together(Counted(review.clone())).await? {
             Submitted::Stored => {
                 self.note_review(review.product_id);
                 let review = Review {
@@ -171,25 +161,23 @@ impl Catalog {
             }
             Submitted::Contended => {
                 self.heat_up(review.product_id, HotReason::Conflict);
-                self.submit_uncounted(review).await
+                self.submit_uncounted(review, false).await
             }
             Submitted::Refused => Ok(None),
         }
     }
 
     /// Stores a review that is counted later, or not at all before a moderator publishes it.
+    /// `look_up`: whether its author is a buyer is not known yet.
     async fn submit_uncounted(
         &self,
         review: Review,
+        look_up: bool,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         self.heat().room(review.product_id).await;
-        let (store, stored) = (self.store().clone(), review.clone());
-        let submitted = self
-            .shielded(async move { store.submit_uncounted(&stored).await })
-            .await?;
-        if submitted != Submitted::Stored {
+        let Some(review) = self.together(Uncounted { review, look_up }).await? else {
             return Ok(None);
-        }
+        };
         let pending = review.dirty;
         if pending {
             self.note_review(review.product_id);
@@ -521,16 +509,13 @@ impl Catalog {
     }
 
     async fn target_of(&self, review: &Review) -> Result<Option<ReviewTarget>, DomainError> {
-        let (store, product) = (self.store().clone(), review.product_id);
         let author = review
             .author
             .as_ref()
             .map_or_else(|| AuthorId(String::new()), |author| author.id.clone());
-        let target = self
-            .shielded(async move { store.review_target(product, &author).await })
-            .await?;
+        let target = self.together(LookUp(review.product_id, author)).await?;
         if let Some(target) = &target {
-            self.heat().remember(product, target);
+            self.heat().remember(review.product_id, target);
         }
         Ok(target)
     }

@@ -29,9 +29,9 @@ pub(crate) fn stats(stats: &RatingStats) -> Document {
         "histogram": histogram(&stats.histogram),
         "recommended": { "yes": stats.recommended.yes, "no": stats.recommended.no },
         "dimensions": dimensions(&stats.dimensions),
-        "traits": traits(&stats.traits),
         "fold_seq": stats.fold_seq,
     };
+    put(&mut doc, "traits", traits(&stats.traits));
     put(&mut doc, "as_of", stats.as_of.map(date));
     doc
 }
@@ -46,13 +46,13 @@ fn dimensions(dimensions: &BTreeMap<String, DimensionStats>) -> Document {
     dimensions.iter().map(entry).collect()
 }
 
-fn traits(traits: &BTreeMap<Traits, Histogram>) -> Vec<Document> {
+fn traits(traits: &BTreeMap<Traits, Histogram>) -> Option<Vec<Document>> {
     let alike = |(traits, counted): (&Traits, &Histogram)| {
         let mut doc = doc! { "histogram": histogram(counted) };
         put(&mut doc, "traits", traits.name());
         doc
     };
-    traits.iter().map(alike).collect()
+    (!traits.is_empty()).then(|| traits.iter().map(alike).collect())
 }
 
 pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {

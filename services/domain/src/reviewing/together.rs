@@ -1,0 +1,282 @@
+//! Reviews that are submitted at the same time are looked up and stored together, because some at
+//! once cost the database little more than one.
+//!
+//! Who comes while few turns are under way has one at once, alone. Who comes meanwhile waits for
+//! the next turn, and shares it with all others who came. So nobody waits for company.
+
+use std::collections::{HashSet, VecDeque};
+use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{AuthorId, ProductId};
+use vitrine_model::review::Review;
+use vitrine_storage::reviewing::{ReviewTarget, Submitted};
+use vitrine_storage::{StorageError, Store};
+
+use crate::{Catalog, DomainError};
+
+/// Something that is looked up or stored together with others of its kind.
+pub(super) trait Together: Send + Sized + 'static {
+    /// What became of it.
+    type Outcome: Send + 'static;
+
+    /// The most that share a turn.
+    const MOST: usize;
+
+    /// How many turns may be under way at a time.
+    const TURNS: u32;
+
+    /// Where it waits.
+    fn gathering(catalog: &Catalog) -> &Gathering<Self>;
+
+    /// Looks up or stores all of them, and says of each what became of it.
+    fn all(
+        catalog: &Catalog,
+        all: Vec<Self>,
+    ) -> impl Future<Output = Vec<Result<Self::Outcome, StorageError>>> + Send;
+}
+
+/// Those who wait for a turn.
+pub(super) struct Gathering<T: Together>(Mutex<Waiting<T>>);
+
+struct Waiting<T: Together> {
+    all: VecDeque<Waiter<T>>,
+    /// How many turns are under way.
+    turns: u32,
+}
+
+struct Waiter<T: Together> {
+    item: T,
+    answer: oneshot::Sender<Result<T::Outcome, StorageError>>,
+    /// Its share of what the process may have under way, held until it is done, whether or not
+    /// its caller is still there.
+    permit: OwnedSemaphorePermit,
+}
+
+impl<T: Together> Default for Gathering<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Waiting {
+            all: VecDeque::new(),
+            turns: 0,
+        }))
+    }
+}
+
+impl<T: Together> Gathering<T> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds one; gives whether somebody has to begin a turn for it.
+    fn add(&self, waiter: Waiter<T>) -> bool {
+        let mut waiting = self.waiting();
+        waiting.all.push_back(waiter);
+        let begins = waiting.turns < T::TURNS;
+        waiting.turns += u32::from(begins);
+        begins
+    }
+
+    /// Those whose turn it is; none ends the turn.
+    fn next(&self) -> Vec<Waiter<T>> {
+        let mut waiting = self.waiting();
+        let some = waiting.all.len().min(T::MOST);
+        if some == 0 {
+            waiting.turns -= 1;
+        }
+        waiting.all.drain(..some).collect()
+    }
+}
+
+impl Catalog {
+    /// Does something together with what others do in the same moment. No caller can cut it
+    /// off.
+    pub(super) async fn together<T: Together>(&self, item: T) -> Result<T::Outcome, DomainError> {
+        let permit = self.permit().await?;
+        let (answer, answered) = oneshot::channel();
+        let waiter = Waiter {
+            item,
+            answer,
+            permit,
+        };
+        if T::gathering(self).add(waiter) {
+            let catalog = self.clone();
+            self.in_background(async move {
+                loop {
+                    let some = T::gathering(&catalog).next();
+                    if some.is_empty() {
+                        return;
+                    }
+                    catalog.take_turn(some).await;
+                }
+            });
+        }
+        match answered.await {
+            Ok(stored) => Ok(stored?),
+            Err(lost) => Err(DomainError::Internal(Box::new(lost))),
+        }
+    }
+
+    /// In a task of its own, so that a panic ends this turn and not those after it.
+    async fn take_turn<T: Together>(&self, some: Vec<Waiter<T>>) {
+        let catalog = self.clone();
+        let turn = self.spawned(async move {
+            let (mut items, mut callers) = (Vec::new(), Vec::new());
+            for waiter in some {
+                items.push(waiter.item);
+                callers.push((waiter.answer, waiter.permit));
+            }
+            let stored = T::all(&catalog, items).await;
+            for ((answer, permit), stored) in callers.into_iter().zip(stored) {
+                drop(permit);
+                // Who has left is not told.
+                let _ = answer.send(stored);
+            }
+        });
+        if let Err(lost) = turn.await {
+            tracing::error!(error = %lost, "reviews may not have been looked up or stored");
+        }
+    }
+}
+
+/// A review that is counted with its product in the transaction that stores it.
+pub(super) struct Counted(pub(super) Review);
+
+impl Together for Counted {
+    type Outcome = Submitted;
+
+    // A transaction holds all of its products until it is committed.
+    const MOST: usize = 32;
+    // The server works on each transaction with one thread.
+    const TURNS: u32 = 2;
+
+    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
+        &catalog.heat().counted
+    }
+
+    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+        // Who sends the same twice would have the transaction refused for all.
+        let (mut pairs, mut firsts) = (HashSet::new(), Vec::with_capacity(all.len()));
+        let mut again = Vec::with_capacity(all.len());
+        for Self(review) in all {
+            let author = review.author.as_ref().map(|author| author.id.clone());
+            let first = pairs.insert((review.product_id, author));
+            again.push(!first);
+            if first {
+                firsts.push(review);
+            }
+        }
+        let mut stored = Vec::with_capacity(firsts.len());
+        store_counted(catalog.store(), &firsts, catalog.now(), &mut stored).await;
+        let mut stored = stored.into_iter();
+        let outcome = |again: bool| {
+            let first = if again { None } else { stored.next() };
+            first.unwrap_or(Ok(Submitted::Refused))
+        };
+        again.into_iter().map(outcome).collect()
+    }
+}
+
+/// Stores them in one transaction; or where that is refused, each half of them in one, so that none
+/// is refused for another's sake.
+async fn store_counted(
+    store: &Store,
+    reviews: &[Review],
+    now: Timestamp,
+    stored: &mut Vec<Result<Submitted, StorageError>>,
+) {
+    let outcome = store.submit_counted(reviews, now).await;
+    let same_for_all = matches!(
+        outcome,
+        Ok(Submitted::Stored) | Err(StorageError::Unavailable(_) | StorageError::Timeout(_))
+    );
+    if same_for_all || reviews.len() == 1 {
+        stored.extend(reviews.iter().map(|_| outcome.clone()));
+        return;
+    }
+    let (one, other) = reviews.split_at(reviews.len() / 2);
+    Box::pin(store_counted(store, one, now, stored)).await;
+    Box::pin(store_counted(store, other, now, stored)).await;
+}
+
+/// A review that is counted later.
+pub(super) struct Uncounted {
+    pub(super) review: Review,
+    /// Whether it has to be looked up if its author is a buyer.
+    pub(super) look_up: bool,
+}
+
+impl Together for Uncounted {
+    /// The review as it was stored; none when it was refused.
+    type Outcome = Option<Review>;
+
+    const MOST: usize = 64;
+    const TURNS: u32 = 2;
+
+    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
+        &catalog.heat().uncounted
+    }
+
+    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+        let number = all.len();
+        match store_uncounted(catalog.store(), all).await {
+            Ok(stored) => stored.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error); number],
+        }
+    }
+}
+
+async fn store_uncounted(
+    store: &Store,
+    all: Vec<Uncounted>,
+) -> Result<Vec<Option<Review>>, StorageError> {
+    let unknown = all.iter().filter(|one| one.look_up);
+    let unknown = unknown.filter_map(|one| {
+        let author = one.review.author.as_ref()?;
+        Some((one.review.product_id, author.id.clone()))
+    });
+    let buyers = store.known_buyers(&unknown.collect::<Vec<_>>()).await?;
+    let known = |one: Uncounted| {
+        let author = one.review.author.as_ref();
+        let pair = author.map(|author| (one.review.product_id, author.id.clone()));
+        let verified = one.review.verified || pair.is_some_and(|pair| buyers.contains(&pair));
+        Review {
+            verified,
+            ..one.review
+        }
+    };
+    let reviews: Vec<Review> = all.into_iter().map(known).collect();
+    let stored = store.submit_uncounted(&reviews).await?;
+    let outcome = |(review, stored)| (stored == Submitted::Stored).then_some(review);
+    Ok(reviews.into_iter().zip(stored).map(outcome).collect())
+}
+
+/// What has to be known of a product before this author reviews it.
+pub(super) struct LookUp(pub(super) ProductId, pub(super) AuthorId);
+
+impl Together for LookUp {
+    /// None where there is no such product.
+    type Outcome = Option<ReviewTarget>;
+
+    const MOST: usize = 64;
+    const TURNS: u32 = 2;
+
+    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
+        &catalog.heat().look_ups
+    }
+
+    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+        let pairs: Vec<_> = all
+            .into_iter()
+            .map(|Self(product, author)| (product, author))
+            .collect();
+        match catalog.store().review_targets(&pairs).await {
+            Ok(targets) => pairs
+                .iter()
+                .map(|pair| Ok(targets.get(pair).cloned()))
+                .collect(),
+            Err(error) => vec![Err(error); pairs.len()],
+        }
+    }
+}
