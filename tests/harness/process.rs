@@ -144,7 +144,11 @@ impl Service {
     /// When it does not end in time.
     pub async fn stop(mut self) -> ExitStatus {
         self.signal("TERM");
-        self.ended().await
+        let status = self.ended().await;
+        if !status.success() {
+            eprintln!("the service ended with {status} and said:\n{}", self.said());
+        }
+        status
     }
 }
 

@@ -280,3 +280,59 @@ impl Together for LookUp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    struct Number(u32);
+
+    impl Together for Number {
+        type Outcome = ();
+
+        const MOST: usize = 2;
+        const TURNS: u32 = 1;
+
+        fn gathering(_: &Catalog) -> &Gathering<Self> {
+            unreachable!("the test has it")
+        }
+
+        async fn all(_: &Catalog, all: Vec<Self>) -> Vec<Result<(), StorageError>> {
+            all.iter().map(|_| Ok(())).collect()
+        }
+    }
+
+    #[test]
+    fn who_comes_during_a_turn_shares_the_next() {
+        let gathering = Gathering::<Number>::default();
+        let permits = Arc::new(Semaphore::new(10));
+        let add = |number| {
+            let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
+            gathering.add(Waiter {
+                item: Number(number),
+                answer: oneshot::channel().0,
+                permit,
+            })
+        };
+        let next = || -> Vec<u32> {
+            let some = gathering.next();
+            some.iter().map(|waiter| waiter.item.0).collect()
+        };
+        assert!(add(1), "nobody is under way");
+        assert_eq!(next(), [1]);
+        assert!(!add(2) && !add(3) && !add(4), "somebody is under way");
+        assert_eq!(next(), [2, 3], "no more than may share a turn");
+        assert_eq!(next(), [4]);
+        assert_eq!(next(), [0; 0], "the turn is over");
+        assert!(add(5));
+        assert_eq!(
+            permits.available_permits(),
+            9,
+            "who is waiting holds a permit"
+        );
+    }
+}
