@@ -467,12 +467,10 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
         assert_eq!(reviews.len(), PRODUCTS);
         for (id, same) in &reviews {
             assert!(same.iter().all(|one| one.review.id == same[0].review.id));
-            let pending = same.iter().any(|one| one.stats_pending);
-            assert_eq!(
-                pending,
-                *id == busy,
-                "only who met another waits for its numbers"
-            );
+            // Who sends twice may meet themselves.
+            if let [one] = same.as_slice() {
+                assert_eq!(one.stats_pending, *id == busy, "only who met another waits");
+            }
         }
         settle(app).await;
         for n in 0..PRODUCTS {

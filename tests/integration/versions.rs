@@ -9,11 +9,17 @@ use vitrine_harness::{App, product, test};
 async fn as_of_version_1(app: &App) {
     let older = doc! {
         "$set": { "schema_version": 1 },
-        "$unset": { "traits": 1, "marks": 1, "applied.traits": 1 },
+        "$unset": {
+            "traits": 1, "marks": 1, "applied.traits": 1,
+            "round": 1, "reports": 1, "moderation": 1,
+        },
     };
     let every = Document::new();
     let reviews = app.direct().collection::<Document>("reviews");
     reviews.update_many(every.clone(), older).await.unwrap();
+    let without = doc! { "$unset": { "media": 1 } };
+    let empty = doc! { "media": [] };
+    reviews.update_many(empty, without).await.unwrap();
     let products = app.direct().collection::<Document>("products");
     let older = doc! { "$unset": { "stats.traits": 1 } };
     products.update_many(every, older).await.unwrap();
@@ -144,5 +150,68 @@ fn an_empty_index_says_that_no_review_is_of_an_older_version() {
         app.forget_commands();
         assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 0);
         assert_eq!(app.sent(), ["find reviews"]);
+    });
+}
+
+#[test]
+fn everything_can_be_done_to_reviews_of_the_first_version() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
+        let id = id.text("/product/id");
+        let orders = [
+            (
+                "author 0",
+                "editReview",
+                json!({ "expectedRevision": 1, "rating": 2, "language": "de" }),
+            ),
+            ("author 1", "deleteReview", json!({})),
+            ("reader", "voteReview", json!({ "vote": "UNHELPFUL" })),
+            ("reader", "reportReview", json!({ "reason": "SPAM" })),
+            (
+                "mod",
+                "moderateReview",
+                json!({ "decision": "REJECT", "reason": "SPAM" }),
+            ),
+            ("mod", "replyToReview", json!({ "text": "Thank you." })),
+        ];
+        let mut ids = Vec::new();
+        for number in 0..=orders.len() {
+            let author = format!("author {number}");
+            let input = written_in(&id, 5, "en", number);
+            let reply = app.order_by(&author, "submitReview", input).await;
+            reply.done();
+            ids.push(reply.text("/review/id"));
+        }
+        app.rest().await;
+        as_of_version_1(app).await;
+        app.audit().await;
+        for ((by, order, mut input), review) in orders.into_iter().zip(&ids) {
+            input["id"] = json!(review);
+            app.order_by(by, order, input).await.done();
+        }
+        let erased = json!({ "authorId": "author 6", "policy": "ANONYMIZE" });
+        app.order("eraseAuthor", erased).await.done();
+        app.rest().await;
+        app.audit().await;
+        while app.catalog.upgrade_reviews().await.unwrap() > 0 {}
+        app.audit().await;
+        assert_eq!(
+            app.documents("reviews", doc! { "schema_version": { "$lt": 2 } })
+                .await,
+            []
+        );
+        let shown = lists(app).await;
+        assert_eq!(shown["all"]["totalCount"]["value"], 5);
+        assert_eq!(shown["german"]["totalCount"]["value"], 1);
+
+        // As after an older process has changed what a review is filtered by and counted it.
+        let one = doc! { "language": "de" };
+        let foreign = doc! { "$set": { "language": "fr", "dirty": true } };
+        let reviews = app.direct().collection::<Document>("reviews");
+        reviews.update_one(one, foreign).await.unwrap();
+        app.rest().await;
+        app.audit().await;
+        assert_eq!(lists(app).await["german"]["totalCount"]["value"], 0);
     });
 }

@@ -125,8 +125,8 @@ impl Workers {
         self
     }
 
-    /// Completes erasures that were cut off, brings reviews to the newest version, and counts reviews anew, a few products at a time, to
-    /// say where the stored numbers are wrong.
+    /// Completes erasures that were cut off, brings reviews to the newest version, and counts
+    /// reviews anew, a few products at a time, to say where the stored numbers are wrong.
     pub(crate) fn keep_reviews(self, catalog: &Catalog) -> Self {
         let erasing = catalog.clone();
         self.every("erasures", move || {

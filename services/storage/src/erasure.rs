@@ -11,7 +11,9 @@ use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, date, uuid};
-use crate::reviewing::{PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version};
+use crate::reviewing::{
+    PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version, same_round,
+};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -263,7 +265,8 @@ impl Store {
                     Ok("helpful") => "helpful",
                     _ => "unhelpful",
                 };
-                let filter = doc! { "_id": review, "round": gone.get("round").cloned() };
+                let round = gone.get_i32("round").unwrap_or_default();
+                let filter = doc! { "_id": review, "round": same_round(round) };
                 let update = doc! { "$inc": { counter: -1_i64 }, "$set": { "dirty": true } };
                 let reviews = self.documents(COLLECTION);
                 let updated = reviews.update_one(filter, update);

@@ -339,7 +339,7 @@ impl Store {
             let doc = doc?;
             let review = reviews::read(&doc)?;
             let product = review.product_id;
-            if reviews::is_older(&doc)? {
+            if reviews::is_older(&doc)? || reviews::traits_differ(&doc, &review)? {
                 let own = dirty.upgrades.entry(product).or_default();
                 own.push(upgrade(&review));
             }
@@ -451,18 +451,28 @@ impl Store {
     }
 }
 
-/// The reviews to count, and the updates that bring those of an older version to the newest.
+/// The reviews to count, and the updates that bring those to the newest version that are of an
+/// older one or were changed by a process that does not know traits.
 #[derive(Default)]
 struct Dirty {
     reviews: BTreeMap<ProductId, Vec<Review>>,
     upgrades: HashMap<ProductId, Vec<Document>>,
 }
 
-/// From version 1 to 2: it gets the traits it is filtered by.
+/// From version 1 to 2: it gets the traits it is filtered by, and whatever else is always there.
+/// Nobody else can have changed it since it was read.
 fn upgrade(review: &Review) -> Document {
-    let mut set = crate::documents::review::traits(&review.traits());
+    use crate::documents::review as document;
+    let mut set = document::state(review);
+    set.extend(document::traits(&review.traits()));
+    set.insert("media", document::content(review).remove("media"));
     set.insert("schema_version", REVIEW_VERSION);
-    doc! { "q": { "_id": uuid(review.id.to_bytes()) }, "u": { "$set": set } }
+    let mut update = doc! {};
+    if !set.contains_key("traits") {
+        update.insert("$unset", doc! { "traits": 1, "marks": 1 });
+    }
+    update.insert("$set", set);
+    doc! { "q": { "_id": uuid(review.id.to_bytes()) }, "u": update }
 }
 
 /// What the fold reads and writes of a product.

@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// The published reviews of products since an instant, by stars. Covered by the index
-    /// `recount`; one command.
+    /// `recount_traits`; one command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Counts the next products behind this one anew, in the order of ids, at most so many, all in
-    /// one snapshot: reviews from the index `recount` alone, the top lists from `helpful`.
+    /// one snapshot: reviews from the index `recount_traits` alone, the top lists from `helpful`.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -432,7 +432,8 @@ impl Group {
     }
 }
 
-/// Groups the published reviews of products by all that is counted of them. Covered by `recount`.
+/// Groups the published reviews of products by all that is counted of them. Covered by
+/// `recount_traits`.
 fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
     let field = |name: &str| format!("{of}{name}");
     vec![

@@ -4,7 +4,7 @@
 //! something to count; what belongs to it (a vote, a report, a decision, the version before) is
 //! written in the same transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -150,6 +150,8 @@ impl Store {
             .aggregate(pipeline)
             .hint(Hint::Name("_id_".to_owned()))
             .read_concern(ReadConcern::majority())
+            // Everything in the first answer.
+            .batch_size(u32::try_from(3 * pairs.len() + 1).unwrap_or(u32::MAX))
             .max_time(self.max_time);
         let found = found.await?.with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
@@ -211,8 +213,8 @@ impl Store {
         found.iter().map(pair).collect()
     }
 
-    /// Stores a new review and counts it in its product, in one transaction that is not tried
-    /// again.
+    /// Stores new reviews and counts them in their products, all or none, in one transaction that
+    /// is not tried again.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -289,7 +291,7 @@ impl Store {
     ) -> Result<bool, TransactionError> {
         let mut filter = key(before.product_id, before.id);
         filter.insert("revision", before.revision);
-        filter.insert("round", before.round);
+        filter.insert("round", same_round(before.round));
         // What it is filtered by says so too.
         filter.insert("verified", before.verified);
         let update = change(before, after, beside.close_reports);
@@ -472,7 +474,7 @@ impl Store {
             "$set": { "dirty": true },
         };
         let mut filter = published(product, id);
-        filter.insert("round", seen.round);
+        filter.insert("round", same_round(seen.round));
         let updated = reviews
             .find_one_and_update(filter, update)
             .return_document(ReturnDocument::After)
@@ -800,6 +802,15 @@ fn key(product: ProductId, id: ReviewId) -> Document {
     doc! { "_id": uuid(id.to_bytes()), "product_id": uuid(product.to_bytes()) }
 }
 
+/// Matches reviews of this round; the first version does not write the first round.
+pub(crate) fn same_round(round: i32) -> Bson {
+    if round == 0 {
+        doc! { "$in": [0, null] }.into()
+    } else {
+        round.into()
+    }
+}
+
 fn published(product: ProductId, id: ReviewId) -> Document {
     let mut filter = key(product, id);
     filter.insert("status", ReviewStatus::Published.name());
@@ -885,35 +896,22 @@ fn logged(review: &Review, decision: &Decision) -> Document {
     doc
 }
 
-/// Products, what the authors have written of them, and what they bought, in this order.
+/// Products, what the authors have written of them, and what they bought, in any order.
 fn read_targets(
     pairs: &[(ProductId, AuthorId)],
     found: &[RawDocumentBuf],
 ) -> Result<HashMap<(ProductId, AuthorId), ReviewTarget>, StorageError> {
-    let mut targets = HashMap::with_capacity(pairs.len());
+    let (mut products, mut own, mut bought) = (HashMap::new(), HashMap::new(), HashSet::new());
     for doc in found {
         let fields = Fields::of("products", doc);
-        if let Some(own) = fields.opt_doc("own")? {
-            let review = document::read(&own)?;
+        if let Some(review) = fields.opt_doc("own")? {
+            let review = document::read(&review)?;
             let author = review.author.as_ref().map(|author| author.id.clone());
-            let pair = (
-                review.product_id,
-                author.unwrap_or_else(|| AuthorId(String::new())),
-            );
-            if let Some(target) = targets.get_mut(&pair) {
-                let target: &mut ReviewTarget = target;
-                target.own = Some(review);
-            }
-        } else if let Some(bought) = fields.opt_doc("bought")? {
-            let pair = (
-                ProductId::from_bytes(bought.id("p")?),
-                AuthorId(bought.string("c")?),
-            );
-            if let Some(target) = targets.get_mut(&pair) {
-                target.bought = true;
-            }
+            own.extend(author.map(|author| ((review.product_id, author), review)));
+        } else if let Some(id) = fields.opt_doc("bought")? {
+            let product = ProductId::from_bytes(id.id("p")?);
+            bought.insert((product, AuthorId(id.string("c")?)));
         } else {
-            let product = ProductId::from_bytes(fields.id("_id")?);
             let target = ReviewTarget {
                 status: read_status(&fields)?,
                 kind: fields.string("kind")?,
@@ -922,11 +920,18 @@ fn read_targets(
                 bought: false,
                 own: None,
             };
-            let own = pairs.iter().filter(|(id, _)| *id == product);
-            targets.extend(own.map(|pair| (pair.clone(), target.clone())));
+            products.insert(ProductId::from_bytes(fields.id("_id")?), target);
         }
     }
-    Ok(targets)
+    let target = |pair: &(ProductId, AuthorId)| {
+        let target = ReviewTarget {
+            bought: bought.contains(pair),
+            own: own.get(pair).cloned(),
+            ..products.get(&pair.0)?.clone()
+        };
+        Some((pair.clone(), target))
+    };
+    Ok(pairs.iter().filter_map(target).collect())
 }
 
 fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> {

@@ -369,6 +369,12 @@ pub(crate) fn is_older(doc: &RawDocument) -> Result<bool, StorageError> {
     Ok(version < i64::from(REVIEW_VERSION))
 }
 
+/// Whether a review says something else of its traits than what it is filtered by.
+pub(crate) fn traits_differ(doc: &RawDocument, review: &Review) -> Result<bool, StorageError> {
+    let stored = Fields::of(COLLECTION, doc).opt_str("traits")?;
+    Ok(stored != review.traits().name().as_deref())
+}
+
 pub(crate) fn read(doc: &RawDocumentBuf) -> Result<Review, StorageError> {
     document::read(&Fields::of(COLLECTION, doc))
 }

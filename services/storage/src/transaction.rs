@@ -76,6 +76,10 @@ impl TransactionError {
             Self::Driver(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
                 StorageError::Unavailable(error)
             }
+            // It may have been committed: asking again will tell.
+            Self::Driver(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
+                StorageError::Unavailable(error)
+            }
             // Other writers were met too often: later it may work.
             Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
                 StorageError::Contended(error)

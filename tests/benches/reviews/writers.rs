@@ -153,8 +153,11 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
 /// Moves products to their popularity, which the service leaves to the background; gives how many,
 /// and the CPU time that the database took for it.
 async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
+    if way != Way::Service {
+        return None;
+    }
     let (server, mut products) = (shop.desk.cpu().await, 0);
-    while way == Way::Service {
+    loop {
         match shop.desk.catalog.refresh_popularity(200).await.unwrap() {
             0 => break,
             some => products += some,

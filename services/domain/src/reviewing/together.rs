@@ -1,7 +1,7 @@
 //! Reviews that are submitted at the same time are looked up and stored together, because some at
 //! once cost the database little more than one.
 //!
-//! Who comes while few turns are under way has one at once, alone. Who comes meanwhile waits for
+//! Who comes while less than two turns are under way has one at once, alone. Who comes meanwhile waits for
 //! the next turn, and shares it with all others who came. So nobody waits for company.
 
 use std::collections::{HashSet, VecDeque};
@@ -167,8 +167,7 @@ impl Together for Counted {
                 firsts.push(review);
             }
         }
-        let mut stored = Vec::with_capacity(firsts.len());
-        store_counted(catalog.store(), &firsts, catalog.now(), &mut stored).await;
+        let stored = store_counted(catalog.store(), &firsts, catalog.now()).await;
         let mut stored = stored.into_iter();
         let outcome = |again: bool| {
             let first = if again { None } else { stored.next() };
@@ -184,20 +183,33 @@ async fn store_counted(
     store: &Store,
     reviews: &[Review],
     now: Timestamp,
-    stored: &mut Vec<Result<Submitted, StorageError>>,
-) {
-    let outcome = store.submit_counted(reviews, now).await;
-    let same_for_all = matches!(
-        outcome,
-        Ok(Submitted::Stored) | Err(StorageError::Unavailable(_) | StorageError::Timeout(_))
-    );
-    if same_for_all || reviews.len() == 1 {
-        stored.extend(reviews.iter().map(|_| outcome.clone()));
-        return;
+) -> Vec<Result<Submitted, StorageError>> {
+    let mut stored = Vec::with_capacity(reviews.len());
+    // What is still to be stored, the next of it last.
+    let mut parts = vec![reviews];
+    while let Some(part) = parts.pop() {
+        let outcome = store.submit_counted(part, now).await;
+        if outcome.as_ref().is_err_and(concerns_all) {
+            // The same would happen to the rest, a while later each time.
+            stored.resize(reviews.len(), outcome);
+            return stored;
+        }
+        if part.len() == 1 || matches!(outcome, Ok(Submitted::Stored)) {
+            stored.extend(part.iter().map(|_| outcome.clone()));
+        } else {
+            let (one, other) = part.split_at(part.len() / 2);
+            parts.extend([other, one]);
+        }
     }
-    let (one, other) = reviews.split_at(reviews.len() / 2);
-    Box::pin(store_counted(store, one, now, stored)).await;
-    Box::pin(store_counted(store, other, now, stored)).await;
+    stored
+}
+
+/// Whether an error is the database's, and not about one of those who share a turn.
+const fn concerns_all(error: &StorageError) -> bool {
+    matches!(
+        error,
+        StorageError::Unavailable(_) | StorageError::Timeout(_)
+    )
 }
 
 /// A review that is counted later.
@@ -267,16 +279,28 @@ impl Together for LookUp {
     }
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+        let store = catalog.store();
         let pairs: Vec<_> = all
             .into_iter()
             .map(|Self(product, author)| (product, author))
             .collect();
-        match catalog.store().review_targets(&pairs).await {
-            Ok(targets) => pairs
-                .iter()
-                .map(|pair| Ok(targets.get(pair).cloned()))
-                .collect(),
-            Err(error) => vec![Err(error); pairs.len()],
+        match store.review_targets(&pairs).await {
+            Ok(targets) => {
+                let found = |pair| Ok(targets.get(pair).cloned());
+                pairs.iter().map(found).collect()
+            }
+            Err(error) if pairs.len() == 1 || concerns_all(&error) => {
+                vec![Err(error); pairs.len()]
+            }
+            // One of them cannot be read; the others can.
+            Err(_) => {
+                let mut found = Vec::with_capacity(pairs.len());
+                for pair in &pairs {
+                    let target = store.review_targets(std::slice::from_ref(pair)).await;
+                    found.push(target.map(|mut target| target.remove(pair)));
+                }
+                found
+            }
         }
     }
 }
