@@ -1,8 +1,8 @@
 //! Reviews that are submitted at the same time are looked up and stored together, because some at
 //! once cost the database little more than one.
 //!
-//! Who comes while less than two turns are under way has one at once, alone. Who comes meanwhile waits for
-//! the next turn, and shares it with all others who came. So nobody waits for company.
+//! Who comes while less than two turns are under way has one at once, alone. Who comes meanwhile
+//! waits for the next turn, and shares it with all others who came. So nobody waits for company.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
