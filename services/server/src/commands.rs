@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use tokio::signal::unix::{SignalKind, signal};
 use vitrine_domain::Catalog;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::clock::SystemClock;
@@ -53,13 +54,17 @@ pub(crate) fn report(line: &str) {
     tracing::info!("{line}");
 }
 
-/// Completes when the process is told to end.
-pub(crate) async fn told_to_stop() {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-        .expect("the process may listen to its own signals");
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+/// Completes when the process is told to end. Listens from the call on, not only when it is first
+/// looked at: who says that it is ready is not killed by being told to end.
+pub(crate) fn told_to_stop() -> impl Future<Output = ()> + Send {
+    let listen = |kind| signal(kind).expect("the process may listen to its own signals");
+    let mut interrupt = listen(SignalKind::interrupt());
+    let mut terminate = listen(SignalKind::terminate());
+    async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `dev`: everything on this machine.
 
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,15 +34,16 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     database.require_schema().await?;
     let moderation = cli.dev.review_moderation.into();
     let catalog = database.catalog(&cli.common, moderation).await?;
-    let stop = async {
+    let mut told = Box::pin(told_to_stop());
+    let load = async {
         match cli.dev.catalogue {
             StartCatalogue::Demo => demo::load_if_empty(&catalog, cli.dev.seed).await,
             StartCatalogue::Empty => Ok(()),
         }
     };
     let loaded = tokio::select! {
-        loaded = stop => loaded.map(|()| true)?,
-        () = told_to_stop() => false,
+        loaded = load => loaded.map(|()| true)?,
+        () = &mut told => false,
     };
     if !loaded {
         catalog.drain().await;
@@ -67,7 +69,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         playground: true,
     };
     let (died, death) = oneshot::channel();
-    let stop = watch(database.instance.take(), died);
+    let stop = watch(told, database.instance.take(), died);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
         serve(service, listener, async { drop(stopping.await) }),
@@ -118,12 +120,14 @@ async fn open(cli: &Cli) -> anyhow::Result<Database> {
 }
 
 /// Waits until told to stop, or until the local mongod ends by itself. Gives the mongod back.
-async fn watch(mut instance: Option<Instance>, died: oneshot::Sender<String>) -> Option<Instance> {
-    let stop = told_to_stop();
-    tokio::pin!(stop);
+async fn watch(
+    mut told: Pin<Box<impl Future<Output = ()>>>,
+    mut instance: Option<Instance>,
+    died: oneshot::Sender<String>,
+) -> Option<Instance> {
     loop {
         tokio::select! {
-            () = &mut stop => return instance,
+            () = &mut told => return instance,
             () = tokio::time::sleep(WATCH) => {}
         }
         if let Some(death) = instance.as_mut().and_then(Instance::death) {

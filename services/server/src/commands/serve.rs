@@ -28,6 +28,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let moderation = cli.dev.review_moderation.into();
     let catalog = database.catalog(&cli.common, moderation).await?;
     let tokens = database.tokens(&cli.common)?;
+    let told = told_to_stop();
     tracing::info!(address = %listener.local_addr()?, "serving");
     let workers = Workers::attend(&catalog);
     let service = Service {
@@ -36,7 +37,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         workers,
         playground: false,
     };
-    serve(service, listener, told_to_stop()).await?;
+    serve(service, listener, told).await?;
     database.close().await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -56,15 +57,16 @@ pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<Ex
         .fold(&catalog)
         .keep_catalogue(&catalog)
         .keep_reviews(&catalog);
+    let told = told_to_stop();
     tracing::info!("working");
     match listener {
         Some(listener) => {
             let router = monitor(workers.ready(), workers.metrics());
-            vitrine_api::http::serve(listener, router, told_to_stop())
+            vitrine_api::http::serve(listener, router, told)
                 .await
                 .context("serving counters")?;
         }
-        None => told_to_stop().await,
+        None => told.await,
     }
     workers.stop().await;
     catalog.drain().await;
