@@ -969,6 +969,23 @@ fn drift_is_found_and_mended() {
             json!([])
         );
         app.audit().await;
+        // A popularity that is wrong without being about to follow.
+        app.rest().await;
+        let wrong = doc! { "$set": { "rank.popularity": 40 } };
+        products.update_one(doc! {}, wrong).await.unwrap();
+        let found = audit().await;
+        let found = found.at("/ratingStatsAudit/differences/0/field").clone();
+        assert_eq!(found, "derived");
+        app.order("repairRatingStats", json!({ "productId": id }))
+            .await
+            .done();
+        let none = audit().await;
+        assert_eq!(*none.at("/ratingStatsAudit/differences"), json!([]));
+        app.rest().await;
+        let rank = app
+            .documents("products", doc! { "rank.popularity": 2 })
+            .await;
+        assert_eq!(rank.len(), 1);
     });
 }
 

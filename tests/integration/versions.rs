@@ -4,6 +4,12 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, test};
 
+async fn lamp(app: &App) -> String {
+    app.has([product("Lamp")]).await;
+    let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
+    lamp.text("/product/id")
+}
+
 /// Makes everything about reviews what the first release wrote: it did not know what reviews are
 /// filtered by.
 async fn as_of_version_1(app: &App) {
@@ -49,7 +55,8 @@ async fn lists(app: &App) -> Value {
     app.query(&query).await.at("/product").clone()
 }
 
-fn written_in(product: &str, rating: i64, language: &str, number: usize) -> Value {
+/// A review by the author of this number, every other with a picture; gives its id.
+async fn submitted(app: &App, product: &str, rating: i64, language: &str, number: usize) -> String {
     let mut written = json!({
         "productId": product,
         "rating": rating,
@@ -61,15 +68,16 @@ fn written_in(product: &str, rating: i64, language: &str, number: usize) -> Valu
         let picture = json!({ "url": "https://example.com/lamp.jpg", "kind": "IMAGE" });
         written["media"] = json!([picture]);
     }
-    written
+    let author = format!("author {number}");
+    let reply = app.order_by(&author, "submitReview", written).await;
+    reply.done();
+    reply.text("/review/id")
 }
 
 #[test]
 fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
     test(async |app| {
-        app.has([product("Lamp")]).await;
-        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
-        let id = id.text("/product/id");
+        let id = lamp(app).await;
         let mut ids = Vec::new();
         for (number, (rating, language)) in [(5, "en"), (4, "de"), (5, "en"), (1, "tlh")]
             .into_iter()
@@ -80,10 +88,7 @@ fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
             if number < 2 {
                 app.order_by("shop", "recordPurchase", bought).await.done();
             }
-            let input = written_in(&id, rating, language, number);
-            let reply = app.order_by(&author, "submitReview", input).await;
-            reply.done();
-            ids.push(reply.text("/review/id"));
+            ids.push(submitted(app, &id, rating, language, number).await);
         }
         let deleted = json!({ "id": ids[3] });
         app.order_by("author 3", "deleteReview", deleted)
@@ -156,9 +161,7 @@ fn an_empty_index_says_that_no_review_is_of_an_older_version() {
 #[test]
 fn everything_can_be_done_to_reviews_of_the_first_version() {
     test(async |app| {
-        app.has([product("Lamp")]).await;
-        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
-        let id = id.text("/product/id");
+        let id = lamp(app).await;
         let orders = [
             (
                 "author 0",
@@ -177,11 +180,7 @@ fn everything_can_be_done_to_reviews_of_the_first_version() {
         ];
         let mut ids = Vec::new();
         for number in 0..=orders.len() {
-            let author = format!("author {number}");
-            let input = written_in(&id, 5, "en", number);
-            let reply = app.order_by(&author, "submitReview", input).await;
-            reply.done();
-            ids.push(reply.text("/review/id"));
+            ids.push(submitted(app, &id, 5, "en", number).await);
         }
         app.rest().await;
         as_of_version_1(app).await;

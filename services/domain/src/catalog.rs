@@ -223,7 +223,7 @@ impl Catalog {
 
     /// Runs work that nobody waits for but [`Catalog::drain`].
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.tasks.spawn(work);
+        drop(self.spawned(work));
     }
 
     pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {
@@ -239,7 +239,7 @@ impl Catalog {
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<T, DomainError> {
         let permit = self.permit().await?;
-        let task = self.0.tasks.spawn(async move {
+        let task = self.spawned(async move {
             let result = work.await;
             drop(permit);
             result

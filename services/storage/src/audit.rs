@@ -345,12 +345,7 @@ impl ProductAudit {
             field: "document".to_owned(),
         })?;
         let product = crate::views::ProductView::new(doc)?.product()?;
-        // It is noted that the popularity is to follow.
-        if let Ok(rank) = stored.get_document_mut("rank")
-            && rank.remove("due").is_some()
-        {
-            rank.insert("popularity", product.computed.stats.popularity());
-        }
+        stats::settle_popularity(&mut stored, &product.computed.stats);
         let written = document::document(&product, encoding);
         Ok(Self {
             place: place(products::COLLECTION, product.id),

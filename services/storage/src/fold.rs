@@ -466,8 +466,8 @@ fn upgrade(review: &Review) -> Document {
     let mut set = document::state(review);
     set.extend(document::traits(&review.traits()));
     set.insert("media", document::content(review).remove("media"));
-    set.insert("schema_version", REVIEW_VERSION);
-    let mut update = doc! {};
+    // A newer release may have written it.
+    let mut update = doc! { "$max": { "schema_version": REVIEW_VERSION } };
     if !set.contains_key("traits") {
         update.insert("$unset", doc! { "traits": 1, "marks": 1 });
     }

@@ -507,7 +507,8 @@ fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), Stora
 fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     let fields = Fields::of("products", doc);
     let stored = stats::read_stats(&fields.doc("stats")?)?;
-    let whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
+    let mut whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
+    stats::settle_popularity(&mut whole, &stored);
     Ok(Recounted {
         product: ProductId::from_bytes(fields.id("_id")?),
         pending: false,
@@ -525,8 +526,7 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     })
 }
 
-/// What is derived, of a product or of what is to be stored in one. Popularity is not: it follows
-/// a little later.
+/// What is derived, of a product or of what is to be stored in one.
 fn derived(product: &Document) -> String {
     let of = |path: [&str; 2]| {
         let outer = product.get_document(path[0]).ok();
@@ -539,6 +539,7 @@ fn derived(product: &Document) -> String {
         ["stats", "sum"],
         ["rank", "rating"],
         ["rank", "stars"],
+        ["rank", "popularity"],
         ["top_floor", "helpful"],
         ["top_floor", "created_at"],
         ["top_floor", "_id"],

@@ -96,6 +96,15 @@ pub(crate) fn rank(stats: &RatingStats) -> Document {
     doc
 }
 
+/// Reads a popularity that is noted to follow (`rank.due`) as if it had followed.
+pub(crate) fn settle_popularity(product: &mut Document, stats: &RatingStats) {
+    if let Ok(rank) = product.get_document_mut("rank")
+        && rank.remove("due").is_some()
+    {
+        rank.insert("popularity", stats.popularity());
+    }
+}
+
 /// What is stored beside the numbers because it follows from them.
 pub(crate) fn derived(computed: &Computed) -> Document {
     let mut doc = doc! {
