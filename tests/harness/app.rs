@@ -9,6 +9,7 @@ use mongodb::bson::{Document, doc};
 use vitrine_api::execution::Engine;
 use vitrine_domain::import::{ImportMode, ImportSummary};
 use vitrine_domain::reviewing::Moderation;
+use vitrine_domain::workers::Worker;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_model::clock::{ManualClock, Timestamp};
 use vitrine_model::id::ProductId;
@@ -159,6 +160,18 @@ impl App {
         self.set_up_as(options).await
     }
 
+    /// The same service that keeps so few events for those who follow.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn that_keeps_events(&self, kept: usize) -> Self {
+        let options = CatalogOptions {
+            events_kept: kept,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        self.set_up_as(options).await
+    }
+
     /// The same service where moderators look at reviews before anybody else.
     ///
     /// # Panics
@@ -177,6 +190,12 @@ impl App {
             catalog: catalog.expect("the database answers"),
             ..self.clone()
         }
+    }
+
+    /// The store under the service.
+    #[must_use]
+    pub const fn store(&self) -> &Store {
+        &self.store
     }
 
     /// An empty database beside the test's own, without collections. Whoever asks for it drops it.
@@ -258,8 +277,9 @@ impl App {
         )
     }
 
-    /// Waits for what is done in the background, and does what the worker does each second: counts
-    /// reviews that wait.
+    /// Waits for what is done in the background, and does what workers do within seconds: counts
+    /// reviews that wait, gives bundles what their items are now, and puts views and purchases into
+    /// buckets.
     ///
     /// # Panics
     /// When the database fails.
@@ -267,6 +287,10 @@ impl App {
         self.catalog.drain().await;
         let folded = self.catalog.fold_pending().await;
         folded.expect("the database answers");
+        for worker in [Worker::Bundles, Worker::Activity] {
+            let done = self.catalog.work_off(worker).await;
+            done.expect("the database answers");
+        }
     }
 
     /// Fails the test if anything computed or copied is not what it should be.

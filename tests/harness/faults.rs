@@ -37,6 +37,15 @@ impl App {
         self.fail_point(doc! { "mode": "off" }).await;
     }
 
+    /// Has the primary step down. There is no other member, so that it is elected again a moment
+    /// later.
+    pub async fn step_down(&self) {
+        let admin = self.direct().client().database("admin");
+        let down = doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
+        // Its connection may break with it.
+        let _ = admin.run_command(down).await;
+    }
+
     /// Has the server end transactions that nobody goes on with after two seconds instead of a
     /// minute: until then they are in everybody's way.
     ///

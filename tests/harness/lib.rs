@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`app`] | the catalogue and the API on a database of their own; what happens around a test |
 //! | [`ask`] | queries, and what can be said of their answers |
+//! | [`following`] | subscriptions, and what is told to those who follow |
 //! | [`orders`] | mutations, and what became of them |
 //! | [`drafts`] | products and reviews, built in the words of the API |
 //! | [`profile`] | how the server executed the commands that were sent |
@@ -32,6 +33,7 @@ pub mod ask;
 pub mod drafts;
 pub mod eventually;
 pub mod faults;
+pub mod following;
 pub mod http;
 pub mod mongod;
 pub mod orders;

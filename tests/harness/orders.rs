@@ -36,7 +36,7 @@ const WRITTEN: &str = "review { id revision rating title body status verified au
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
 /// All mutations, with what is usually selected.
-pub const MUTATIONS: [Mutation; 26] = [
+pub const MUTATIONS: [Mutation; 27] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
     of("setSpecs", PRODUCT),
@@ -63,6 +63,12 @@ pub const MUTATIONS: [Mutation; 26] = [
     for_moderators("moderateReview", WRITTEN),
     for_moderators("replyToReview", MARKED),
     for_services("recordPurchase", "product { id } recorded"),
+    // Anybody may.
+    for_roles(
+        &Role::ALL,
+        "recordActivity",
+        "counted repeated ignored { index reason }",
+    ),
     of(
         "eraseAuthor",
         "receipt { policy startedAt finishedAt reviews votes replies reports purchases orders } \

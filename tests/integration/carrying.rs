@@ -2,8 +2,11 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::json;
-use vitrine_domain::propagation::PropagationUpkeep;
+use vitrine_domain::workers::{Upkeep, Worker};
 use vitrine_harness::{App, product, test};
+use vitrine_model::clock::Clock as _;
+use vitrine_model::id::GlobalId;
+use vitrine_model::worker::Run;
 
 async fn products_with(app: &App, filter: Document) -> u64 {
     let products = app.direct().collection::<Document>("products");
@@ -24,8 +27,6 @@ fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
         app.order("updateSupplier", rename).await.done();
         // Edits meanwhile, in another process too.
         let other = app.other_process().await;
-        let mut upkeep = [PropagationUpkeep::default(), PropagationUpkeep::default()];
-        let [one, two] = &mut upkeep;
         let edit = async {
             for n in 0..20 {
                 let brand = json!({ "id": ids.text("/a/id"), "brand": format!("Brand {n}") });
@@ -33,13 +34,13 @@ fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
             }
         };
         let (one, two, ()) = tokio::join!(
-            app.catalog.propagate_suppliers(one),
-            other.propagate_suppliers(two),
+            app.catalog.work_off(Worker::Suppliers),
+            other.work_off(Worker::Suppliers),
             edit
         );
-        println!("{one:?} {two:?}");
-        let mut last = PropagationUpkeep::default();
-        app.catalog.propagate_suppliers(&mut last).await.unwrap();
+        assert!(one.unwrap() + two.unwrap() >= 250);
+        // One that was edited in the very moment may have missed it.
+        app.catalog.work_off(Worker::Suppliers).await.unwrap();
         let carried = doc! { "supplier.name": "Norden", "supplier.country": "AT" };
         assert_eq!(products_with(app, carried).await, 250);
         let seen = app
@@ -48,7 +49,7 @@ fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
         assert_eq!(seen.text("/product/brand"), "Brand 19");
         assert_eq!(seen.text("/product/supplier/name"), "Norden");
         assert_eq!(seen.number("/products/totalCount/value"), 250);
-        assert_eq!(app.catalog.propagate_suppliers(&mut last).await.unwrap(), 0);
+        assert_eq!(app.catalog.work_off(Worker::Suppliers).await.unwrap(), 0);
     });
 }
 
@@ -82,14 +83,11 @@ fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
             let merge = json!({ "from": from, "into": into });
             app.order("mergeSpecKeys", merge).await.done();
         }
-        let mut upkeep = PropagationUpkeep::default();
-        let carry = async |upkeep: &mut PropagationUpkeep| {
-            let renames = app.catalog.propagate_suppliers(upkeep).await;
+        let carry = async || {
+            let renames = app.catalog.work_off(Worker::Suppliers).await;
             (renames.is_ok(), app.catalog.continue_merges().await.is_ok())
         };
-        let told = app
-            .with_damaged("one", "name", Box::pin(carry(&mut upkeep)))
-            .await;
+        let told = app.with_damaged("one", "name", Box::pin(carry())).await;
         assert_eq!(told, (false, false));
         assert_eq!(
             products_with(
@@ -99,7 +97,7 @@ fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
             .await,
             2
         );
-        assert_eq!(carry(&mut upkeep).await, (true, true));
+        assert_eq!(carry().await, (true, true));
         assert_eq!(
             products_with(
                 app,
@@ -108,5 +106,173 @@ fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
             .await,
             2
         );
+    });
+}
+
+/// The items and the price of a bundle, as its page shows them.
+async fn bundle(app: &App) -> serde_json::Value {
+    let query = "{ product(slug: \"set\") { revision price { amount } ... on Bundle { items { name quantity asOf price { amount } } } } }";
+    app.query(query).as_admin().await.at("/product").clone()
+}
+
+#[test]
+fn names_and_prices_of_products_are_carried_to_their_bundles() {
+    test(async |app| {
+        app.has([
+            product("Lamp").price("10.00"),
+            product("Bulb").price("2.50"),
+            product("Set").item("Lamp", 1).item("Bulb", 4),
+        ])
+        .await;
+        app.rest().await;
+        let ids = app
+            .query("{ lamp: product(slug: \"lamp\") { id } bulb: product(slug: \"bulb\") { id } set: product(slug: \"set\") { id } }")
+            .await;
+        app.clock.advance(60_000);
+        let change = json!({ "id": ids.text("/bulb/id"), "name": "Good bulb", "price": { "amount": "3.00" } });
+        app.order("updateProduct", change).await.done();
+        // The page of a bundle is one look-up, so for a moment it shows what it carries.
+        assert_eq!(bundle(app).await["price"]["amount"], "20.00");
+        assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 1);
+        let seen = bundle(app).await;
+        assert_eq!(
+            seen,
+            json!({
+                "revision": 1,
+                "price": { "amount": "22.00" },
+                "items": [
+                    { "name": "Lamp", "quantity": 1, "asOf": "2026-05-31T12:00:00.000Z", "price": { "amount": "10.00" } },
+                    { "name": "Good bulb", "quantity": 4, "asOf": "2026-05-31T12:01:00.000Z", "price": { "amount": "3.00" } },
+                ],
+            })
+        );
+        let list =
+            "{ products(filter: { price: { gte: \"22\", lte: \"22\" } }) { nodes { name } } }";
+        assert_eq!(app.query(list).await.names("/products"), ["Set"]);
+        // What nobody copies is no reason to look.
+        let brand = json!({ "id": ids.text("/lamp/id"), "brand": "Bright" });
+        app.order("updateProduct", brand).await.done();
+        assert!(app.documents("copies_due", doc! {}).await.is_empty());
+        // Off sale, shoppers do not see the item.
+        let archive = json!({ "id": ids.text("/lamp/id") });
+        app.order("archiveProduct", archive).await.done();
+        app.rest().await;
+        let items = "{ product(slug: \"set\") { ... on Bundle { items { name } } } }";
+        let items = app.query(items).await.at("/product/items").clone();
+        assert_eq!(items, json!([{ "name": "Good bulb" }]));
+        assert!(app.documents("copies_due", doc! {}).await.is_empty());
+        assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn bundles_that_nobody_noted_are_found() {
+    test(async |app| {
+        app.has([
+            product("Lamp").price("10.00"),
+            product("Set").item("Lamp", 2),
+        ])
+        .await;
+        app.rest().await;
+        let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
+        let price = json!({ "id": lamp.text("/product/id"), "price": { "amount": "11.00" } });
+        app.order("updateProduct", price).await.done();
+        // As a release writes that does not know of copies.
+        let due = app.direct().collection::<Document>("copies_due");
+        due.delete_many(doc! {}).await.unwrap();
+        let mut upkeep = Upkeep::default();
+        let run = app.catalog.work(Worker::Bundles, &mut upkeep).await;
+        assert_eq!(
+            run.unwrap(),
+            Run {
+                done: 1,
+                backlog: 0
+            }
+        );
+        assert_eq!(bundle(app).await["price"]["amount"], "22.00");
+        // It is not looked for all the time.
+        app.forget_commands();
+        app.catalog
+            .work(Worker::Bundles, &mut upkeep)
+            .await
+            .unwrap();
+        assert_eq!(app.sent(), ["find copies_due"]);
+    });
+}
+
+#[test]
+fn a_worker_that_slept_carries_nothing_older() {
+    test(async |app| {
+        let stock = (0..5).map(|n| product(&format!("p{n}")).supplier("North", "DE"));
+        app.has(stock).await;
+        let store = app.store();
+        let id = app.query("{ suppliers { nodes { id } } }").await;
+        let id = id.text("/suppliers/nodes/0/id");
+        let rename = async |name: &str, country: &str| {
+            let input = json!({ "id": id, "name": name, "country": country });
+            app.order("updateSupplier", input).await.done();
+            let Ok(GlobalId::Supplier(id)) = GlobalId::decode(&id) else {
+                panic!("an id of a supplier")
+            };
+            store.get_supplier(id).await.unwrap().unwrap()
+        };
+        // It has read the supplier, and is paused before it writes: its lease is gone, and another
+        // one has carried a newer name, to some products or to all.
+        let slept = rename("Norden", "AT").await;
+        let newer = rename("Nord", "CH").await;
+        for most in [2, 100] {
+            store
+                .carry_supplier(&newer, app.clock.now(), most)
+                .await
+                .unwrap();
+            let before = products_with(app, doc! { "supplier.name": "Nord" }).await;
+            assert_eq!(before, u64::from(most.min(5)));
+            store
+                .carry_supplier(&slept, app.clock.now(), 100)
+                .await
+                .unwrap();
+            let carried = doc! { "supplier.name": "Nord", "supplier.country": "CH" };
+            assert_eq!(products_with(app, carried).await, before);
+        }
+        store.supplier_propagated(&slept).await.unwrap();
+        app.rest().await;
+        let all = doc! { "supplier.name": "Nord", "supplier.country": "CH", "supplier.v": 3_i64 };
+        assert_eq!(products_with(app, all).await, 5);
+    });
+}
+
+#[test]
+fn bundles_follow_whoever_writes_at_the_same_time() {
+    test(async |app| {
+        let parts = (0..6).map(|n| product(&format!("Part {n}")).price("1.00"));
+        app.has(parts).await;
+        let sets = (0..40).map(|n| {
+            product(&format!("Set {n}"))
+                .item(&format!("Part {}", n % 6), 1)
+                .item(&format!("Part {}", (n + 1) % 6), 2)
+        });
+        let part = app.query("{ product(slug: \"part-0\") { id } }").await;
+        let part = part.text("/product/id");
+        let prices = async {
+            for n in 1..30 {
+                let price = json!({ "id": part, "price": { "amount": format!("{n}.00") } });
+                app.order("updateProduct", price).await.done();
+            }
+        };
+        let other = app.other_process().await;
+        let work = async {
+            for _ in 0..10 {
+                let (one, two) = tokio::join!(
+                    app.catalog.work_off(Worker::Bundles),
+                    other.work_off(Worker::Bundles)
+                );
+                assert!(one.is_ok() && two.is_ok());
+            }
+        };
+        tokio::join!(app.has(sets), prices, work);
+        app.rest().await;
+        // The audit compares every item with its product.
+        let with = doc! { "details.items": { "$elemMatch": { "name": "Part 0", "price.amount": 2900_i64 } } };
+        assert_eq!(products_with(app, with).await, 13);
     });
 }

@@ -253,7 +253,7 @@ fn requests_that_are_wrong_run_nothing() {
         mutation { x }
             GRAPHQL_VALIDATION_FAILED: type `Mutation` does not have a field `x`
         subscription { x }
-            GRAPHQL_VALIDATION_FAILED: `subscription` root operation type is not defined
+            GRAPHQL_VALIDATION_FAILED: type `Subscription` does not have a field `x`
         { product(slug: 5) { name } }
             GRAPHQL_VALIDATION_FAILED: expected value of type String, found an integer
         { products(filter: { price: { gte: "abc" } }) { nodes { name } } }

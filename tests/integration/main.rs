@@ -9,6 +9,7 @@
     reason = "tables of cases and snapshots are as long as what they show"
 )]
 
+mod activity;
 mod architecture;
 mod bad_input;
 mod caps;
@@ -19,6 +20,8 @@ mod dictionary;
 mod facets;
 mod faults;
 mod feeds;
+mod following;
+mod growth;
 mod idempotency;
 mod imports;
 mod kills;
@@ -44,3 +47,4 @@ mod search;
 mod spec_sorts;
 mod specs_admin;
 mod versions;
+mod workers;

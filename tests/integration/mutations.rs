@@ -564,7 +564,8 @@ fn archived_products_are_out_of_sight_until_they_are_restored() {
 #[test]
 fn every_mutation_is_for_those_with_a_role() {
     test(async |app| {
-        for mutation in MUTATIONS {
+        let open = |mutation: &vitrine_harness::orders::Mutation| mutation.name == "recordActivity";
+        for mutation in MUTATIONS.into_iter().filter(|mutation| !open(mutation)) {
             // Selections alone, with inputs that are complete.
             let input = input_of(mutation.name);
             let ask = || app.query(&mutation.document()).with("input", input.clone());

@@ -146,6 +146,8 @@ fn lists() -> Vec<Shape> {
         ("POPULARITY", "popularity", "category_popularity"),
         ("NEWEST", "newest", "category_newest"),
         ("NAME", "name", "category_name"),
+        ("BEST_SELLING", "sold", "category_sold"),
+        ("TRENDING", "trend", "category_trend"),
     ] {
         for direction in ["ASCENDING", "DESCENDING"] {
             let order = format!("{sort}, direction: {direction}");

@@ -273,14 +273,7 @@ fn elections_lose_and_double_nothing() {
             for after in [8, 32, 64] {
                 let enough = async || (written.load(Ordering::Relaxed) >= after).then_some(());
                 eventually("writes", Duration::from_mins(3), enough).await;
-                let admin = app.direct().client().database("admin");
-                let down =
-                    doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
-                // Its connection may break with it.
-                println!(
-                    "{:?}",
-                    admin.run_command(down).await.map(|_| "stepped down")
-                );
+                app.step_down().await;
             }
         };
         let writers = futures_util::future::join_all((0..WRITERS).map(writer));

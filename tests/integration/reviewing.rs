@@ -670,7 +670,12 @@ fn what_is_written_costs_few_commands() {
             costs(app, (by, name, input), &expected).await.done();
         }
         let purchase = json!({ "customerId": "ann", "productId": id });
-        let sent = ["aggregate products", "update purchases", "update reviews"];
+        let sent = [
+            "aggregate products",
+            "findAndModify purchases",
+            "update reviews",
+            "update sales",
+        ];
         costs(app, ("shop", "recordPurchase", purchase), &sent)
             .await
             .done();

@@ -440,9 +440,10 @@ fn an_order_is_one_transaction_of_few_commands() {
                 true,
             ),
             (
+                // It may be in bundles: that is found out afterwards.
                 "archiveProduct",
                 json!({ "id": id }),
-                &[read, change, read, stamps],
+                &[read, change, read, stamps, "update copies_due"],
                 false,
             ),
             (

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use mongodb::bson::{Document, doc};
 use vitrine_api::execution::survey;
 use vitrine_harness::surroundings::{update_expected, workspace_dir};
 use vitrine_harness::{product, test};
@@ -10,15 +11,18 @@ use vitrine_storage::Store;
 
 /// Root fields that are never null: they read nothing that could fail, fail item by item, or are
 /// asked for alone, while somebody types.
-const NEVER_NULL: [&str; 8] = [
+const NEVER_NULL: [&str; 11] = [
     "categories",
+    "dataVersions",
     "exportAuthor",
     "fairnessReport",
     "moderationQueue",
     "nodes",
     "ratingStatsAudit",
     "searchSuggestions",
+    "trending",
     "units",
+    "workers",
 ];
 
 fn sdl() -> String {
@@ -81,6 +85,53 @@ fn migrations_lead_to_the_desired_state() {
 }
 
 #[test]
+fn what_would_be_done_is_told_and_not_done() {
+    test(async |app| {
+        let store = app.empty_database().await;
+        let told = store.planned_migrations().await.unwrap();
+        assert!(store.missing_from_schema().await.unwrap().len() > 10);
+        let status = store.migration_status().await.unwrap();
+        assert!(status.iter().all(|migration| !migration.applied));
+        let count = |text: &str| {
+            let lines = told.iter().flat_map(|planned| &planned.commands);
+            lines.filter(|line| line.starts_with(text)).count()
+        };
+        assert_eq!(count("create products"), 1);
+        // Later ones change what its documents may have.
+        assert!(count("set the validator of products") >= 1, "{told:?}");
+        assert_eq!(count("createIndexes products: older,"), 1, "{told:?}");
+        let applied = migrate(&store, "first").await;
+        let names: Vec<&str> = told.iter().map(|planned| planned.name).collect();
+        assert_eq!(names, applied);
+        assert_eq!(store.planned_migrations().await.unwrap(), []);
+        store.drop_database().await.unwrap();
+    });
+}
+
+#[test]
+fn a_migration_that_was_changed_afterwards_is_refused() {
+    test(async |app| {
+        let store = app.empty_database().await;
+        let applied = migrate(&store, "first").await;
+        let changed = doc! { "$set": { "checksum": "another" } };
+        let database = app.direct().client().database(store.database_name());
+        let migrations = database.collection::<Document>("migrations");
+        let second = doc! { "_id": applied[1] };
+        migrations.update_one(second, changed).await.unwrap();
+        for refused in [
+            store.migration_status().await.map(drop),
+            store.planned_migrations().await.map(drop),
+            store.migrate("second", &|_| {}).await.map(drop),
+        ] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains(applied[1]), "{error}");
+            assert!(error.contains("write a new migration"), "{error}");
+        }
+        store.drop_database().await.unwrap();
+    });
+}
+
+#[test]
 fn the_newest_migration_may_be_applied_twice() {
     test(async |app| {
         let store = app.empty_database().await;
@@ -118,10 +169,10 @@ fn of_two_processes_that_migrate_at_once_one_does_it() {
 fn what_a_newer_release_added_is_no_reason_to_refuse() {
     test(async |app| {
         let newer = mongodb::IndexModel::builder()
-            .keys(mongodb::bson::doc! { "newer": 1 })
+            .keys(doc! { "newer": 1 })
             .build();
         app.direct()
-            .collection::<mongodb::bson::Document>("products")
+            .collection::<Document>("products")
             .create_index(newer)
             .await
             .unwrap();
@@ -132,7 +183,7 @@ fn what_a_newer_release_added_is_no_reason_to_refuse() {
             ["collection newer", "index products.newer_1"]
         );
         app.direct()
-            .collection::<mongodb::bson::Document>("products")
+            .collection::<Document>("products")
             .drop_index("popularity")
             .await
             .unwrap();

@@ -72,7 +72,7 @@ mod writer;
 
 pub use code::ErrorCode;
 pub use engine::Engine;
-pub use failure::{At, Failure, Located, NullableAt, R};
+pub use failure::{At, Failure, Located, NullableAt, Place, R};
 pub use hints::{Hint, hint};
 pub use judge::Judge;
 pub use prepared::{Prepared, Toll};

@@ -12,22 +12,24 @@ mod loaders;
 mod mutation;
 mod query;
 mod scalars;
+mod subscription;
 mod types;
 mod viewer;
 
-use async_graphql::{EmptySubscription, Schema, SchemaBuilder};
+use async_graphql::{Schema, SchemaBuilder};
 
 use crate::execution::{Engine, JudgeError, Scalars};
 
 pub use context::Session;
 pub use mutation::Mutation;
 pub use query::Query;
+pub use subscription::Subscription;
 pub use viewer::{Role, Viewer};
 
 /// The schema with nothing behind it yet.
 #[must_use]
-pub fn schema() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
-    Schema::build(Query, Mutation, EmptySubscription)
+pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
+    Schema::build(Query, Mutation, Subscription)
         .register_output_type::<types::node::Node>()
         .register_output_type::<types::product::Product>()
 }
@@ -66,13 +68,16 @@ mod tests {
         found.sort();
         let expected = [
             "categories",
+            "dataVersions",
             "exportAuthor",
             "fairnessReport",
             "moderationQueue",
             "nodes",
             "ratingStatsAudit",
             "searchSuggestions",
+            "trending",
             "units",
+            "workers",
         ]
         .map(|field| format!("Query.{field} is not nullable"));
         assert_eq!(found, expected);
@@ -85,7 +90,7 @@ mod tests {
         let engine = engine().unwrap();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         let mutations = &schema.get_object("Mutation").unwrap().fields;
-        assert_eq!(mutations.len(), 26);
+        assert_eq!(mutations.len(), 27);
         for (name, field) in mutations {
             let (first, rest) = name.split_at(1);
             let name = format!("{}{rest}", first.to_uppercase());

@@ -1,4 +1,5 @@
-//! GraphQL over HTTP: status codes, media types, bodies, request ids, load and shutdown.
+//! GraphQL over HTTP and WebSocket: status codes, media types, bodies, request ids, load and
+//! shutdown.
 //!
 //! Whatever goes wrong, the answer is JSON of the same shape, with a code: also for bodies
 //! that are too large or not JSON, unknown paths, overload and panics.
@@ -19,6 +20,7 @@ mod query_string;
 mod routes;
 mod serve;
 mod shield;
+mod socket;
 
 pub use admission::{RequestContext, bearer};
 pub use identity::RequestId;
@@ -26,6 +28,7 @@ pub use metrics::Metrics;
 pub use routes::{Api, monitor, router};
 pub use serve::{serve, serve_with};
 pub use shield::{Capacity, Shield};
+pub use socket::{SocketLimits, Sockets};
 
 #[cfg(test)]
 mod tests;

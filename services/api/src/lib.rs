@@ -8,7 +8,7 @@
 //! use async_graphql::{Context, EmptyMutation, EmptySubscription, Object, Schema};
 //! use vitrine_api::{
 //!     execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars},
-//!     http::{Api, Capacity, RequestContext, Shield, bearer, router, serve},
+//!     http::{Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, bearer, router, serve},
 //! };
 //!
 //! struct Query;
@@ -34,12 +34,14 @@
 //! let schema = Schema::build(Query, EmptyMutation, EmptySubscription);
 //! let engine = Engine::new(schema, Scalars::none().with("URL", |_| Ok(())))?;
 //! let shield = Shield::new(Capacity::default());
-//! let api = Api::new(engine, shield.clone()).playground(true).admit(|headers| {
+//! let sockets = Sockets::new(SocketLimits::default());
+//! let api = Api::new(engine, shield.clone()).sockets(sockets.clone()).admit(|headers| {
 //!     let token = bearer(headers)?.map(str::to_owned);
 //!     Ok(RequestContext::new().attach(move |request| request.data(token)))
 //! });
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //! serve(listener, router(api), async { drop(tokio::signal::ctrl_c().await) }).await?;
+//! sockets.close(std::time::Duration::from_secs(5)).await;
 //! shield.drain(std::time::Duration::from_secs(10)).await;
 //! # Ok(())
 //! # }

@@ -11,7 +11,7 @@ use vitrine_model::product::{Apparel, Book, Electronics, Grocery, Media, Movie, 
 use vitrine_model::spec::{Spec, SpecKey, ValueType};
 
 pub(crate) mod answers;
-mod bundles;
+pub(crate) mod bundles;
 mod categories;
 mod details;
 mod keys;

@@ -20,10 +20,12 @@ use vitrine_storage::products::Encoding;
 use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
+use crate::activity::Desk;
 use crate::admin::merges::Settling;
 use crate::admin::words::KnownWords;
 use crate::clock::SystemClock;
 use crate::facets::selectivity::PanelMemory;
+use crate::feed::Hub;
 use crate::reference::ReferenceCache;
 use crate::reviewing::{Heat, Moderation};
 
@@ -49,11 +51,14 @@ pub struct CatalogOptions {
     /// How many products facets count one by one, and of searches half as many. Of more a sample
     /// is counted, and a search looks through the most popular.
     pub most_read: u32,
+    /// How many reviews that were told to followers are kept for those who fall behind or come
+    /// back.
+    pub events_kept: usize,
 }
 
 impl CatalogOptions {
-    /// The defaults: 64 operations at once, 2,000 waiting, 20,000 products read, the machine's
-    /// clock.
+    /// The defaults: 64 operations at once, 2,000 waiting, 20,000 products read, 10,000 events kept,
+    /// the machine's clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
         Self {
@@ -64,6 +69,7 @@ impl CatalogOptions {
             concurrency: 64,
             queue: 2_000,
             most_read: 20_000,
+            events_kept: 10_000,
         }
     }
 }
@@ -83,11 +89,14 @@ struct Shared {
     settling: Settling,
     panels: PanelMemory,
     heat: Heat,
+    desk: Desk,
+    hub: Hub,
     moderation: Moderation,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
     most_read: u32,
+    events_kept: usize,
     tasks: TaskTracker,
 }
 
@@ -135,13 +144,20 @@ impl Catalog {
             settling: Settling::default(),
             panels: PanelMemory::default(),
             heat: Heat::default(),
+            desk: Desk::default(),
+            hub: Hub::default(),
             moderation: options.moderation,
             permits: Arc::new(Semaphore::new(options.concurrency)),
             waiting: AtomicUsize::new(0),
             queue: options.queue,
             most_read: options.most_read,
+            events_kept: options.events_kept,
             tasks: TaskTracker::new(),
         })))
+    }
+
+    pub(crate) fn events_kept(&self) -> usize {
+        self.0.events_kept
     }
 
     /// How many products are counted one by one.
@@ -178,6 +194,9 @@ impl Catalog {
 
     /// Waits for the work that is under way, but not for ever. Call when nothing new will come.
     pub async fn drain(&self) {
+        if let Err(error) = self.hand_over_activity().await {
+            tracing::warn!(%error, "the last views were not handed over");
+        }
         self.0.tasks.close();
         if tokio::time::timeout(PATIENCE, self.0.tasks.wait())
             .await
@@ -209,6 +228,14 @@ impl Catalog {
 
     pub(crate) fn panel_memory(&self) -> &PanelMemory {
         &self.0.panels
+    }
+
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.0.desk
     }
 
     pub(crate) fn heat(&self) -> &Heat {

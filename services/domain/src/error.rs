@@ -28,6 +28,11 @@ pub enum DomainError {
     /// The database cannot be reached or too much is under way; later it may work.
     #[error("the service is too busy or its database cannot be reached; try again")]
     Unavailable(#[source] Option<StorageError>),
+    /// A newer release of the service has written what is to be changed, and is being rolled out.
+    #[error(
+        "this was written by a newer release of the service, which is being rolled out; try again"
+    )]
+    Newer(#[source] StorageError),
     /// It took longer than it may.
     #[error("the request took longer than it may")]
     Timeout(#[source] StorageError),
@@ -53,6 +58,11 @@ impl From<StorageError> for DomainError {
             StorageError::Unavailable(_) | StorageError::Contended(_) => {
                 Self::Unavailable(Some(error))
             }
+            StorageError::Newer { .. } => Self::Newer(error),
+            StorageError::TooFarBack => Self::InvalidCursor {
+                field: "after",
+                source: InvalidCursor::Forgotten,
+            },
             StorageError::Timeout(_) => Self::Timeout(error),
             _ => Self::Internal(Box::new(error)),
         }

@@ -13,18 +13,24 @@
 //! | [`search`] | how search texts are read |
 //! | [`admin`] | what catalogue admins do |
 //! | [`reviewing`] | writing reviews, voting, moderating, recounting, erasing |
+//! | [`activity`], [`trending`] | views, carts and purchases, and what gets attention |
+//! | [`feed`] | following reviews and ratings as they change |
 //! | [`filter`] | from what callers ask for to what is stored |
 //! | [`page`] | page arguments and cursors |
 //! | [`import`] | writing what feeds say |
-//! | [`propagation`] | carrying changes of suppliers to their products |
-//! | [`upkeep`] | what workers call |
+//! | [`propagation`] | carrying changes of suppliers to their products, and of products to bundles |
+//! | [`upkeep`] | bringing computed data up to date |
+//! | [`wakeups`] | what wakes workers before their time |
+//! | [`workers`] | what is done in the background, and when |
 //! | [`error`] | what can go wrong, by what the caller can do about it |
 
+pub mod activity;
 pub mod admin;
 pub mod catalog;
 pub mod clock;
 pub mod error;
 pub mod facets;
+pub mod feed;
 pub mod filter;
 pub mod import;
 mod limits;
@@ -37,7 +43,10 @@ pub mod reviews;
 pub mod search;
 mod specs;
 pub mod suppliers;
+pub mod trending;
 pub mod upkeep;
+pub mod wakeups;
+pub mod workers;
 
 pub use catalog::{Catalog, CatalogOptions};
 pub use error::DomainError;

@@ -1,129 +1,278 @@
-//! Carrying changes of suppliers to their products.
+//! Copies that follow what they were copied from.
 //!
 //! Each product carries name and country of its supplier with the version they were copied at. A
-//! change of the supplier raises its version; products with an older one are rewritten in batches.
-//! A product is read and written in one transaction, so neither an older version nor a concurrent
-//! edit can win over a newer one.
+//! change of the supplier raises its version; products with an older one are rewritten in batches,
+//! with a pause in between, so that readers notice nothing. Likewise each bundle carries name and
+//! price of its items with the revision they were copied at; a product that changes, and a bundle
+//! that is written, is noted in the same transaction, and the bundles are looked at a moment later.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use vitrine_model::id::ProductId;
-use vitrine_model::product::Product;
+use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::product::{Bundle, BundleItem, Details, Product, ProductStatus};
 use vitrine_model::supplier::Supplier;
+use vitrine_model::worker::Run;
+use vitrine_storage::products::ProductKey;
+use vitrine_storage::propagation::CopyDue;
+use vitrine_storage::views::ProductView;
+use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, retry_contended};
 
+use crate::admin::bundles::copy;
 use crate::{Catalog, DomainError};
 
-/// How many products are rewritten in one transaction.
-const BATCH: u32 = 100;
-/// How often suppliers whose products should all be up to date are looked at again: a product
+/// How many products are given a supplier's change at once.
+const BATCH: u32 = 500;
+/// How many products and bundles are looked at in one pass.
+const DUE: u32 = 100;
+/// How many bundles are rewritten for a product in one pass.
+const BUNDLES: u32 = 100;
+/// How often it is looked for products that carry an older version than their supplier says: one
 /// written in the very moment of a change may have missed it.
 const SWEEP: Duration = Duration::from_mins(1);
+/// How often it is looked for bundles that carry what is no longer so, although nobody noted it: a
+/// release from before writes no notes. More rarely where there are many bundles.
+const BUNDLE_SWEEP: Duration = Duration::from_mins(1);
+const RAREST_BUNDLE_SWEEP: Duration = Duration::from_hours(1);
+/// It rests so many times as long as it took to look.
+const BUNDLE_SWEEP_SHARE: u32 = 200;
+/// How many of them are noted at once.
+const NOTED: u32 = 1_000;
 
-/// What the worker that carries changes remembers between its passes.
+/// What the worker that carries changes of suppliers remembers between its passes.
 #[derive(Debug, Default)]
 pub struct PropagationUpkeep {
     swept: Option<Instant>,
+    /// Suppliers found by the sweep, who do not know themselves that a product is behind.
+    found: HashMap<SupplierId, Supplier>,
+    /// How many products are behind, counted when a change is first met.
+    behind: HashMap<SupplierId, u64>,
+}
+
+/// What the worker that carries changes of products to bundles remembers between its passes.
+#[derive(Debug, Default)]
+pub struct BundleUpkeep {
+    sweep_at: Option<Instant>,
+    /// Behind which one it goes on, so that those that cannot be looked at keep no others from it.
+    after: Option<ProductId>,
 }
 
 impl Catalog {
-    /// Rewrites products that carry an older version of their supplier; gives how many. Killed at
-    /// any point, the next call goes on.
+    /// Gives some products the newest version of their supplier: of each changed supplier at most
+    /// 500. Killed at any point, the next call goes on.
     ///
     /// # Errors
     /// The first [`DomainError`] met; what could be carried is carried.
     pub async fn propagate_suppliers(
         &self,
         upkeep: &mut PropagationUpkeep,
-    ) -> Result<u64, DomainError> {
-        let sweep = upkeep.swept.is_none_or(|at| at.elapsed() >= SWEEP);
+    ) -> Result<Run, DomainError> {
+        self.sweep_suppliers(upkeep).await?;
         let store = self.store().clone();
-        let changed = self
-            .shielded(async move { store.changed_suppliers(sweep).await })
-            .await?;
-        let (mut total, mut failed) = (0, None);
-        for supplier in changed {
+        let changed = self.shielded(async move { store.changed_suppliers().await });
+        let mut changed: HashMap<SupplierId, Supplier> = changed
+            .await?
+            .into_iter()
+            .map(|one| (one.id, one))
+            .collect();
+        for (id, supplier) in &upkeep.found {
+            changed.entry(*id).or_insert_with(|| supplier.clone());
+        }
+        upkeep.behind.retain(|id, _| changed.contains_key(id));
+        let (mut done, mut failed) = (0, None);
+        for supplier in changed.into_values() {
             // One that cannot be carried on does not keep others from it.
-            match self.propagate(supplier).await {
-                Ok(products) => total += products,
+            match self.propagate(supplier, upkeep).await {
+                Ok(products) => done += products,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        if sweep {
-            upkeep.swept = Some(Instant::now());
-        }
-        failed.map_or(Ok(total), Err)
+        let backlog = upkeep.behind.values().sum();
+        failed.map_or(Ok(Run { done, backlog }), Err)
     }
 
-    async fn propagate(&self, supplier: Supplier) -> Result<u64, DomainError> {
-        let mut total = 0;
-        loop {
-            let (store, of) = (self.store().clone(), supplier.clone());
-            let behind = self
-                .shielded(async move { store.products_behind(&of, BATCH).await })
-                .await?;
-            if behind.is_empty() {
-                let store = self.store().clone();
-                self.shielded(async move { store.supplier_propagated(&supplier).await })
-                    .await?;
-                return Ok(total);
-            }
-            total += self.carry_to(behind, &supplier).await?;
+    async fn sweep_suppliers(&self, upkeep: &mut PropagationUpkeep) -> Result<(), DomainError> {
+        if upkeep.swept.is_some_and(|at| at.elapsed() < SWEEP) {
+            return Ok(());
         }
+        let store = self.store().clone();
+        let found = self.shielded(async move { store.suppliers_carried_too_old().await });
+        upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
+        upkeep.swept = Some(Instant::now());
+        Ok(())
     }
 
-    /// Rewrites products together, or each alone when other writers are met.
-    async fn carry_to(
+    async fn propagate(
         &self,
-        products: Vec<ProductId>,
-        supplier: &Supplier,
+        supplier: Supplier,
+        upkeep: &mut PropagationUpkeep,
     ) -> Result<u64, DomainError> {
-        let (catalog, supplier) = (self.clone(), supplier.clone());
+        let (store, of, now) = (self.store().clone(), supplier.clone(), self.now());
+        let carried = self.shielded(async move { store.carry_supplier(&of, now, BATCH).await });
+        let carried = u64::try_from(carried.await?).unwrap_or(u64::MAX);
+        if carried < u64::from(BATCH) {
+            upkeep.behind.remove(&supplier.id);
+            upkeep.found.remove(&supplier.id);
+            let store = self.store().clone();
+            self.shielded(async move { store.supplier_propagated(&supplier).await })
+                .await?;
+            return Ok(carried);
+        }
+        let behind = match upkeep.behind.get(&supplier.id) {
+            // Never none: whether there are more is seen by the next pass.
+            Some(behind) => behind.saturating_sub(carried).max(1),
+            None => self.count_behind(&supplier).await?.max(1),
+        };
+        upkeep.behind.insert(supplier.id, behind);
+        Ok(carried)
+    }
+
+    /// How many products carry an older version of a supplier. One command, over an index.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn count_behind(&self, supplier: &Supplier) -> Result<u64, DomainError> {
+        let (store, supplier) = (self.store().clone(), supplier.clone());
+        self.shielded(async move { store.count_behind(&supplier).await })
+            .await
+    }
+
+    /// Looks at some products that changed, and at bundles that were written, and rewrites bundles
+    /// that carry what is no longer so. Killed at any point, the next call goes on.
+    ///
+    /// # Errors
+    /// The first [`DomainError`] met; what could be rewritten is rewritten.
+    pub async fn refresh_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<Run, DomainError> {
+        self.sweep_bundles(upkeep).await?;
+        let (store, after) = (self.store().clone(), upkeep.after.take());
+        let due = self
+            .shielded(async move { store.copies_due(after, DUE).await })
+            .await?;
+        if due.len() >= DUE as usize {
+            upkeep.after = due.last().map(|due| due.product);
+        } else if due.is_empty() && after.is_none() {
+            return Ok(Run::default());
+        }
+        let (mut rewritten, mut done, mut failed) = (0, Vec::new(), None);
+        for one in due {
+            match self.refresh_copies(one).await {
+                Ok((bundles, all)) => {
+                    rewritten += bundles;
+                    done.extend(all.then_some(one));
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let store = self.store().clone();
+        let backlog = self
+            .shielded(async move {
+                store.copies_done(&done).await?;
+                store.count_copies_due().await
+            })
+            .await?;
+        let run = Run {
+            done: rewritten,
+            backlog,
+        };
+        failed.map_or(Ok(run), Err)
+    }
+
+    async fn sweep_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<(), DomainError> {
+        let began = Instant::now();
+        if upkeep.sweep_at.is_some_and(|at| began < at) {
+            return Ok(());
+        }
+        let store = self.store().clone();
+        let noted = self
+            .shielded(async move { store.note_stale_bundles(NOTED).await })
+            .await?;
+        if noted < NOTED as usize {
+            let rest = began.elapsed() * BUNDLE_SWEEP_SHARE;
+            let rest = rest.clamp(BUNDLE_SWEEP, RAREST_BUNDLE_SWEEP);
+            upkeep.sweep_at = Some(Instant::now() + rest);
+        }
+        Ok(())
+    }
+
+    /// Rewrites bundles that carry an older revision of a product, or the bundle that it is. Gives
+    /// how many, and whether these were all.
+    async fn refresh_copies(&self, due: CopyDue) -> Result<(u64, bool), DomainError> {
+        let catalog = self.clone();
         self.shielded(async move {
-            match catalog.carry_together(&products, &supplier).await {
-                Err(StorageError::Contended(_)) => {}
-                result => return result,
+            let store = catalog.store();
+            let key = ProductKey::Id(due.product);
+            let Some(view) = store.get_product(&key, &ProductStatus::ALL).await? else {
+                return Ok((0, true));
+            };
+            let mut rewritten = 0;
+            if matches!(view.details()?, Details::Bundle(_)) {
+                rewritten += retry_contended(|| catalog.rewrite_bundle(due.product)).await?;
             }
-            let mut total = 0;
-            for product in products {
-                let one = [product];
-                total += retry_contended(|| catalog.carry_together(&one, &supplier)).await?;
+            let revision = view.revision()?;
+            let behind = store.bundles_behind(due.product, revision, BUNDLES).await?;
+            for bundle in &behind {
+                rewritten += retry_contended(|| catalog.rewrite_bundle(*bundle)).await?;
             }
-            Ok(total)
+            Ok((rewritten, behind.len() < BUNDLES as usize))
         })
         .await
     }
 
-    async fn carry_together(
-        &self,
-        products: &[ProductId],
-        supplier: &Supplier,
-    ) -> Result<u64, StorageError> {
-        let (reference, now) = (self.reference(), self.now());
+    /// Gives a bundle what its items are now, if it carries anything older.
+    async fn rewrite_bundle(&self, id: ProductId) -> Result<u64, StorageError> {
         let mut unit = self.store().begin_write().await?;
-        let mut rewritten = 0;
-        for id in products {
-            let Some(view) = unit.product(*id).await? else {
-                continue;
-            };
-            let before = view.product()?;
-            let is_behind = before.supplier.as_ref().is_some_and(|extract| {
-                extract.id == supplier.id && extract.version < supplier.version
-            });
-            if !is_behind {
-                continue;
-            }
-            let revision = before.revision;
-            // No edit by an admin: revision and date of the last change stay.
-            let after = Product {
-                supplier: Some(supplier.extract(now)),
-                ..before
-            };
-            let encoding = self.encoding(&reference.units);
-            if unit.replace_product(&after, revision, encoding).await? {
-                rewritten += 1;
+        match self.rewrite_bundle_in(&mut unit, id).await {
+            Ok(true) => unit.commit_copies().await.map(|()| 1),
+            other => {
+                unit.abort().await;
+                other.map(u64::from)
             }
         }
-        unit.commit().await.map(|()| rewritten)
     }
+
+    async fn rewrite_bundle_in(
+        &self,
+        unit: &mut WriteUnit,
+        id: ProductId,
+    ) -> Result<bool, StorageError> {
+        let Some(view) = unit.product(id).await? else {
+            return Ok(false);
+        };
+        let before = view.product()?;
+        let Details::Bundle(bundle) = &before.details else {
+            return Ok(false);
+        };
+        let ids: Vec<ProductId> = bundle.items.iter().map(|item| item.product_id).collect();
+        let products = unit.products(&ids).await?;
+        let Some(bundle) = renewed(bundle, &products)? else {
+            return Ok(false);
+        };
+        let (reference, revision) = (self.reference(), before.revision);
+        // No edit by an admin: revision and date of the last change stay.
+        let after = Product {
+            price: bundle.price(),
+            details: Details::Bundle(bundle),
+            ..before
+        };
+        let encoding = self.encoding(&reference.units);
+        unit.replace_product(&after, revision, encoding).await
+    }
+}
+
+/// The bundle with its items as they are now; `None` when it carries nothing older.
+fn renewed(bundle: &Bundle, products: &[ProductView]) -> Result<Option<Bundle>, StorageError> {
+    let products: HashMap<ProductId, &ProductView> =
+        products.iter().map(|view| (view.id(), view)).collect();
+    let mut older = false;
+    let mut items = Vec::with_capacity(bundle.items.len());
+    for item in &bundle.items {
+        let now = match products.get(&item.product_id) {
+            Some(view) if view.revision()? > item.version => copy(view, item.quantity)?,
+            _ => BundleItem::clone(item),
+        };
+        older |= now.version > item.version;
+        items.push(now);
+    }
+    Ok(older.then_some(Bundle { items }))
 }

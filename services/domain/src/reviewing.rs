@@ -123,6 +123,11 @@ pub struct Purchase {
     pub customer: String,
     /// When; now if absent.
     pub at: Option<Timestamp>,
+    /// How many of it.
+    pub quantity: i32,
+    /// The order it was bought with. Without one, all that a customer buys of a product is one
+    /// purchase.
+    pub order: Option<String>,
 }
 
 /// A purchase after it was recorded.

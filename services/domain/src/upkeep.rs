@@ -5,16 +5,29 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_storage::audit::Difference;
 use vitrine_storage::fold::Folded;
+use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
 
+use crate::workers::Worker;
 use crate::{Catalog, DomainError};
 
 /// How many products are moved to their new popularity with one command.
 const MOVED: u32 = 100;
 /// How many reviews are brought to the newest version at once.
-const UPGRADED: u32 = 500;
+pub(crate) const UPGRADED: u32 = 500;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
+
+/// How far the documents of a collection are on their way to the newest version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataVersions {
+    /// The collection.
+    pub collection: &'static str,
+    /// How many are of which version.
+    pub counts: VersionCounts,
+    /// How many a second are brought to the newest, while some are left.
+    pub rate: Option<f64>,
+}
 
 impl Catalog {
     /// Brings the computed data of all products up to date with their reviews, popularity as well.
@@ -56,6 +69,44 @@ impl Catalog {
         Ok(upgraded)
     }
 
+    /// Brings some products of an older version to the newest. Gives how many; reads one empty
+    /// index when there are none.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails; the next call goes on.
+    pub async fn upgrade_products(&self) -> Result<usize, DomainError> {
+        let store = self.store().clone();
+        self.shielded(async move { store.upgrade_products(UPGRADED).await })
+            .await
+    }
+
+    /// How far products and reviews are on their way to the newest version.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn data_versions(&self) -> Result<Vec<DataVersions>, DomainError> {
+        let store = self.store().clone();
+        let (products, reviews, reports) = self
+            .shielded(async move {
+                let (products, reviews) =
+                    (store.product_versions(), store.review_versions_stored());
+                futures_util::future::try_join3(products, reviews, store.reports()).await
+            })
+            .await?;
+        let of = |collection, worker: Worker, counts| {
+            let report = reports.iter().find(|(name, _)| name == worker.name());
+            DataVersions {
+                collection,
+                counts,
+                rate: report.and_then(|(_, report)| report.rate()),
+            }
+        };
+        Ok(vec![
+            of("products", Worker::ProductVersions, products),
+            of("reviews", Worker::ReviewVersions, reviews),
+        ])
+    }
+
     /// As [`Catalog::fold_pending`], but for popularity.
     ///
     /// # Errors
@@ -92,7 +143,7 @@ impl Catalog {
         }
     }
 
-    /// Folds some products together, or each alone when together they fail. Gives what was folded
+    /// Folds some products together, or each alone when together nothing comes of it. Gives what was folded
     /// and the first failure.
     async fn fold_group(
         &self,
@@ -101,9 +152,10 @@ impl Catalog {
         let (store, now) = (self.store().clone(), self.now());
         self.shielded(async move {
             match store.fold(&products, now).await {
-                Ok(folded) => Ok((folded, None)),
+                // Many reviews that cannot be counted may have hidden those of other products.
+                Ok(folded) if folded.reviews > 0 || products.len() == 1 => Ok((folded, None)),
                 Err(error @ StorageError::Unavailable(_)) => Err(error),
-                Err(_) => fold_each(&store, &products, now).await,
+                _ => fold_each(&store, &products, now).await,
             }
         })
         .await
@@ -116,12 +168,13 @@ impl Catalog {
     pub async fn audit(&self) -> Result<Vec<Difference>, DomainError> {
         let (store, reference, currency) =
             (self.store().clone(), self.reference(), self.currency());
+        let now = self.now();
         let audit = self.shielded(async move {
             let encoding = vitrine_storage::products::Encoding {
                 units: &reference.units,
                 currency,
             };
-            store.audit(encoding).await
+            store.audit(encoding, now).await
         });
         let mut differences = audit.await?;
         differences.extend(self.audit_panels().await?);

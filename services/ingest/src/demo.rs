@@ -12,7 +12,9 @@
 //! | `leaf`, `words` | categories, names, specs, sentences |
 //! | `facts`, `template` | draws a product's specs; fills sentences with them |
 //! | `product`, `review` | write the drafts |
+//! | `attention` | what happened around products lately |
 
+mod attention;
 mod facts;
 mod leaf;
 mod plan;
@@ -27,6 +29,8 @@ mod words;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ProductDraft, ReviewDraft};
 use vitrine_model::unit::UnitTable;
+
+pub use attention::{DemoAttention, DemoOrder};
 
 use plan::{DAY, Plan};
 use review::Reviews;

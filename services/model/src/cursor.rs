@@ -68,6 +68,11 @@ pub enum InvalidCursor {
     /// Made for another sort order or filter.
     #[error("the cursor belongs to a list with another sort order or filter")]
     OtherList,
+    /// Made so long ago that what came behind it is not known any more.
+    #[error(
+        "the cursor is too old: what came behind it is forgotten; read the list, and follow it anew"
+    )]
+    Forgotten,
 }
 
 /// Writes and reads cursors with one secret, which all processes of a service share.

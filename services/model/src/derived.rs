@@ -39,6 +39,9 @@ pub fn brand_token(brand: &str) -> String {
     token("@brand", None, &fold(brand))
 }
 
+/// What the token of a supplier's country begins with.
+pub const COUNTRY: &str = "@country=";
+
 /// The token of a supplier's country.
 #[must_use]
 pub fn country_token(country: &str) -> String {
@@ -132,10 +135,11 @@ fn short(folded: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::activity::Standing;
     use crate::clock::Timestamp;
     use crate::fold::Computed;
     use crate::id::CategoryId;
-    use crate::product::{Book, Outlier, ProductStatus};
+    use crate::product::{Book, Outlier, ProductStatus, Sold};
 
     fn text(key: &str, value: &str, qualifier: Option<&str>) -> Spec {
         let value = SpecValue::Text(value.to_owned());
@@ -201,9 +205,12 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
+            standing: Standing::default(),
+            sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,
             created_at: at,
+            listed_at: None,
             updated_at: at,
         };
         let keywords = product_keywords(&product);

@@ -423,6 +423,10 @@ pub enum ProductSortKey {
     Newest,
     /// The name, without regard to case and accents.
     Name,
+    /// Units sold in the last 30 days.
+    BestSelling,
+    /// The attention of the last days.
+    Trending,
     /// How well it matches the words searched for, best first. Only in a search: nothing is stored
     /// that says it, so no index has this order.
     Relevance,
@@ -431,12 +435,14 @@ pub enum ProductSortKey {
 impl ProductSortKey {
     /// The sort keys that are stored, each with indexes of its own: all but
     /// [`ProductSortKey::Relevance`].
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Price,
         Self::Rating,
         Self::Popularity,
         Self::Newest,
         Self::Name,
+        Self::BestSelling,
+        Self::Trending,
     ];
 }
 

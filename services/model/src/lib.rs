@@ -5,6 +5,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`activity`] | views, carts and purchases: counting, weighing, standing |
 //! | [`id`] | typed identifiers and the opaque global ids of the API |
 //! | [`clock`] | instants with millisecond precision, the [`clock::Clock`] and a manual one for tests |
 //! | [`text`] | folding, slugs, excerpts |
@@ -23,7 +24,9 @@
 //! | [`filter`] | the filter grammar for products and reviews, and sort orders |
 //! | [`cursor`] | signed, versioned keyset cursors |
 //! | [`import`] | drafts that feeds are turned into, and what became of them |
+//! | [`worker`] | what workers say of themselves |
 
+pub mod activity;
 pub mod category;
 pub mod clock;
 pub mod cursor;
@@ -43,3 +46,4 @@ pub mod spec;
 pub mod supplier;
 pub mod text;
 pub mod unit;
+pub mod worker;

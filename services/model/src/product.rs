@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::activity::Standing;
 use crate::clock::Timestamp;
 use crate::fold::Computed;
 use crate::id::{CategoryId, ProductId};
@@ -152,6 +153,15 @@ impl HotReason {
     }
 }
 
+/// How many units of a product were sold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sold {
+    /// How many, exactly, of what was counted.
+    pub units: i64,
+    /// When sales were counted last.
+    pub as_of: Option<Timestamp>,
+}
+
 /// A product in full.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
@@ -187,14 +197,30 @@ pub struct Product {
     pub computed: Computed,
     /// Which special paths apply.
     pub outlier: Outlier,
+    /// How it stands after the activity of the last 30 days.
+    pub standing: Standing,
+    /// How often it was sold.
+    pub sold: Sold,
     /// Where it was imported from.
     pub sources: Vec<Source>,
     /// Rises with every edit by an admin or an import; reviews do not touch it.
     pub revision: i64,
     /// When it was first stored.
     pub created_at: Timestamp,
+    /// When it first was no draft any more.
+    pub listed_at: Option<Timestamp>,
     /// When an admin or an import last changed it.
     pub updated_at: Timestamp,
+}
+
+impl Product {
+    /// Since when it is listed, once it is: a draft that has just become something else is from its
+    /// last change on.
+    #[must_use]
+    pub fn listed(&self) -> Option<Timestamp> {
+        let now = (self.status != ProductStatus::Draft).then_some(self.updated_at);
+        self.listed_at.or(now)
+    }
 }
 
 /// What only one kind of product has.
@@ -371,6 +397,9 @@ pub struct BundleItem {
     pub price: Option<Money>,
     /// Whether the product was on sale when it was copied; if not, shoppers do not see the item.
     pub listed: bool,
+    /// When the product was last changed before it was copied; unknown of older copies.
+    #[serde(default)]
+    pub as_of: Option<Timestamp>,
 }
 
 impl Bundle {

@@ -233,13 +233,19 @@ impl RatingStats {
         (count > 0).then(|| float(2 * self.histogram.sum() / count) / 2.0)
     }
 
-    /// A coarse popularity: the number of bits that the number of reviews takes. (1, 2–3, 4–7,
-    /// 8–15 … reviews are 1, 2, 3, 4 …; none is 0.)
+    /// A coarse popularity: the number of bits that the number of reviews takes, together with those
+    /// for whom the activity of the last 30 days stands ([`crate::activity::Standing::interest`]).
+    /// (1, 2–3, 4–7, 8–15 … are 1, 2, 3, 4 …; none is 0.)
     #[must_use]
-    pub fn popularity(&self) -> i32 {
-        let count = self.count().max(0);
-        i32::try_from(i64::BITS - count.leading_zeros()).expect("at most 64")
+    pub fn popularity(&self, interest: i64) -> i32 {
+        popularity(self.count().saturating_add(interest))
     }
+}
+
+/// The number of bits that a number of people takes; see [`RatingStats::popularity`].
+#[must_use]
+pub fn popularity(people: i64) -> i32 {
+    i32::try_from(i64::BITS - people.max(0).leading_zeros()).expect("at most 64")
 }
 
 fn wilson(share: f64, n: f64) -> f64 {
@@ -278,7 +284,7 @@ mod tests {
     fn known_figures() {
         let none = stats([0; 5]);
         assert_eq!(
-            (none.average(), none.half_stars(), none.popularity()),
+            (none.average(), none.half_stars(), none.popularity(0)),
             (None, None, 0)
         );
         assert!((none.bayesian_score() - PRIOR_MEAN).abs() < 1e-12);
@@ -286,7 +292,7 @@ mod tests {
         assert_eq!(dress.count(), 1024);
         assert!((dress.average().unwrap() - 4.2041).abs() < 5e-5);
         assert_eq!(dress.half_stars(), Some(4.0));
-        assert_eq!(dress.popularity(), 11);
+        assert_eq!((dress.popularity(0), dress.popularity(1_024)), (11, 12));
         // 8 of 10: the interval's well-known lower end is 0.4902.
         let ten = stats([1, 1, 0, 4, 4]);
         assert!((ten.wilson_lower_bound().unwrap() - 0.490_16).abs() < 1e-4);

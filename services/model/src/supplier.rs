@@ -18,6 +18,8 @@ pub struct Supplier {
     pub version: i64,
     /// The version that every product is known to carry.
     pub propagated_version: i64,
+    /// When name or country changed last; unknown when they never did.
+    pub changed_at: Option<Timestamp>,
 }
 
 /// What a product carries of its supplier.

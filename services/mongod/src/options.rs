@@ -20,7 +20,8 @@ pub struct StartOptions {
     /// For data that is thrown away: a small oplog and no diagnostic files. Journaling and
     /// everything else that a client could notice stay as they are.
     pub ephemeral: bool,
-    /// Whether commands for tests are enabled, above all `configureFailPoint`.
+    /// Whether commands for tests are enabled, above all `configureFailPoint`. Nothing expires by
+    /// itself then: clocks of tests stand where they like.
     pub test_commands: bool,
 }
 
@@ -54,9 +55,12 @@ pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) 
     add("--oplogSize", &oplog_mb);
     if options.ephemeral {
         add("--setParameter", &"diagnosticDataCollectionEnabled=false");
+        // Databases come and go by the hundred; their files are not to stay open for ten minutes.
+        add("--setParameter", &"wiredTigerFileHandleCloseIdleTime=30");
     }
     if options.test_commands {
         add("--setParameter", &"enableTestCommands=1");
+        add("--setParameter", &"ttlMonitorEnabled=false");
     }
     // Its socket file would stay in /tmp after a kill, and nobody uses it.
     arguments.push("--nounixsocket".into());

@@ -16,6 +16,7 @@ use vitrine_domain::clock::SystemClock;
 use vitrine_domain::reviewing::ratings::MOST_RECOUNTED;
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::ProductId;
+use vitrine_storage::Store;
 
 use crate::database::{Database, tokens};
 use crate::local::LocalData;
@@ -68,41 +69,64 @@ pub(crate) fn told_to_stop() -> impl Future<Output = ()> + Send {
     }
 }
 
-/// What this process calls itself when it takes a lease.
+/// What this process calls itself when it takes a lease: its machine, its number, and something that
+/// no other process has.
 pub(crate) fn owner() -> String {
-    format!(
-        "{}:{}",
-        std::process::id(),
-        vitrine_model::id::ProductId::random()
-    )
+    // In containers every process may have the number 1.
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "process",
+        host => host,
+    };
+    let unique = vitrine_model::id::ProductId::random().to_string();
+    format!("{host}:{}:{}", std::process::id(), &unique[..8])
 }
 
 async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
+    let store = &database.store;
     match what {
-        Migrate::Up => {
-            let applied = database.store.migrate(&owner(), &report).await?;
+        Migrate::Up { dry_run: true } => {
+            let planned = store.planned_migrations().await?;
+            if planned.is_empty() {
+                say("nothing to migrate");
+            }
+            for migration in planned {
+                say(&format!("{}  {}", migration.name, migration.description));
+                for command in &migration.commands {
+                    say(&format!("  {command}"));
+                }
+            }
+        }
+        Migrate::Up { dry_run: false } => {
+            let applied = store.migrate(&owner(), &report).await?;
             say(&match applied.as_slice() {
                 [] => "nothing to migrate".to_owned(),
                 some => format!("applied {}", some.join(", ")),
             });
         }
-        Migrate::Status => {
-            for migration in database.store.migration_status().await? {
-                say(&format!(
-                    "{}  {}",
-                    if migration.applied {
-                        "applied"
-                    } else {
-                        "missing"
-                    },
-                    migration.name
-                ));
-            }
-        }
+        Migrate::Status => migration_status(store).await?,
     }
     database.close().await?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn migration_status(store: &Store) -> anyhow::Result<()> {
+    for migration in store.migration_status().await? {
+        let state = if migration.applied {
+            "applied"
+        } else {
+            "missing"
+        };
+        say(&format!("{state}  {}", migration.name));
+    }
+    for name in store.newer_migrations().await? {
+        say(&format!("newer    {name}"));
+    }
+    for line in store.missing_from_schema().await? {
+        say(&format!("the database lacks {line}"));
+    }
+    Ok(())
 }
 
 async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {

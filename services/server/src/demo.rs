@@ -1,15 +1,25 @@
-//! Loading the made-up catalogue into an empty database.
+//! Loading the made-up catalogue into an empty database, with what happened around it lately.
 
 use anyhow::{Context as _, bail};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use vitrine_domain::Catalog;
+use vitrine_domain::activity::{Event, MOST_EVENTS};
+use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::{ImportMode, RunState};
-use vitrine_ingest::demo::{Demo, DemoOptions};
+use vitrine_domain::products::{ProductKey, Sight};
+use vitrine_domain::reviewing::Purchase;
+use vitrine_domain::workers::Worker;
+use vitrine_ingest::demo::{Demo, DemoAttention, DemoOptions};
+use vitrine_model::activity::ActivityKind;
+use vitrine_model::id::ProductId;
 use vitrine_model::import::LineOutcome;
 
 const RUN: &str = "demo";
 /// How many drafts are stored at a time.
 const BATCH: usize = 1000;
+/// How many orders are recorded at a time.
+const ORDERS: usize = 8;
 
 /// Loads the made-up catalogue if the database is empty, or if loading it was cut off before.
 pub(crate) async fn load_if_empty(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
@@ -53,8 +63,66 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
     }
     bar.set_message("computing ratings");
     session.finish().await?;
+    bar.set_message("counting views and orders");
+    attention(catalog, &demo).await?;
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Orders have numbers, so that those recorded before this was cut off are not counted again. Views
+/// come last.
+async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
+    let (mut purchases, mut events) = (Vec::new(), Vec::new());
+    for noticed in demo.attention(catalog.now()) {
+        let key = ProductKey::Sku(noticed.sku.clone());
+        let product = catalog.product(key, Sight::Public).await?;
+        let product = product.with_context(|| format!("{} is not there", noticed.sku))?;
+        add(product.id(), noticed, &mut purchases, &mut events);
+    }
+    stream::iter(purchases)
+        .map(|purchase| async {
+            match catalog.record_purchase(purchase).await? {
+                Outcome::Done(_) => Ok(()),
+                Outcome::Refused { refusals, .. } => {
+                    bail!("an order of the made-up catalogue was refused: {refusals:?}")
+                }
+            }
+        })
+        .buffer_unordered(ORDERS)
+        .try_collect::<()>()
+        .await?;
+    for batch in events.chunks(MOST_EVENTS) {
+        catalog.record_activity(batch, None).await?;
+        catalog.hand_over_activity().await?;
+    }
+    for worker in [Worker::Activity, Worker::Trending] {
+        catalog.work_off(worker).await?;
+    }
+    Ok(())
+}
+
+fn add(
+    product: ProductId,
+    noticed: DemoAttention,
+    purchases: &mut Vec<Purchase>,
+    events: &mut Vec<Event>,
+) {
+    for order in noticed.orders {
+        purchases.push(Purchase {
+            product,
+            customer: order.customer,
+            at: Some(order.at),
+            quantity: order.units,
+            order: Some(order.number),
+        });
+    }
+    let views = noticed.views.into_iter().map(|at| (ActivityKind::View, at));
+    let carts = noticed.carts.into_iter().map(|at| (ActivityKind::Cart, at));
+    events.extend(views.chain(carts).map(|(kind, at)| Event {
+        product,
+        kind,
+        at: Some(at),
+    }));
 }
 
 fn none_rejected(outcomes: &[LineOutcome]) -> anyhow::Result<()> {

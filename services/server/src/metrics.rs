@@ -2,12 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use vitrine_api::http::Sockets;
+use vitrine_model::clock::Timestamp;
+use vitrine_model::worker::WorkerReport;
 
 /// The media type of what [`Metrics::text`] gives.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -20,6 +25,14 @@ struct Counters {
     registry: Registry,
     runs: Family<Worker, Counter>,
     failures: Family<Worker, Counter>,
+    done: Family<Worker, Counter>,
+    backlog: Family<Worker, Gauge>,
+    lag: Family<Worker, Gauge<f64, AtomicU64>>,
+    last_run: Family<Worker, Gauge<f64, AtomicU64>>,
+    activity: Gauge,
+    connections: Gauge,
+    operations: Gauge,
+    slow: Counter,
     folded: Counter,
     recounted: Counter,
     rounds: Counter,
@@ -42,6 +55,14 @@ impl Metrics {
         let counters = Counters {
             runs: Family::default(),
             failures: Family::default(),
+            done: Family::default(),
+            backlog: Family::default(),
+            lag: Family::default(),
+            last_run: Family::default(),
+            activity: Gauge::default(),
+            connections: Gauge::default(),
+            operations: Gauge::default(),
+            slow: Counter::default(),
             folded: Counter::default(),
             recounted: Counter::default(),
             rounds: Counter::default(),
@@ -53,6 +74,46 @@ impl Metrics {
             "worker_failures",
             "Runs of a worker that failed",
             counters.failures.clone(),
+        );
+        registry.register(
+            "worker_done",
+            "Things that a worker dealt with",
+            counters.done.clone(),
+        );
+        registry.register(
+            "worker_backlog",
+            "Things that waited for a worker after its last run, as far as they were counted",
+            counters.backlog.clone(),
+        );
+        registry.register(
+            "worker_lag_seconds",
+            "For how long things have been waiting for a worker without a break",
+            counters.lag.clone(),
+        );
+        registry.register(
+            "worker_last_run_timestamp_seconds",
+            "When the last run of a worker ended, in seconds since 1970",
+            counters.last_run.clone(),
+        );
+        registry.register(
+            "activity_waiting",
+            "Products and hours with views or carts that wait in this process to be handed over",
+            counters.activity.clone(),
+        );
+        registry.register(
+            "sockets",
+            "Connections over which clients follow",
+            counters.connections.clone(),
+        );
+        registry.register(
+            "subscriptions",
+            "Operations under way on these connections",
+            counters.operations.clone(),
+        );
+        registry.register(
+            "slow_sockets",
+            "Connections that were closed because the client did not take what it was sent",
+            counters.slow.clone(),
         );
         registry.register(
             "folded_reviews",
@@ -87,6 +148,41 @@ impl Metrics {
         failures.inc_by(u64::from(failed));
     }
 
+    /// A worker dealt with so many things.
+    pub(crate) fn did(&self, worker: &'static str, done: u64) {
+        self.0.done.get_or_create(&Worker { worker }).inc_by(done);
+    }
+
+    /// What a worker reports at an instant.
+    #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
+    pub(crate) fn reported(&self, worker: &'static str, report: &WorkerReport, now: Timestamp) {
+        let worker = Worker { worker };
+        let seconds = |millis: i64| millis as f64 / 1000.0;
+        let counters = &self.0;
+        counters.backlog.get_or_create(&worker).set(report.backlog);
+        let lag = seconds(report.lag_millis(now));
+        counters.lag.get_or_create(&worker).set(lag);
+        counters
+            .last_run
+            .get_or_create(&worker)
+            .set(seconds(now.as_millis()));
+    }
+
+    /// So many products and hours wait to be handed over.
+    pub(crate) fn counted(&self, waiting: usize) {
+        let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
+        self.0.activity.set(waiting);
+    }
+
+    /// How much is followed.
+    pub(crate) fn followed(&self, sockets: &Sockets) {
+        let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        self.0.connections.set(whole(sockets.connections() as u64));
+        self.0.operations.set(whole(sockets.operations() as u64));
+        let slow = self.0.slow.inner();
+        slow.store(sockets.dropped_slow(), Ordering::Relaxed);
+    }
+
     pub(crate) fn folded(&self, reviews: u64) {
         self.0.folded.inc_by(reviews);
     }
@@ -118,6 +214,8 @@ impl fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
+    use vitrine_model::worker::Run;
+
     use super::*;
 
     #[test]
@@ -125,6 +223,12 @@ mod tests {
         let metrics = Metrics::new();
         metrics.ran("fold", false);
         metrics.ran("fold", true);
+        metrics.did("fold", 7);
+        let mut report = WorkerReport::default();
+        let left = |backlog| Run { done: 1, backlog };
+        report.ran(left(3), Timestamp::from_millis(1_000), 1);
+        report.ran(left(2), Timestamp::from_millis(3_500), 1);
+        metrics.reported("fold", &report, Timestamp::from_millis(3_500));
         metrics.folded(7);
         metrics.recounted(20, false);
         metrics.recounted(3, true);
@@ -133,6 +237,10 @@ mod tests {
         for line in [
             "vitrine_worker_runs_total{worker=\"fold\"} 2",
             "vitrine_worker_failures_total{worker=\"fold\"} 1",
+            "vitrine_worker_done_total{worker=\"fold\"} 7",
+            "vitrine_worker_backlog{worker=\"fold\"} 2",
+            "vitrine_worker_lag_seconds{worker=\"fold\"} 2.5",
+            "vitrine_worker_last_run_timestamp_seconds{worker=\"fold\"} 3.5",
             "vitrine_folded_reviews_total 7",
             "vitrine_audited_products_total 23",
             "vitrine_audit_rounds_total 1",

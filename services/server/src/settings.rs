@@ -195,8 +195,12 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum Migrate {
     /// Apply what is not applied yet.
-    Up,
-    /// Say what is applied and what is not.
+    Up {
+        /// Only say what would be applied.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say what is applied and what is not, and what this release misses in the database.
     Status,
 }
 
@@ -313,6 +317,8 @@ mod tests {
         assert!(Cli::try_parse_from(["vitrine", "--review-moderation", "never"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "--repair"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "audit", "--repair"]).is_ok());
+        assert!(Cli::try_parse_from(["vitrine", "migrate", "up", "--dry-run"]).is_ok());
+        assert!(Cli::try_parse_from(["vitrine", "migrate", "status", "--dry-run"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "serve", "--listen", "127.0.0.1:1"]).is_ok());
         assert!(Cli::try_parse_from(["vitrine", "--reset", "--seed", "3"]).is_ok());
     }

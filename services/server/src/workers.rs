@@ -1,30 +1,36 @@
-//! Workers: each calls one reconciler of the domain, on a timer. They take no input and may run in
-//! any number of processes: what they do is safe to do twice.
+//! Workers: when each runs, and in which process.
+//!
+//! What a worker does is a method of the domain; here it is only called. Any number of processes
+//! may have workers: the one that holds the lease of the work runs all of them, the others wait
+//! for the lease. A worker runs when it is time, when it is woken, and again soon as long as
+//! something is left. Before each run it is asked whether the lease is still held; a run that
+//! outlasts it does no harm, because everything that workers write is guarded.
 
-use std::future::Future;
+mod board;
+mod hold;
+mod listener;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use vitrine_domain::facets::PanelUpkeep;
-use vitrine_domain::propagation::PropagationUpkeep;
+use vitrine_api::http::Sockets;
+use vitrine_domain::workers::{Upkeep, Worker};
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_model::id::ProductId;
+use vitrine_model::worker::Run;
 
 use crate::metrics::{MEDIA_TYPE, Metrics};
+use board::Board;
+use hold::Hold;
 
-/// How often reviews are folded and reference data is looked at.
+/// How often reference data is looked at, and counted views are handed over.
 const PERIOD: Duration = Duration::from_secs(1);
-
-/// How many products are moved to their new popularity in each period.
-const MOVED: u32 = 200;
-
-/// How many products are counted anew in each period.
-const RECOUNTED: i32 = 20;
-
+/// The longest that a worker that fails rests.
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// A worker that keeps up rests so many times as long as it has worked.
+const SHARE: u32 = 20;
 /// How long workers may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -34,6 +40,7 @@ pub(crate) struct Workers {
     stop: CancellationToken,
     ready: Arc<AtomicBool>,
     metrics: Metrics,
+    hold: Option<Hold>,
 }
 
 impl Workers {
@@ -44,124 +51,79 @@ impl Workers {
             stop: CancellationToken::new(),
             ready: Arc::new(AtomicBool::new(true)),
             metrics: Metrics::new(),
+            hold: None,
         };
-        let (looked, ready) = (catalog.clone(), Arc::clone(&workers.ready));
-        workers.every("reference", move || {
-            let (catalog, ready) = (looked.clone(), Arc::clone(&ready));
-            async move {
+        let (catalog, ready) = (catalog.clone(), Arc::clone(&workers.ready));
+        let (stop, metrics) = (workers.stop.clone(), workers.metrics.clone());
+        workers.tasks.spawn(async move {
+            let mut failing = false;
+            while stop
+                .run_until_cancelled(tokio::time::sleep(PERIOD))
+                .await
+                .is_some()
+            {
                 let outcome = catalog.refresh_reference().await;
                 ready.store(outcome.is_ok(), Ordering::Relaxed);
-                outcome.map(drop)
+                metrics.ran("reference", outcome.is_err());
+                report("reference", outcome.as_ref().err(), &mut failing);
             }
         });
         workers
     }
 
-    /// Folds reviews as well, and moves products to their new popularity, some each time.
-    pub(crate) fn fold(self, catalog: &Catalog) -> Self {
-        let moving = catalog.clone();
-        self.every("popularity", move || {
-            let catalog = moving.clone();
-            async move { catalog.refresh_popularity(MOVED).await.map(drop) }
-        });
+    /// Hands over what requests count, once a second. At the end it is for
+    /// [`Catalog::drain`] to hand over the rest.
+    pub(crate) fn hand_over(self, catalog: &Catalog) -> Self {
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
-        self.every("fold", move || {
-            let (catalog, metrics) = (catalog.clone(), metrics.clone());
-            async move {
-                let folded = catalog.fold_dirty().await?;
-                metrics.folded(folded.reviews as u64);
-                if folded.reviews > 0 {
-                    tracing::info!(
-                        reviews = folded.reviews,
-                        products = folded.products,
-                        "folded reviews"
-                    );
-                }
-                Ok(())
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            let mut failing = false;
+            while stop
+                .run_until_cancelled(second_or_much(&catalog))
+                .await
+                .is_some()
+            {
+                let outcome = catalog.hand_over_activity().await;
+                metrics.counted(catalog.activity_waiting());
+                metrics.ran("handover", outcome.is_err());
+                report("handover", outcome.as_ref().err(), &mut failing);
             }
         });
         self
     }
 
-    /// Completes merges of spec keys, carries changes of suppliers to products, and counts ahead what filter panels show.
-    pub(crate) fn keep_catalogue(self, catalog: &Catalog) -> Self {
-        let merging = catalog.clone();
-        self.every("merge", move || {
-            let catalog = merging.clone();
-            async move {
-                let products = catalog.continue_merges().await?;
-                if products > 0 {
-                    tracing::info!(products, "rewrote products whose spec keys were merged");
-                }
-                Ok(())
-            }
-        });
-        let (carrying, upkeep) = (
+    /// Works in the background as well, whenever no other process does.
+    pub(crate) fn work(mut self, catalog: &Catalog, owner: &str) -> Self {
+        let board = Arc::new(Board::default());
+        let hold = Hold::new(catalog.clone(), owner.to_owned());
+        let keep = hold.clone().keep(self.stop.clone());
+        self.tasks.spawn(keep);
+        let listen = listener::listen(
             catalog.clone(),
-            Arc::new(Mutex::new(PropagationUpkeep::default())),
+            hold.clone(),
+            Arc::clone(&board),
+            self.stop.clone(),
         );
-        self.every("suppliers", move || {
-            let (catalog, upkeep) = (carrying.clone(), Arc::clone(&upkeep));
-            async move {
-                let mut upkeep = upkeep.lock().await;
-                let products = catalog.propagate_suppliers(&mut upkeep).await?;
-                if products > 0 {
-                    tracing::info!(products, "carried changes of suppliers to products");
-                }
-                Ok(())
-            }
-        });
-        let (counting, upkeep) = (
+        self.tasks.spawn(listen);
+        let report = board::keep_reports(
             catalog.clone(),
-            Arc::new(Mutex::new(PanelUpkeep::default())),
+            hold.clone(),
+            Arc::clone(&board),
+            self.stop.clone(),
         );
-        self.every("panels", move || {
-            let (catalog, upkeep) = (counting.clone(), Arc::clone(&upkeep));
-            async move {
-                let mut upkeep = upkeep.lock().await;
-                catalog.refresh_panels(&mut upkeep).await.map(drop)
-            }
-        });
-        self
-    }
-
-    /// Completes erasures that were cut off, brings reviews to the newest version, and counts
-    /// reviews anew, a few products at a time, to say where the stored numbers are wrong.
-    pub(crate) fn keep_reviews(self, catalog: &Catalog) -> Self {
-        let erasing = catalog.clone();
-        self.every("erasures", move || {
-            let catalog = erasing.clone();
-            async move {
-                let authors = catalog.continue_erasures().await?;
-                if authors > 0 {
-                    tracing::info!(authors, "completed erasures of authors");
-                }
-                Ok(())
-            }
-        });
-        let upgrading = catalog.clone();
-        self.every("upgrade", move || {
-            let catalog = upgrading.clone();
-            async move {
-                let reviews = catalog.upgrade_reviews().await?;
-                if reviews > 0 {
-                    tracing::info!(reviews, "brought reviews to the newest version");
-                }
-                Ok(())
-            }
-        });
-        let rechecking = catalog.clone();
-        self.every("purchases", move || {
-            let catalog = rechecking.clone();
-            async move { catalog.recheck_purchases().await.map(drop) }
-        });
-        let (counting, last) = (catalog.clone(), Arc::new(Mutex::new(None)));
-        let metrics = self.metrics.clone();
-        self.every("audit", move || {
-            let (catalog, last) = (counting.clone(), Arc::clone(&last));
-            let metrics = metrics.clone();
-            async move { recount_some(&catalog, &mut *last.lock().await, &metrics).await }
-        });
+        self.tasks.spawn(report);
+        for worker in Worker::ALL {
+            let job = Job {
+                worker,
+                catalog: catalog.clone(),
+                hold: hold.clone(),
+                board: Arc::clone(&board),
+                metrics: self.metrics.clone(),
+                stop: self.stop.clone(),
+            };
+            self.tasks.spawn(job.run());
+        }
+        self.hold = Some(hold);
         self
     }
 
@@ -183,7 +145,16 @@ impl Workers {
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || metrics.text())
     }
 
-    /// Stops all workers between two runs.
+    /// The same with those of connections that follow.
+    pub(crate) fn metrics_with(&self, sockets: &Sockets) -> vitrine_api::http::Metrics {
+        let (metrics, sockets) = (self.metrics.clone(), sockets.clone());
+        vitrine_api::http::Metrics::new(MEDIA_TYPE, move || {
+            metrics.followed(&sockets);
+            metrics.text()
+        })
+    }
+
+    /// Stops all workers between two runs, and lets another process take over at once.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -195,60 +166,125 @@ impl Workers {
                 "a worker did not stop in time; what it had begun is completed by the next"
             );
         }
-    }
-
-    fn every<F, W>(&self, name: &'static str, work: F)
-    where
-        F: Fn() -> W + Send + 'static,
-        W: Future<Output = Result<(), DomainError>> + Send + 'static,
-    {
-        let (stop, metrics) = (self.stop.clone(), self.metrics.clone());
-        self.tasks.spawn(async move {
-            let mut failing = false;
-            while stop
-                .run_until_cancelled(tokio::time::sleep(PERIOD))
-                .await
-                .is_some()
-            {
-                let outcome = work().await;
-                metrics.ran(name, outcome.is_err());
-                report(name, &outcome, &mut failing);
-            }
-        });
+        if let Some(hold) = self.hold {
+            hold.release().await;
+        }
     }
 }
 
-/// Counts the reviews of the next products anew; behind the last one it begins at the first again.
-async fn recount_some(
-    catalog: &Catalog,
-    last: &mut Option<ProductId>,
-    metrics: &Metrics,
-) -> Result<(), DomainError> {
-    let audit = catalog.rating_stats_audit(*last, RECOUNTED, None).await?;
-    metrics.recounted(audit.checked as u64, audit.last.is_none());
-    for one in &audit.differences {
-        metrics.differed(one.field);
-        tracing::warn!(
-            product = %one.product,
-            field = one.field,
-            stored = one.stored,
-            expected = one.expected,
-            "a number is not what the reviews say; `vitrine audit --repair` makes it so"
-        );
+/// A second, or less when much has come.
+async fn second_or_much(catalog: &Catalog) {
+    tokio::select! {
+        () = tokio::time::sleep(PERIOD) => {}
+        () = catalog.activity_is_much() => {}
     }
-    *last = audit.last;
-    Ok(())
+}
+
+/// One worker in this process.
+struct Job {
+    worker: Worker,
+    catalog: Catalog,
+    hold: Hold,
+    board: Arc<Board>,
+    metrics: Metrics,
+    stop: CancellationToken,
+}
+
+impl Job {
+    async fn run(self) {
+        while self
+            .stop
+            .run_until_cancelled(self.hold.held())
+            .await
+            .is_some()
+        {
+            self.run_while_held().await;
+        }
+    }
+
+    /// Runs at once, since nobody knows what waits, and then whenever there is a reason to.
+    async fn run_while_held(&self) {
+        let (mut upkeep, mut failures) = (Upkeep::default(), 0_u32);
+        let mut failing = false;
+        while self.hold.holds() && !self.stop.is_cancelled() {
+            let began = Instant::now();
+            // Never cut off: it ends by itself within seconds.
+            let outcome = Box::pin(self.run_once(&mut upkeep)).await;
+            report(self.worker.name(), outcome.as_ref().err(), &mut failing);
+            failures = if outcome.is_err() { failures + 1 } else { 0 };
+            let rest = self.rest(outcome.as_ref().ok(), began.elapsed(), failures);
+            tokio::select! {
+                () = tokio::time::sleep(rest) => {}
+                () = self.board.woken(self.worker) => {}
+                () = self.hold.lost() => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
+    }
+
+    async fn run_once(&self, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
+        let (turn, began) = (self.board.begin(self.worker), Instant::now());
+        let outcome = self.catalog.work(self.worker, upkeep).await;
+        let took = began.elapsed();
+        let now = self.catalog.now();
+        let report = self.board.ended(self.worker, turn, &outcome, now, took);
+        self.metrics.reported(self.worker.name(), &report, now);
+        self.count(&outcome, upkeep);
+        if let Ok(run) = &outcome
+            && run.done > 0
+            && self.worker != Worker::Audit
+        {
+            tracing::info!(
+                worker = self.worker.name(),
+                done = run.done,
+                left = run.backlog,
+                "worked"
+            );
+        }
+        outcome
+    }
+
+    fn count(&self, outcome: &Result<Run, DomainError>, upkeep: &mut Upkeep) {
+        let name = self.worker.name();
+        self.metrics.ran(name, outcome.is_err());
+        let Ok(run) = outcome else { return };
+        self.metrics.did(name, run.done);
+        if self.worker == Worker::Fold {
+            self.metrics.folded(run.done);
+        }
+        if self.worker == Worker::Audit {
+            let audit = std::mem::take(&mut upkeep.audit);
+            self.metrics.recounted(audit.products as u64, audit.round);
+            for field in audit.differences {
+                self.metrics.differed(field);
+            }
+        }
+    }
+
+    /// How long to rest: longer after a run that took long and with each failure, short while
+    /// something is left.
+    fn rest(&self, run: Option<&Run>, took: Duration, failures: u32) -> Duration {
+        let usual = self.worker.every();
+        match run {
+            Some(run) if run.backlog > 0 => self.worker.pause(took),
+            Some(_) => usual.max(took * SHARE),
+            None => {
+                let longer = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));
+                longer.min(LONGEST_REST.max(usual))
+            }
+        }
+    }
 }
 
 /// Says once that a worker fails, and once that it works again.
-fn report(name: &str, outcome: &Result<(), DomainError>, failing: &mut bool) {
-    match outcome {
-        Ok(()) if *failing => tracing::info!(worker = name, "works again"),
-        Err(error) if !*failing => {
+fn report(name: &str, error: Option<&DomainError>, failing: &mut bool) {
+    match error {
+        None if *failing => tracing::info!(worker = name, "works again"),
+        Some(error) if !*failing => {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             tracing::error!(worker = name, %error, cause, "a worker fails; it keeps trying");
         }
         _ => {}
     }
-    *failing = outcome.is_err();
+    *failing = error.is_some();
 }

@@ -9,7 +9,7 @@ use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Resid
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
-use crate::documents::REFERENCE_VERSION;
+use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
 use crate::raw::{Fields, date, uuid};
 use crate::reviewing::{
     PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version, same_round,
@@ -182,12 +182,21 @@ impl Store {
         policy: ErasurePolicy,
     ) -> Result<bool, TransactionError> {
         let mut session = self.begin().await?;
-        let filter = doc! { "_id": uuid(id.to_bytes()), "author._id": &author.0 };
+        let filter = doc! {
+            "_id": uuid(id.to_bytes()),
+            "author._id": &author.0,
+            "schema_version": up_to(REVIEW_VERSION),
+        };
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, erase_review(policy))
             .session(&mut session)
             .await?;
+        if updated.matched_count == 0 {
+            let _ = session.abort_transaction().await;
+            self.refuse_newer(id).await?;
+            return Ok(false);
+        }
         if policy == ErasurePolicy::Remove {
             let reports = self.documents(REPORTS);
             let open = doc! { "_id.r": uuid(id.to_bytes()), "open": true };
@@ -246,7 +255,8 @@ impl Store {
         policy: ErasurePolicy,
     ) -> Result<bool, TransactionError> {
         let id = row.doc("_id")?;
-        let (review, voter) = (uuid(id.id("r")?), id.string("u")?);
+        let reviewed = ReviewId::from_bytes(id.id("r")?);
+        let (review, voter) = (uuid(reviewed.to_bytes()), id.string("u")?);
         let key = doc! { "_id": { "r": review.clone(), "u": voter } };
         let mut session = self.begin().await?;
         let votes = self.documents(VOTES);
@@ -266,11 +276,18 @@ impl Store {
                     _ => "unhelpful",
                 };
                 let round = gone.get_i32("round").unwrap_or_default();
-                let filter = doc! { "_id": review, "round": same_round(round) };
+                let filter = doc! {
+                    "_id": review,
+                    "round": same_round(round),
+                    "schema_version": up_to(REVIEW_VERSION),
+                };
                 let update = doc! { "$inc": { counter: -1_i64 }, "$set": { "dirty": true } };
                 let reviews = self.documents(COLLECTION);
-                let updated = reviews.update_one(filter, update);
-                updated.session(&mut session).await?;
+                let updated = reviews.update_one(filter, update).session(&mut session);
+                if updated.await?.matched_count == 0 {
+                    // Of a round before, it counts nowhere any more.
+                    self.refuse_newer(reviewed).await?;
+                }
             }
         }
         commit(&mut session).await?;

@@ -13,6 +13,10 @@ pub(crate) const NAMESPACE_EXISTS: i32 = 48;
 /// `IndexKeySpecsConflict`).
 pub(crate) const INDEX_CONFLICTS: [i32; 2] = [85, 86];
 
+/// A stream of changes cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
+/// `InvalidResumeToken`, `CappedPositionLost`, and the one for a token that is no key string.
+const TOO_FAR_BACK: [i32; 5] = [286, 280, 260, 136, 50_811];
+
 /// The server steps down, shuts down or is no primary: `InterruptedAtShutdown`,
 /// `InterruptedDueToReplStateChange`, `NotWritablePrimary`, `NotPrimaryNoSecondaryOk`,
 /// `NotPrimaryOrSecondary`, `PrimarySteppedDown`, `ShutdownInProgress`.
@@ -37,12 +41,25 @@ pub enum StorageError {
         /// Which field.
         field: String,
     },
+    /// A document was written by a newer release, which knows more of it than this one: it is read,
+    /// and never written.
+    #[error("{collection} {id} was written by a newer release, which alone may change it")]
+    Newer {
+        /// Where it is stored.
+        collection: &'static str,
+        /// Which document.
+        id: String,
+    },
     /// The database cannot be reached, or is between two primaries. Trying again may help.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Error),
     /// Other writers of the same documents were met too often. Trying again may help.
     #[error("other writers were met too often")]
     Contended(#[source] Error),
+    /// What is asked for lies so far back that the database does not know it any more, or that
+    /// finding it takes too long.
+    #[error("what is asked for lies too far back")]
+    TooFarBack,
     /// The operation took longer than it may and was ended by the server.
     #[error("the operation took longer than it may")]
     Timeout(#[source] Error),
@@ -58,6 +75,7 @@ impl From<Error> for StorageError {
         }
         match code(&error) {
             Some(MAX_TIME_EXPIRED) => Self::Timeout(error),
+            Some(code) if TOO_FAR_BACK.contains(&code) => Self::TooFarBack,
             Some(DUPLICATE_KEY) => Self::Conflict {
                 key: "unique".to_owned(),
             },

@@ -19,12 +19,12 @@ use vitrine_model::product::Outlier;
 use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 
-use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, stats};
+use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
-use crate::raw::{Fields, uuid};
+use crate::raw::{Fields, date, uuid};
 use crate::store::{durable, durable_document};
 use crate::transaction::{TransactionError, commit, retry_contended};
-use crate::{StorageError, Store, reviews};
+use crate::{StorageError, Store, products, reviews};
 
 /// The most reviews one transaction folds.
 pub const MOST_REVIEWS: i64 = 1000;
@@ -129,8 +129,8 @@ impl Store {
         use futures_util::TryStreamExt as _;
         let collection = self.raw("products");
         let find = collection
-            .find(doc! { "rank.due": true })
-            .projection(doc! { "stats": 1 })
+            .find(doc! { "rank.due": true, "schema_version": up_to(PRODUCT_VERSION) })
+            .projection(doc! { "stats": 1, "activity": 1 })
             .hint(Hint::Name("popularity_due".to_owned()))
             .limit(i64::from(most));
         let due: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
@@ -140,24 +140,44 @@ impl Store {
         let update = |doc: &RawDocumentBuf| {
             let fields = Fields::of("products", doc);
             let stats = stats::read_stats(&fields.doc("stats")?)?;
-            // A fold in between sees to it itself.
-            Ok(doc! {
-                "q": { "_id": uuid(fields.id("_id")?), "stats.fold_seq": stats.fold_seq },
+            let standing = stats::read_standing(&fields)?;
+            // A fold in between sees to it itself, and so does a new standing.
+            Ok::<_, StorageError>(doc! {
+                "q": {
+                    "_id": uuid(fields.id("_id")?),
+                    "schema_version": up_to(PRODUCT_VERSION),
+                    "stats.fold_seq": stats.fold_seq,
+                    "activity.as_of": standing.as_of.map(date),
+                },
                 "u": {
-                    "$set": { "rank.popularity": stats.popularity() },
+                    "$set": { "rank.popularity": stats.popularity(standing.interest()) },
                     "$unset": { "rank.due": 1 },
                 },
             })
         };
-        let updates = due.iter().map(update);
+        let (mut updates, mut unreadable) = (Vec::new(), None);
+        for doc in &due {
+            match update(doc) {
+                Ok(update) => updates.push(update),
+                // It keeps no other from it.
+                Err(error) => unreadable = unreadable.or(Some(error)),
+            }
+        }
+        let moved = updates.len();
+        if let Some(error) = unreadable {
+            if updates.is_empty() {
+                return Err(error);
+            }
+            tracing::error!(%error, "a product cannot be read");
+        }
         let command = doc! {
             "update": "products",
-            "updates": updates.collect::<Result<Vec<_>, StorageError>>()?,
+            "updates": updates,
             "ordered": false,
             "writeConcern": durable_document(),
         };
         self.db.run_command(command).await?;
-        Ok(due.len())
+        Ok(moved)
     }
 
     /// Stores reviews that nobody has stored before and counts them in their products at once, in
@@ -217,6 +237,11 @@ impl Store {
         let mut states = self.fold_states(session, ids).await?;
         if states.len() < by_product.len() {
             return Ok(false);
+        }
+        if states.values().any(|state| state.newer) {
+            // Stored all the same; the newer release counts them.
+            let error = mongodb::error::Error::custom("a product of a newer release");
+            return Err(StorageError::Contended(error).into());
         }
         let mut months = Vec::new();
         for (id, state) in &mut states {
@@ -293,6 +318,8 @@ impl Store {
         }
         let ids: Vec<Bson> = dirty.keys().map(|id| uuid(id.to_bytes())).collect();
         let mut states = self.fold_states(session, ids).await?;
+        // Their reviews wait for the newer release.
+        states.retain(|_, state| !state.newer);
         let mut folded = Folded::default();
         let mut counted = Vec::new();
         let mut upgraded = Vec::new();
@@ -327,7 +354,12 @@ impl Store {
         products: &[ProductId],
     ) -> Result<Dirty, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
-        let filter = doc! { "dirty": true, "product_id": { "$in": ids } };
+        // Those of a newer release wait for it.
+        let filter = doc! {
+            "dirty": true,
+            "product_id": { "$in": ids },
+            "schema_version": up_to(REVIEW_VERSION),
+        };
         let collection = self.raw(reviews::COLLECTION);
         let find = collection
             .find(filter)
@@ -353,7 +385,10 @@ impl Store {
         session: &mut ClientSession,
         ids: Vec<Bson>,
     ) -> Result<HashMap<ProductId, FoldState>, TransactionError> {
-        let projection = doc! { "stats": 1, "top_reviews": 1, "outlier": 1, "rank.popularity": 1 };
+        let projection = doc! {
+            "schema_version": 1, "stats": 1, "top_reviews": 1, "outlier": 1, "rank.popularity": 1,
+            "activity": 1,
+        };
         let collection = self.raw("products");
         let find = collection
             .find(doc! { "_id": { "$in": ids } })
@@ -371,6 +406,8 @@ impl Store {
                 computed,
                 outlier: stats::read_outlier(&fields.doc("outlier")?)?,
                 popularity: fields.doc("rank")?.i64("popularity")?,
+                interest: stats::read_standing(&fields)?.interest(),
+                newer: products::not_newer(&doc).is_err(),
             };
             states.insert(ProductId::from_bytes(fields.id("_id")?), state);
         }
@@ -466,8 +503,8 @@ fn upgrade(review: &Review) -> Document {
     let mut set = document::state(review);
     set.extend(document::traits(&review.traits()));
     set.insert("media", document::content(review).remove("media"));
-    // A newer release may have written it.
-    let mut update = doc! { "$max": { "schema_version": REVIEW_VERSION } };
+    set.insert("schema_version", REVIEW_VERSION);
+    let mut update = doc! {};
     if !set.contains_key("traits") {
         update.insert("$unset", doc! { "traits": 1, "marks": 1 });
     }
@@ -481,6 +518,10 @@ pub(crate) struct FoldState {
     pub(crate) outlier: Outlier,
     /// The popularity that the product is found by.
     popularity: i64,
+    /// What activity adds to it.
+    interest: i64,
+    /// Whether only a newer release may write it.
+    pub(crate) newer: bool,
 }
 
 impl FoldState {
@@ -503,10 +544,11 @@ impl FoldState {
             "top_floor",
             floor.map(|floor| stats::top_floor(floor).into()),
         );
-        let mut rank = stats::rank(&self.computed.stats);
+        let mut rank = stats::rank(&self.computed.stats, self.interest);
         put("rank.rating", rank.remove("rating"));
         put("rank.stars", rank.remove("stars"));
-        let moves = i64::from(self.computed.stats.popularity()) != self.popularity;
+        let popularity = self.computed.stats.popularity(self.interest);
+        let moves = i64::from(popularity) != self.popularity;
         put("rank.due", moves.then_some(true.into()));
         let mut update = doc! { "$set": set };
         if !unset.is_empty() {

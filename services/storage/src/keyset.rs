@@ -107,7 +107,7 @@ enum Segment {
     Absent,
     /// The rows whose first sort key is that of the position.
     Tie,
-    /// The rows whose first sort key lies beyond that of the position.
+    /// The rows that have a first sort key, and one that lies beyond that of the position.
     Beyond,
 }
 
@@ -141,7 +141,12 @@ impl ListQuery {
         let absent = position.keys.first() == Some(&KeyValue::Absent);
         let coarse = self.columns.first().is_some_and(|column| column.coarse);
         if self.merged && coarse {
-            return vec![Segment::Tie, Segment::Beyond];
+            return match (absent, backward) {
+                (true, false) => vec![Segment::Absent],
+                (true, true) => vec![Segment::Absent, Segment::Present],
+                (false, false) if nullable => vec![Segment::Tie, Segment::Beyond, Segment::Absent],
+                (false, _) => vec![Segment::Tie, Segment::Beyond],
+            };
         }
         if !nullable || (self.descending && !self.merged) {
             return vec![Segment::Whole];
@@ -169,8 +174,12 @@ impl ListQuery {
                 behind = position.map(|position| beyond(&columns, position, descending));
             }
             (Segment::Beyond, Some(first)) => {
+                let first = Column {
+                    nullable: false,
+                    ..*first
+                };
                 behind = key
-                    .and_then(|key| further(*first, key, descending))
+                    .and_then(|key| further(first, key, descending))
                     .map(|part| vec![part]);
             }
             (Segment::Tie | Segment::Absent, Some(first)) => {

@@ -15,7 +15,14 @@
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
 //! | [`moderation`] | what moderators read |
 //! | [`ratings`] | rating numbers by time, counted anew, and mended |
+//! | [`propagation`] | copies that follow what they were copied from |
+//! | [`changes`] | what changes, as it happens |
+//! | [`leases`], [`workers`] | who does the work in the background, and what became of it |
+//! | [`versions`] | documents of several versions side by side |
+//! | [`activity`] | views, carts and purchases in buckets |
+//! | [`trending`] | what gets attention |
 //! | [`erasure`] | taking an author out of everything |
+//! | [`feed`] | reviews and ratings as they change, for those who follow |
 //! | [`fold`] | the transaction that brings computed data up to date |
 //! | [`keyset`] | pages of lists |
 //! | [`schema`], [`migrations`] | what the database looks like and how it came to |
@@ -28,15 +35,20 @@ mod products_query;
 mod raw;
 mod transaction;
 
+pub mod activity;
 pub mod audit;
+pub mod changes;
 pub mod counts;
 pub mod erasure;
 pub mod error;
+pub mod feed;
 pub mod fold;
 pub mod keyset;
+pub mod leases;
 pub mod migrations;
 pub mod moderation;
 pub mod products;
+pub mod propagation;
 pub mod ratings;
 pub mod reference;
 pub mod reviewing;
@@ -45,8 +57,11 @@ pub mod runs;
 pub mod schema;
 pub mod settings;
 pub mod store;
+pub mod trending;
+pub mod versions;
 pub mod views;
 pub mod words;
+pub mod workers;
 pub mod write;
 
 pub use error::StorageError;

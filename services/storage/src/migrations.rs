@@ -1,6 +1,7 @@
 //! Migrations: numbered files of database commands under `migrations`, applied once each, in
 //! order, by one process at a time. The rules for writing one are in `migrations/README.md`.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use mongodb::bson::{Bson, Document, doc};
@@ -12,10 +13,12 @@ use crate::store::durable;
 use crate::{StorageError, Store};
 
 /// How long a process that migrates holds the lock without renewing it.
-const LOCK_MILLIS: i64 = 60_000;
+const LEASE: Duration = Duration::from_mins(1);
 const LOCK: &str = "migrate";
+/// How often the lock is renewed, and said how far building indexes is.
+const TICK: Duration = Duration::from_secs(5);
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     (
         "0001_ground",
         include_str!("../../../migrations/0001_ground.json"),
@@ -32,12 +35,19 @@ const FILES: [(&str, &str); 4] = [
         "0004_popularity_due",
         include_str!("../../../migrations/0004_popularity_due.json"),
     ),
+    (
+        "0005_living_data",
+        include_str!("../../../migrations/0005_living_data.json"),
+    ),
+    (
+        "0006_living_products",
+        include_str!("../../../migrations/0006_living_products.json"),
+    ),
 ];
 
 #[derive(Deserialize)]
 struct Migration {
-    #[serde(rename = "description")]
-    _description: String,
+    description: String,
     commands: Vec<Document>,
 }
 
@@ -50,6 +60,17 @@ pub struct MigrationStatus {
     pub applied: bool,
 }
 
+/// What a migration that was not applied would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedMigration {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub description: String,
+    /// Its commands, a line each.
+    pub commands: Vec<String>,
+}
+
 /// Why migrations cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
@@ -60,7 +81,7 @@ pub enum MigrationError {
     Changed(&'static str),
     /// Another process holds the lock and does not finish.
     #[error(
-        "another process has been migrating this database for too long; if none is, the lock ends by itself within a minute"
+        "another process is migrating this database and does not come to an end; if none is, the lock ends by itself within a minute"
     )]
     Locked,
     /// The database failed.
@@ -92,15 +113,70 @@ impl Store {
         Ok(status)
     }
 
-    /// Whether the database has migrations that this release does not know.
-    pub(crate) async fn has_newer_migrations(&self) -> Result<bool, StorageError> {
+    /// What is not applied yet, and would be. Nothing is written, and no lock is taken.
+    ///
+    /// # Errors
+    /// As [`Store::migration_status`].
+    pub async fn planned_migrations(&self) -> Result<Vec<PlannedMigration>, MigrationError> {
+        let there = self.db.list_collection_names().await;
+        let mut there: HashSet<String> = there.map_err(StorageError::from)?.into_iter().collect();
+        let mut planned = Vec::new();
+        for status in self.migration_status().await? {
+            if status.applied {
+                continue;
+            }
+            let migration = migration(status.name);
+            let mut commands = Vec::with_capacity(migration.commands.len());
+            for command in &migration.commands {
+                commands.push(self.told(command, &mut there).await?);
+            }
+            planned.push(PlannedMigration {
+                name: status.name,
+                description: migration.description,
+                commands,
+            });
+        }
+        Ok(planned)
+    }
+
+    /// What a command does, and to how much, to a database with these collections.
+    async fn told(
+        &self,
+        command: &Document,
+        there: &mut HashSet<String>,
+    ) -> Result<String, StorageError> {
+        let (name, collection) = command.iter().next().map_or(("", ""), |(name, value)| {
+            (name.as_str(), value.as_str().unwrap_or_default())
+        });
+        let Ok(indexes) = command.get_array("indexes") else {
+            // See `run_migration_command`.
+            let new = there.insert(collection.to_owned()) || name != "create";
+            let what = if new { name } else { "set the validator of" };
+            return Ok(format!("{what} {collection}"));
+        };
+        let names = indexes.iter().filter_map(|index| {
+            let index = index.as_document()?;
+            index.get_str("name").ok()
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        let documents = self.raw(collection).estimated_document_count().await?;
+        Ok(format!(
+            "{name} {collection}: {names} (over {documents} documents)"
+        ))
+    }
+
+    /// Migrations that the database has and this release does not know: a newer one applied them.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn newer_migrations(&self) -> Result<Vec<String>, StorageError> {
+        use futures_util::TryStreamExt as _;
         let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-        let unknown = doc! { "_id": { "$nin": known } };
-        Ok(self
-            .documents("migrations")
-            .find_one(unknown)
-            .await?
-            .is_some())
+        let collection = self.documents("migrations");
+        let unknown = collection.find(doc! { "_id": { "$nin": known } });
+        let found: Vec<Document> = unknown.sort(doc! { "_id": 1 }).await?.try_collect().await?;
+        let name = |doc: &Document| doc.get_str("_id").unwrap_or_default().to_owned();
+        Ok(found.iter().map(name).collect())
     }
 
     /// Applies what is not applied yet and gives the names. Of several processes that start at
@@ -123,7 +199,7 @@ impl Store {
         }
         self.lock(owner).await?;
         let applied = self.apply_migrations(owner, report).await;
-        self.unlock(owner).await?;
+        self.release_lease(LOCK, owner).await?;
         applied
     }
 
@@ -138,11 +214,72 @@ impl Store {
                 continue;
             }
             report(&format!("applying migration {}", status.name));
-            self.apply_migration(status.name).await?;
+            self.apply_while_held(status.name, owner, report).await?;
             self.lock(owner).await?;
             applied.push(status.name);
         }
         Ok(applied)
+    }
+
+    /// Applies one migration, renews the lock as long as it takes, and says how far building
+    /// indexes is.
+    async fn apply_while_held(
+        &self,
+        name: &str,
+        owner: &str,
+        report: &(dyn Fn(&str) + Sync),
+    ) -> Result<(), MigrationError> {
+        let applying = self.apply_migration(name);
+        let mut applying = std::pin::pin!(applying);
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.tick().await;
+        loop {
+            tokio::select! {
+                applied = &mut applying => return applied,
+                _ = ticks.tick() => {
+                    // Nobody else begins the same meanwhile; if it cannot be said, no harm is done.
+                    let _ = self.take_lease(LOCK, owner, LEASE).await;
+                    for line in self.index_builds().await.unwrap_or_default() {
+                        report(&line);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How far the server is with building indexes, a line for each collection; nothing when it
+    /// does not say, or may not say it to us.
+    async fn index_builds(&self) -> Result<Vec<String>, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let admin = self.client.database("admin");
+        let building = [
+            doc! { "$currentOp": { "allUsers": true } },
+            doc! { "$match": {
+                "command.createIndexes": { "$exists": true },
+                "command.$db": self.db.name(),
+                "progress.total": { "$gt": 0 },
+            } },
+        ];
+        let found: Vec<Document> = admin.aggregate(building).await?.try_collect().await?;
+        let line = |op: &Document| {
+            let collection = op
+                .get_document("command")
+                .ok()?
+                .get_str("createIndexes")
+                .ok()?;
+            let progress = op.get_document("progress").ok()?;
+            let number = |field| {
+                let value = progress.get(field)?;
+                value.as_i64().or_else(|| value.as_i32().map(i64::from))
+            };
+            let (done, total) = (number("done")?, number("total")?);
+            let share = 100 * done / total.max(1);
+            let what = "building indexes of";
+            Some(format!(
+                "{what} {collection}: {share} % ({done} of {total})"
+            ))
+        };
+        Ok(found.iter().filter_map(line).collect())
     }
 
     /// Applies one migration, whether or not it was applied before: every migration may be
@@ -151,13 +288,12 @@ impl Store {
     /// # Errors
     /// [`MigrationError::Storage`] when a command fails.
     pub async fn apply_migration(&self, name: &str) -> Result<(), MigrationError> {
-        let file = FILES.iter().find(|(known, _)| *known == name);
-        let (_, text) = file.expect("only names from migration_status are applied");
-        let migration: Migration = serde_json::from_str(text).expect("tests read every file");
+        let migration = migration(name);
         for command in migration.commands {
             self.run_migration_command(command).await?;
         }
-        let now = doc! { "checksum": { "$literal": checksum(text) }, "applied_at": "$$NOW" };
+        let now =
+            doc! { "checksum": { "$literal": checksum(text_of(name)) }, "applied_at": "$$NOW" };
         let collection = self.documents("migrations");
         let update = collection.update_one(doc! { "_id": name }, vec![doc! { "$set": now }]);
         update
@@ -189,49 +325,25 @@ impl Store {
 
     async fn lock(&self, owner: &str) -> Result<(), MigrationError> {
         const PAUSE: Duration = Duration::from_millis(100);
-        for _ in 0..(2 * LOCK_MILLIS / 100) {
-            if self.try_lock(owner).await? {
+        for _ in 0..(2 * LEASE.as_millis() / PAUSE.as_millis()) {
+            let lease = self.take_lease(LOCK, owner, LEASE).await?;
+            if lease.owner == owner {
                 return Ok(());
             }
             tokio::time::sleep(PAUSE).await;
         }
         Err(MigrationError::Locked)
     }
+}
 
-    /// Takes the lock if it is free, ours, or left behind. By the server's clock, which all
-    /// processes share.
-    async fn try_lock(&self, owner: &str) -> Result<bool, StorageError> {
-        let until = doc! { "$add": ["$$NOW", LOCK_MILLIS] };
-        let take = vec![doc! { "$set": { "owner": { "$literal": owner }, "expires_at": until } }];
-        let leases = self.documents("leases");
-        let left = doc! { "_id": LOCK, "$expr": { "$lt": ["$expires_at", "$$NOW"] } };
-        let taken = leases
-            .update_one(left, take.clone())
-            .write_concern(durable())
-            .await?;
-        if taken.matched_count == 1 {
-            return Ok(true);
-        }
-        let ours = doc! { "_id": LOCK, "owner": owner };
-        let update = leases
-            .update_one(ours, take)
-            .upsert(true)
-            .write_concern(durable());
-        match update.await.map_err(StorageError::from) {
-            Ok(_) => Ok(true),
-            Err(StorageError::Conflict { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
+fn text_of(name: &str) -> &'static str {
+    let file = FILES.iter().find(|(known, _)| *known == name);
+    file.expect("only names from migration_status are asked for")
+        .1
+}
 
-    async fn unlock(&self, owner: &str) -> Result<(), StorageError> {
-        let ours = doc! { "_id": LOCK, "owner": owner };
-        self.documents("leases")
-            .delete_one(ours)
-            .write_concern(durable())
-            .await?;
-        Ok(())
-    }
+fn migration(name: &str) -> Migration {
+    serde_json::from_str(text_of(name)).expect("tests read every file")
 }
 
 fn describe(error: mongodb::error::Error) -> StorageError {

@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::action::Find;
+use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::filter::{Condition, Lead, ProductSort, Words};
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{Product, ProductStatus};
 
-use crate::documents::product as document;
+use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
 use crate::products_query;
 use crate::raw::{Fields, uuid};
@@ -100,6 +101,19 @@ pub struct KnownProduct {
 }
 
 impl Store {
+    /// The ids of the products that a query finds which shows nothing else.
+    pub(crate) async fn product_ids<C: FromIterator<ProductId>>(
+        &self,
+        find: Find<'_, RawDocumentBuf>,
+    ) -> Result<C, StorageError> {
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).id("_id");
+        found
+            .iter()
+            .map(|doc| id(doc).map(ProductId::from_bytes))
+            .collect()
+    }
+
     /// The product with this key, if it is in one of these states. One command.
     ///
     /// # Errors
@@ -514,6 +528,26 @@ pub(crate) fn projection(fields: ProductFields) -> Document {
         hidden.insert("top_reviews", 0);
     }
     hidden
+}
+
+/// Whether a product is of a version before the newest.
+pub(crate) fn is_older(doc: &Document) -> bool {
+    let version = doc.get_i32("schema_version").map(i64::from);
+    let version = version.or_else(|_| doc.get_i64("schema_version"));
+    version.is_ok_and(|version| version < i64::from(PRODUCT_VERSION))
+}
+
+/// Fails if a product was written by a newer release.
+pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    let version = fields.i64("schema_version")?;
+    if version <= i64::from(PRODUCT_VERSION) {
+        return Ok(());
+    }
+    Err(StorageError::Newer {
+        collection: COLLECTION,
+        id: ProductId::from_bytes(fields.id("_id")?).to_string(),
+    })
 }
 
 fn read_count(group: &RawDocumentBuf) -> Result<(CategoryId, u64), StorageError> {

@@ -82,6 +82,8 @@ fn column(key: ProductSortKey) -> Column {
         }
         ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
         ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
+        ProductSortKey::BestSelling => ("rank.sold", ColumnKind::Integer, true),
+        ProductSortKey::Trending => ("rank.trend", ColumnKind::Integer, true),
     };
     // Ranks are coarse, and imports add products by the thousand at one instant.
     let coarse = matches!(
@@ -90,6 +92,8 @@ fn column(key: ProductSortKey) -> Column {
             | ProductSortKey::Popularity
             | ProductSortKey::Relevance
             | ProductSortKey::Newest
+            | ProductSortKey::BestSelling
+            | ProductSortKey::Trending
     );
     Column {
         field,
@@ -212,6 +216,8 @@ const fn category_index(key: ProductSortKey) -> &'static str {
         ProductSortKey::Popularity | ProductSortKey::Relevance => "category_popularity",
         ProductSortKey::Newest => "category_newest",
         ProductSortKey::Name => "category_name",
+        ProductSortKey::BestSelling => "category_sold",
+        ProductSortKey::Trending => "category_trend",
     }
 }
 
@@ -222,6 +228,8 @@ const fn plain_index(key: ProductSortKey) -> &'static str {
         ProductSortKey::Popularity | ProductSortKey::Relevance => "popularity",
         ProductSortKey::Newest => "newest",
         ProductSortKey::Name => "name",
+        ProductSortKey::BestSelling => "sold",
+        ProductSortKey::Trending => "trend",
     }
 }
 

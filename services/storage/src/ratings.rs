@@ -1,6 +1,6 @@
 //! Rating numbers read by time, counted anew, and mended.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -11,7 +11,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::ProductId;
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
-use vitrine_model::review::{ReviewStatus, TopReview, Traits};
+use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
 use crate::documents::{REFERENCE_VERSION, review, stats};
 use crate::fold::dirty_index;
@@ -32,6 +32,8 @@ pub struct Recounted {
     pub stored: Counted,
     /// What its published reviews say.
     pub expected: Counted,
+    /// What activity adds to its popularity.
+    interest: i64,
 }
 
 /// Everything that is counted of the reviews of a product.
@@ -188,9 +190,10 @@ impl Store {
         let collection = self.raw("products");
         let find = collection
             .find(filter)
-            .projection(
-                doc! { "stats": 1, "rank": 1, "top_reviews": 1, "top_floor": 1, "outlier": 1 },
-            )
+            .projection(doc! {
+                "stats": 1, "rank": 1, "top_reviews": 1, "top_floor": 1, "outlier": 1,
+                "activity": 1,
+            })
             .sort(doc! { "_id": 1 })
             .limit(i64::from(most))
             .hint(Hint::Name("_id_".to_owned()));
@@ -207,17 +210,19 @@ impl Store {
             .collect();
         self.add_stored_months(session, &ids, &at, &mut all).await?;
         self.add_expected(session, &ids, &at, &mut all).await?;
+        let mut tops = self.tops(session, &ids).await?;
+        let dirty = self.dirty_among(session, &ids).await?;
         for one in &mut all {
             let computed = Computed {
                 stats: RatingStats {
                     histogram: one.expected.histogram,
                     ..RatingStats::default()
                 },
-                top_reviews: self.top_reviews(session, one.product).await?,
+                top_reviews: tops.remove(&one.product).unwrap_or_default(),
             };
-            one.expected.derived = derived(&stats::derived(&computed));
+            one.expected.derived = derived(&stats::derived(&computed, one.interest));
             one.expected.top = computed.top_reviews;
-            one.pending = self.is_dirty(session, one.product).await?;
+            one.pending = dirty.contains(&one.product);
         }
         Ok(all)
     }
@@ -277,15 +282,71 @@ impl Store {
         Ok(())
     }
 
-    async fn is_dirty(
+    /// The true top lists of products, each read from the index `helpful`, ten keys at most.
+    async fn tops(
         &self,
         session: &mut ClientSession,
-        product: ProductId,
-    ) -> Result<bool, TransactionError> {
-        let filter = doc! { "dirty": true, "product_id": uuid(product.to_bytes()) };
-        let collection = self.raw(reviews::COLLECTION);
-        let found = collection.find_one(filter).hint(dirty_index());
-        Ok(found.session(session).await?.is_some())
+        ids: &[Bson],
+    ) -> Result<HashMap<ProductId, Vec<TopReview>>, TransactionError> {
+        let limit = i64::try_from(TOP_REVIEWS).expect("ten");
+        let top = [
+            doc! { "$match": { "status": ReviewStatus::Published.name() } },
+            doc! { "$sort": { "helpful": -1, "created_at": -1, "_id": -1 } },
+            doc! { "$limit": limit },
+        ];
+        let pipeline = [
+            doc! { "$match": { "_id": { "$in": ids } } },
+            doc! { "$project": { "_id": 1 } },
+            doc! { "$lookup": {
+                "from": reviews::COLLECTION,
+                "localField": "_id",
+                "foreignField": "product_id",
+                "pipeline": top.to_vec(),
+                "as": "top",
+            } },
+            doc! { "$match": { "top": { "$ne": [] } } },
+        ];
+        let mut cursor = self
+            .documents("products")
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()))
+            .session(&mut *session)
+            .await?
+            .with_type::<RawDocumentBuf>();
+        let mut tops = HashMap::new();
+        while let Some(doc) = cursor.next(session).await {
+            let doc = doc?;
+            let fields = Fields::of("products", &doc);
+            let top = fields.docs("top", |review| Ok(review::read(&review)?.top()))?;
+            tops.insert(ProductId::from_bytes(fields.id("_id")?), top);
+        }
+        Ok(tops)
+    }
+
+    /// Those of some products that have reviews which wait for the fold.
+    async fn dirty_among(
+        &self,
+        session: &mut ClientSession,
+        ids: &[Bson],
+    ) -> Result<HashSet<ProductId>, TransactionError> {
+        let pipeline = [
+            doc! { "$match": { "dirty": true, "product_id": { "$in": ids } } },
+            doc! { "$group": { "_id": "$product_id" } },
+        ];
+        let mut cursor = self
+            .documents(reviews::COLLECTION)
+            .aggregate(pipeline)
+            .hint(dirty_index())
+            .session(&mut *session)
+            .await?
+            .with_type::<RawDocumentBuf>();
+        let mut dirty = HashSet::new();
+        while let Some(doc) = cursor.next(session).await {
+            let doc = doc?;
+            let id = Fields::of(reviews::COLLECTION, &doc).id("_id")?;
+            dirty.insert(ProductId::from_bytes(id));
+        }
+        Ok(dirty)
     }
 
     /// Mends what is computed of a product, whatever is wrong with it: its numbers become what its
@@ -350,6 +411,13 @@ impl Store {
             let _ = session.abort_transaction().await;
             return Ok(false);
         };
+        if state.newer {
+            let _ = session.abort_transaction().await;
+            return Err(TransactionError::Storage(StorageError::Newer {
+                collection: crate::products::COLLECTION,
+                id: product.to_string(),
+            }));
+        }
         let mut counted = Counted::default();
         let pipeline = applied_pipeline(&id);
         let mut cursor = self
@@ -508,10 +576,12 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     let fields = Fields::of("products", doc);
     let stored = stats::read_stats(&fields.doc("stats")?)?;
     let mut whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
-    stats::settle_popularity(&mut whole, &stored);
+    let interest = stats::read_standing(&fields)?.interest();
+    stats::settle_popularity(&mut whole, &stored, interest);
     Ok(Recounted {
         product: ProductId::from_bytes(fields.id("_id")?),
         pending: false,
+        interest,
         stored: Counted {
             histogram: stored.histogram,
             recommended: stored.recommended,

@@ -4,9 +4,8 @@
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::Hint;
 use vitrine_model::category::Category;
-use vitrine_model::id::{ProductId, SupplierId};
+use vitrine_model::id::SupplierId;
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::fold;
@@ -15,7 +14,6 @@ use vitrine_model::unit::Unit;
 use crate::documents::reference;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, Read, uuid};
-use crate::store::durable;
 use crate::transaction::retry_contended;
 use crate::write::WriteUnit;
 use crate::{StorageError, Store};
@@ -111,60 +109,6 @@ impl Store {
             .await
     }
 
-    /// The suppliers whose products may carry an older version of them: with `all`, every supplier
-    /// that ever changed.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn changed_suppliers(&self, all: bool) -> Result<Vec<Supplier>, StorageError> {
-        let filter = if all {
-            doc! { "v": { "$gt": 1 } }
-        } else {
-            doc! { "$expr": { "$lt": ["$propagated_v", "$v"] } }
-        };
-        self.find_suppliers(filter).await
-    }
-
-    /// Products that carry an older version of a supplier; at most so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn products_behind(
-        &self,
-        supplier: &Supplier,
-        most: u32,
-    ) -> Result<Vec<ProductId>, StorageError> {
-        let behind = doc! {
-            "supplier._id": uuid(supplier.id.to_bytes()),
-            "supplier.v": { "$lt": supplier.version },
-        };
-        let collection = self.raw("products");
-        let find = collection
-            .find(behind)
-            .projection(doc! { "_id": 1 })
-            .hint(Hint::Name("supplier".to_owned()));
-        let found = find.limit(i64::from(most)).max_time(self.max_time);
-        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
-        let id = |doc: &RawDocumentBuf| Fields::of("products", doc).id("_id");
-        found
-            .iter()
-            .map(|doc| id(doc).map(ProductId::from_bytes))
-            .collect()
-    }
-
-    /// Notes that all products carry this version of a supplier, unless it has changed since.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
-        let filter = doc! { "_id": uuid(supplier.id.to_bytes()), "v": supplier.version };
-        let update = doc! { "$set": { "propagated_v": supplier.version } };
-        let collection = self.documents("suppliers");
-        let updated = collection.update_one(filter, update);
-        updated.write_concern(durable()).await?;
-        Ok(())
-    }
-
     /// Stores categories, parents first, all or none. Gives whether they were stored: not when a
     /// slug is taken.
     ///
@@ -203,7 +147,10 @@ impl Store {
         .await
     }
 
-    async fn find_suppliers(&self, filter: Document) -> Result<Vec<Supplier>, StorageError> {
+    pub(crate) async fn find_suppliers(
+        &self,
+        filter: Document,
+    ) -> Result<Vec<Supplier>, StorageError> {
         let collection = self.raw("suppliers");
         let find = collection.find(filter).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;

@@ -20,10 +20,10 @@ use vitrine_model::review::{
 
 use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
-use crate::documents::{REFERENCE_VERSION, put, stats};
+use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, date, uuid};
-use crate::reviews::{COLLECTION, read};
+use crate::reviews::{COLLECTION, not_newer, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store};
@@ -93,10 +93,11 @@ pub enum Marked {
 }
 
 /// What became of a purchase that was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Whether it was not known before.
-    pub new: bool,
+    /// What stands for all that the customer buys of the product, where no order is named; it says
+    /// nothing about the customer.
+    pub sale: String,
     /// Whether a review became one of a known buyer.
     pub verified: bool,
 }
@@ -294,18 +295,24 @@ impl Store {
         filter.insert("round", same_round(before.round));
         // What it is filtered by says so too.
         filter.insert("verified", before.verified);
+        filter.insert("schema_version", up_to(REVIEW_VERSION));
         let update = change(before, after, beside.close_reports);
         let collection = self.documents(COLLECTION);
         if *beside == Beside::default() {
             let updated = collection
                 .update_one(filter, update)
                 .write_concern(durable());
-            return Ok(updated.await?.matched_count == 1);
+            if updated.await?.matched_count == 1 {
+                return Ok(true);
+            }
+            self.refuse_newer(before.id).await?;
+            return Ok(false);
         }
         let mut session = self.begin().await?;
         let updated = collection.update_one(filter, update).session(&mut session);
         if updated.await?.matched_count == 0 {
             let _ = session.abort_transaction().await;
+            self.refuse_newer(before.id).await?;
             return Ok(false);
         }
         let id = uuid(before.id.to_bytes());
@@ -515,7 +522,9 @@ impl Store {
         let Some(found) = found.next(session).await else {
             return Ok(None);
         };
-        Ok(Some(read(&found?)?))
+        let found = found?;
+        not_newer(&found)?;
+        Ok(Some(read(&found)?))
     }
 
     /// What a voter says of these reviews. One command.
@@ -663,24 +672,29 @@ impl Store {
         now: Timestamp,
     ) -> Result<Recorded, StorageError> {
         let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": &customer.0 } };
-        let update = doc! {
-            "$setOnInsert": {
-                "schema_version": REFERENCE_VERSION,
-                "recheck_at": date(now.plus_millis(RECHECK_MILLIS)),
-            },
-            "$min": { "at": date(at) },
-        };
-        let purchases = self.documents(PURCHASES);
+        let new = doc! { "$eq": [{ "$type": "$at" }, "missing"] };
+        let recheck = date(now.plus_millis(RECHECK_MILLIS));
+        let own = doc! { "$literal": ProductId::random().to_string() };
+        let update = vec![doc! { "$set": {
+            "schema_version": { "$max": ["$schema_version", REFERENCE_VERSION] },
+            "recheck_at": { "$cond": [new, recheck, "$recheck_at"] },
+            // Rows from before sales were counted have none.
+            "sale": { "$ifNull": ["$sale", own] },
+            "at": { "$min": ["$at", date(at)] },
+        } }];
+        let purchases = self.raw(PURCHASES);
         let stored = purchases
-            .update_one(row, update)
+            .find_one_and_update(row, update)
             .upsert(true)
+            .return_document(ReturnDocument::After)
             .write_concern(durable())
             .await?;
+        let sale = match &stored {
+            Some(row) => Fields::of(PURCHASES, row).string("sale")?,
+            None => ProductId::random().to_string(),
+        };
         let verified = self.verify_buyer(product, customer).await?;
-        Ok(Recorded {
-            new: stored.upserted_id.is_some(),
-            verified,
-        })
+        Ok(Recorded { sale, verified })
     }
 
     /// Looks again for reviews that were being written when their author's purchase was recorded.
@@ -720,6 +734,7 @@ impl Store {
             "product_id": uuid(product.to_bytes()),
             "author._id": &customer.0,
             "verified": false,
+            "schema_version": up_to(REVIEW_VERSION),
         };
         // The copy among the top reviews and the numbers say it too. The marks are those that
         // `Traits::marks` would give.
@@ -766,7 +781,10 @@ impl Store {
             "outlier.hot_since": kept("hot_since", date(now)),
             "outlier.hot_reason": kept("hot_reason", Bson::from(reason.name())),
         } };
-        let filter = doc! { "_id": uuid(product.to_bytes()) };
+        let filter = doc! {
+            "_id": uuid(product.to_bytes()),
+            "schema_version": up_to(PRODUCT_VERSION),
+        };
         self.documents("products")
             .update_one(filter, vec![set])
             .write_concern(durable())

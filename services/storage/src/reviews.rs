@@ -11,8 +11,8 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::review::{Review, ReviewStatus};
 
-use crate::documents::REVIEW_VERSION;
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
+use crate::documents::{REVIEW_VERSION, up_to};
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, uuid};
 use crate::reviewing::PURCHASES;
@@ -280,12 +280,30 @@ impl Store {
         if !unset.is_empty() {
             pipeline.push(doc! { "$unset": unset });
         }
-        let filter = doc! { "_id": uuid(review.id.to_bytes()), "erased": { "$ne": true } };
+        let filter = doc! {
+            "_id": uuid(review.id.to_bytes()),
+            "erased": { "$ne": true },
+            "schema_version": up_to(REVIEW_VERSION),
+        };
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, pipeline)
             .write_concern(durable());
-        Ok(updated.await?.matched_count == 1)
+        if updated.await?.matched_count == 1 {
+            return Ok(true);
+        }
+        self.refuse_newer(review.id).await.map(|()| false)
+    }
+
+    /// Fails if a review is of a version that only a newer release may write.
+    pub(crate) async fn refuse_newer(&self, id: ReviewId) -> Result<(), StorageError> {
+        let collection = self.raw(COLLECTION);
+        let found = collection
+            .find_one(doc! { "_id": uuid(id.to_bytes()) })
+            .projection(doc! { "schema_version": 1 })
+            .max_time(self.max_time)
+            .await?;
+        found.map_or(Ok(()), |doc| not_newer(&doc))
     }
 }
 
@@ -367,6 +385,18 @@ const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str
 pub(crate) fn is_older(doc: &RawDocument) -> Result<bool, StorageError> {
     let version = Fields::of(COLLECTION, doc).i64("schema_version")?;
     Ok(version < i64::from(REVIEW_VERSION))
+}
+
+/// Fails if a review was written by a newer release.
+pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
+    let fields = Fields::of(COLLECTION, doc);
+    if fields.i64("schema_version")? <= i64::from(REVIEW_VERSION) {
+        return Ok(());
+    }
+    Err(StorageError::Newer {
+        collection: COLLECTION,
+        id: ReviewId::from_bytes(fields.id("_id")?).to_string(),
+    })
 }
 
 /// Whether a review says something else of its traits than what it is filtered by.

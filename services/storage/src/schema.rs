@@ -9,9 +9,14 @@ use serde::Deserialize;
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 23] = [
+const FILES: [&str; 31] = [
+    include_str!("../../../schema/mongodb/activity.json"),
+    include_str!("../../../schema/mongodb/activity_days.json"),
+    include_str!("../../../schema/mongodb/activity_handed.json"),
     include_str!("../../../schema/mongodb/categories.json"),
     include_str!("../../../schema/mongodb/category_stamps.json"),
+    include_str!("../../../schema/mongodb/copies_due.json"),
+    include_str!("../../../schema/mongodb/cursors.json"),
     include_str!("../../../schema/mongodb/erasures.json"),
     include_str!("../../../schema/mongodb/facet_panels.json"),
     include_str!("../../../schema/mongodb/import_runs.json"),
@@ -27,12 +32,15 @@ const FILES: [&str; 23] = [
     include_str!("../../../schema/mongodb/review_reports.json"),
     include_str!("../../../schema/mongodb/review_versions.json"),
     include_str!("../../../schema/mongodb/reviews.json"),
+    include_str!("../../../schema/mongodb/sales.json"),
     include_str!("../../../schema/mongodb/settings.json"),
     include_str!("../../../schema/mongodb/spec_keys.json"),
     include_str!("../../../schema/mongodb/suppliers.json"),
+    include_str!("../../../schema/mongodb/trending.json"),
     include_str!("../../../schema/mongodb/units.json"),
     include_str!("../../../schema/mongodb/votes.json"),
     include_str!("../../../schema/mongodb/words.json"),
+    include_str!("../../../schema/mongodb/workers.json"),
 ];
 
 #[derive(Deserialize)]
@@ -79,7 +87,7 @@ impl Store {
     pub async fn missing_from_schema(&self) -> Result<Vec<String>, StorageError> {
         let live = self.live_schema().await?;
         // A newer release may have expanded validators; it keeps what this one writes valid.
-        let newer = self.has_newer_migrations().await?;
+        let newer = !self.newer_migrations().await?.is_empty();
         let mut missing = Vec::new();
         for schema in desired() {
             match live.get(&schema.collection) {

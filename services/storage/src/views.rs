@@ -2,11 +2,12 @@
 //! asked for, so that a page pays for what it shows.
 
 use mongodb::bson::{Document, RawDocumentBuf};
+use vitrine_model::activity::Standing;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::money::Money;
-use vitrine_model::product::{Details, Media, Outlier, Product, ProductStatus, Source};
+use vitrine_model::product::{Details, Media, Outlier, Product, ProductStatus, Sold, Source};
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review::TopReview;
 use vitrine_model::spec::Spec;
@@ -142,9 +143,30 @@ impl ProductView {
         stats::read_outlier(&self.fields().doc("outlier")?)
     }
 
+    /// How it stands after the activity of the last 30 days.
+    pub fn standing(&self) -> Read<Standing> {
+        stats::read_standing(&self.fields())
+    }
+
+    /// How often it was sold.
+    pub fn sold(&self) -> Read<Sold> {
+        stats::read_sold(&self.fields())
+    }
+
     /// Where it was imported from.
     pub fn sources(&self) -> Read<Vec<Source>> {
         self.fields().docs("sources", product::read_source)
+    }
+
+    /// Since when it is listed. Of one that does not say, since it was made, unless it is a draft:
+    /// it is of version 1, or was listed by a release that knows only those.
+    pub fn listed_at(&self) -> Read<Option<Timestamp>> {
+        let fields = self.fields();
+        if let Some(at) = fields.opt_date("listed_at")? {
+            return Ok(Some(at));
+        }
+        let draft = self.status()? == ProductStatus::Draft;
+        (!draft).then(|| self.created_at()).transpose()
     }
 
     /// The revision.
@@ -184,9 +206,12 @@ impl ProductView {
                 top_reviews: self.top_reviews()?,
             },
             outlier: self.outlier()?,
+            standing: self.standing()?,
+            sold: self.sold()?,
             sources: self.sources()?,
             revision: self.revision()?,
             created_at: self.created_at()?,
+            listed_at: self.listed_at()?,
             updated_at: self.updated_at()?,
         })
     }

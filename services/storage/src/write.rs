@@ -9,7 +9,7 @@
 //! [`StorageError::Contended`] means that another writer was met: begin a new unit and do it all
 //! again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -17,15 +17,16 @@ use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
-use vitrine_model::product::Product;
+use vitrine_model::product::{Details, Product};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
-use crate::documents::product::{self as document, Encoding, OPTIONAL_CONTENT};
-use crate::documents::{REFERENCE_VERSION, reference};
+use crate::documents::product::{self as document, Encoding, Face, OPTIONAL_CONTENT};
+use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::products::write_error;
+use crate::propagation::COPIES_DUE;
 use crate::raw::{Fields, Read, date, uuid};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
@@ -48,6 +49,8 @@ pub struct WriteUnit {
     /// Which of the counters of a stamp it raises.
     shard: u8,
     touched: BTreeMap<CategoryId, i64>,
+    /// Of which products bundles carry what is no longer so, and which bundles were written.
+    copies_due: BTreeSet<ProductId>,
     reference_changed: bool,
 }
 
@@ -81,6 +84,7 @@ impl Store {
             session,
             shard: ProductId::random().to_bytes()[0] % STAMP_SHARDS,
             touched: BTreeMap::new(),
+            copies_due: BTreeSet::new(),
             reference_changed: false,
         })
     }
@@ -180,6 +184,23 @@ impl WriteUnit {
         found.map(ProductView::new).transpose()
     }
 
+    /// Products as this transaction sees them; those that are not there are left out.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn products(&mut self, ids: &[ProductId]) -> Result<Vec<ProductView>, StorageError> {
+        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let collection = self.store.raw(products::COLLECTION);
+        let find = collection.find(doc! { "_id": { "$in": ids } });
+        let cursor = find.session(&mut self.session).await;
+        let mut cursor = cursor.map_err(storage_error)?;
+        let mut found = Vec::new();
+        while let Some(doc) = cursor.next(&mut self.session).await {
+            found.push(ProductView::new(doc.map_err(storage_error)?)?);
+        }
+        Ok(found)
+    }
+
     /// Stores a new product.
     ///
     /// # Errors
@@ -205,8 +226,16 @@ impl WriteUnit {
         self.insert(products::COLLECTION, docs.collect()).await?;
         for product in products {
             self.touch(product.category);
+            self.written_bundle(product);
         }
         Ok(())
+    }
+
+    /// What a bundle was given of its items may have changed before the bundle can be found.
+    fn written_bundle(&mut self, product: &Product) {
+        if matches!(&product.details, Details::Bundle(bundle) if !bundle.items.is_empty()) {
+            self.copies_due.insert(product.id);
+        }
     }
 
     /// Replaces what admins write of a product that this transaction has read. What is computed
@@ -221,34 +250,71 @@ impl WriteUnit {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
-        let content = document::content(product, encoding);
+        let mut content = document::content(product, encoding);
         let lacking = OPTIONAL_CONTENT
             .iter()
             .filter(|field| !content.contains_key(**field));
         let unset: Document = lacking
             .map(|field| ((*field).to_owned(), Bson::Int32(1)))
             .collect();
+        content.insert("schema_version", PRODUCT_VERSION);
         let mut update = doc! { "$set": content };
         if !unset.is_empty() {
             update.insert("$unset", unset);
         }
-        let filter = doc! { "_id": uuid(product.id.to_bytes()), "revision": expected };
+        let filter = doc! {
+            "_id": uuid(product.id.to_bytes()),
+            "revision": expected,
+            "schema_version": up_to(PRODUCT_VERSION),
+        };
         let collection = self.store.raw(products::COLLECTION);
         let before = collection
             .find_one_and_update(filter, update)
-            .projection(doc! { "category": 1 })
+            .projection(Face::fields())
             .session(&mut self.session)
             .await;
         let Some(before) = before.map_err(storage_error)? else {
+            self.refuse_newer(product.id).await?;
             return Ok(false);
         };
-        let before =
-            CategoryId::from_bytes(Fields::of(products::COLLECTION, &before).id("category")?);
+        let fields = Fields::of(products::COLLECTION, &before);
+        if Face::read(&fields)? != Face::of(product) {
+            self.copies_due.insert(product.id);
+        }
+        self.written_bundle(product);
+        let before = CategoryId::from_bytes(fields.id("category")?);
         self.touch(before);
         if before != product.category {
             self.touch(product.category);
         }
         Ok(true)
+    }
+
+    /// Fails if a product is of a version that only a newer release may write.
+    async fn refuse_newer(&mut self, id: ProductId) -> Result<(), StorageError> {
+        let found = self
+            .find_one(products::COLLECTION, doc! { "_id": uuid(id.to_bytes()) })
+            .await?;
+        found.map_or(Ok(()), |doc| products::not_newer(&doc))
+    }
+
+    /// Changes what products carry of their supplier; so many of each category change.
+    pub(crate) async fn carry(
+        &mut self,
+        filter: Document,
+        update: Vec<Document>,
+        categories: BTreeSet<CategoryId>,
+    ) -> Result<(), StorageError> {
+        let collection = self.store.documents(products::COLLECTION);
+        let updated = collection
+            .update_many(filter, update)
+            .session(&mut self.session)
+            .await;
+        updated.map_err(storage_error)?;
+        for category in categories {
+            self.touch(category);
+        }
+        Ok(())
     }
 
     /// The version of the reference data as this transaction sees it.
@@ -556,11 +622,22 @@ impl WriteUnit {
     /// error leaves it open whether it was written.
     pub async fn commit(mut self) -> Result<(), StorageError> {
         self.write_stamps().await?;
+        self.write_copies_due().await?;
         if self.reference_changed {
             self.raise_reference_version().await?;
         }
         let committed = commit(&mut self.session).await;
         committed.map_err(TransactionError::into_storage)
+    }
+
+    /// As [`WriteUnit::commit`], of a bundle that was given what its items are now: that it was
+    /// written is no reason to look at it again.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn commit_copies(mut self) -> Result<(), StorageError> {
+        self.copies_due.clear();
+        self.commit().await
     }
 
     /// Undoes everything. Not needed for correctness: the server undoes what is left alone.
@@ -589,6 +666,29 @@ impl WriteUnit {
             .await;
         match written {
             // Two writers made the first stamp of a category at once.
+            Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
+                Err(StorageError::Contended(error))
+            }
+            result => result.map_err(TransactionError::into_storage),
+        }
+    }
+
+    async fn write_copies_due(&mut self) -> Result<(), StorageError> {
+        // By its mark whoever has looked knows whether this is still the reason why.
+        let mark = uuid(ProductId::random().to_bytes());
+        let update = |product: &ProductId| {
+            let first = doc! { "schema_version": REFERENCE_VERSION };
+            let row = doc! { "_id": uuid(product.to_bytes()) };
+            let note = doc! { "$set": { "mark": &mark }, "$setOnInsert": first };
+            doc! { "q": row, "u": note, "upsert": true }
+        };
+        let updates: Vec<Document> = self.copies_due.iter().map(update).collect();
+        let written = self
+            .store
+            .update_each(&mut self.session, COPIES_DUE, updates)
+            .await;
+        match written {
+            // Two writers noted the same product at once.
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Err(StorageError::Contended(error))
             }
@@ -674,6 +774,8 @@ impl WriteUnit {
         filter: Document,
         document: Document,
     ) -> Result<bool, StorageError> {
+        let mut filter = filter;
+        filter.insert("schema_version", up_to(REFERENCE_VERSION));
         let collection = self.store.documents(collection);
         let replaced = collection
             .replace_one(filter, document)

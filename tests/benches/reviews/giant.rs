@@ -315,6 +315,8 @@ async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: us
             product,
             customer: author(n),
             at: None,
+            quantity: 1,
+            order: None,
         };
         desk.catalog.record_purchase(bought).await.unwrap();
     }

@@ -298,6 +298,8 @@ async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
                 product,
                 customer: AUTHORS[by].to_owned(),
                 at: None,
+                quantity: 1,
+                order: None,
             };
             done(&catalog.record_purchase(purchase).await.unwrap())
         }

@@ -88,6 +88,15 @@ impl Failure {
             path,
         }
     }
+
+    /// Notes the field it happened in, by its place.
+    #[must_use]
+    pub fn in_place(self, place: &Place) -> Located {
+        Located {
+            failure: self,
+            path: place.0.clone(),
+        }
+    }
 }
 
 /// A [`Failure`] that knows where in the response it happened: the only one that the library
@@ -126,6 +135,18 @@ impl From<Located> for Error {
             source: Some(Arc::new(located)),
             extensions: None,
         }
+    }
+}
+
+/// A place in a response, for what fails later: a stream outlives the context that it began in.
+#[derive(Clone, Debug)]
+pub struct Place(Vec<PathSegment>);
+
+impl Place {
+    /// The field that `ctx` is resolving.
+    #[must_use]
+    pub fn of<T>(ctx: &ContextBase<'_, T>) -> Self {
+        Self(ctx.path_node.as_ref().map(path_of).unwrap_or_default())
     }
 }
 

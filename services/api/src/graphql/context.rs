@@ -1,5 +1,7 @@
 //! What resolvers find in their context.
 
+use std::sync::Arc;
+
 use async_graphql::{ContextBase, Request};
 use vitrine_domain::Catalog;
 use vitrine_domain::products::Sight;
@@ -35,7 +37,7 @@ impl Session {
     /// The request with this session in its context.
     #[must_use]
     pub fn attach(self, request: Request) -> Request {
-        request.data(self)
+        request.data(Arc::new(self))
     }
 }
 
@@ -51,10 +53,17 @@ impl std::fmt::Debug for Session {
 pub(crate) trait ContextExt {
     /// The session of the request.
     fn session(&self) -> &Session;
+
+    /// The session of the request, for what outlives the context.
+    fn session_arc(&self) -> Arc<Session>;
 }
 
 impl<T> ContextExt for ContextBase<'_, T> {
     fn session(&self) -> &Session {
-        self.data_unchecked::<Session>()
+        self.data_unchecked::<Arc<Session>>()
+    }
+
+    fn session_arc(&self) -> Arc<Session> {
+        Arc::clone(self.data_unchecked::<Arc<Session>>())
     }
 }

@@ -30,7 +30,7 @@ fn told(error: &DomainError) -> Failure {
         DomainError::Invalid { .. } => ErrorCode::BadUserInput,
         DomainError::InvalidCursor { .. } => ErrorCode::InvalidCursor,
         DomainError::Forbidden(_) => ErrorCode::Forbidden,
-        DomainError::Unavailable(_) => ErrorCode::Unavailable,
+        DomainError::Unavailable(_) | DomainError::Newer(_) => ErrorCode::Unavailable,
         DomainError::Timeout(_) => ErrorCode::Timeout,
         DomainError::Internal(_) => ErrorCode::Internal,
     };

@@ -1,5 +1,6 @@
 //! Inputs: what callers give, turned into what the domain takes.
 
+pub(crate) mod activity;
 pub(crate) mod details;
 pub(crate) mod dictionary;
 pub(crate) mod product;
@@ -157,6 +158,12 @@ pub(crate) enum SortKey {
     Newest,
     /// The name, without regard to case and accents. Ascending unless told otherwise.
     Name,
+    /// Units sold in the last 30 days, as of the product's counters; those without a sale come last.
+    /// Descending unless told otherwise.
+    BestSelling,
+    /// Views, carts and purchases of the last 7 days, what is long ago less, in steps of about a
+    /// fifth; those without any come last. Descending unless told otherwise.
+    Trending,
     /// How well the product matches the words of the search, best first. Only with a search, where
     /// it is the usual order; in this direction only.
     Relevance,
@@ -399,6 +406,8 @@ const fn usual(key: ProductSortKey) -> ProductSort {
         ProductSortKey::Rating
         | ProductSortKey::Popularity
         | ProductSortKey::Newest
+        | ProductSortKey::BestSelling
+        | ProductSortKey::Trending
         | ProductSortKey::Relevance => Direction::Descending,
     };
     ProductSort { key, direction }

@@ -16,6 +16,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::spec;
 
 use super::context::ContextExt as _;
+use super::inputs::activity::RecordActivityInput;
 use super::inputs::dictionary::{
     DefineSpecKeyInput, DefineUnitInput, MergeSpecKeysInput, UpdateSpecKeyInput,
 };
@@ -34,6 +35,7 @@ use super::inputs::reviewing::{
     DefineReviewDimensionsInput, EraseAuthorInput, RecordPurchaseInput, RepairRatingStatsInput,
 };
 use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
+use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
@@ -429,6 +431,16 @@ impl Mutation {
             .at(ctx)
     }
 
+    /// Tells what happened around products: up to 500 views and carts at once, counted in memory and
+    /// written a second later, so that no page waits for it. Anybody may; no token is needed.
+    async fn record_activity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What happened.")] input: RecordActivityInput,
+    ) -> R<RecordActivityPayload> {
+        record_activity(ctx, input).await.at(ctx)
+    }
+
     /// Takes an author out of reviews, the copies of them, earlier versions, votes, replies, reports
     /// and purchases. When it is cut off, workers complete it.
     async fn erase_author(
@@ -479,6 +491,27 @@ impl Mutation {
         );
         shown(done.await, |defined| defined).map(Into::into).at(ctx)
     }
+}
+
+async fn record_activity(
+    ctx: &Context<'_>,
+    input: RecordActivityInput,
+) -> Result<RecordActivityPayload, Failure> {
+    let (events, key) = match input.asked() {
+        Ok(asked) => asked,
+        Err(refusals) => {
+            return Ok(RecordActivityPayload {
+                user_errors: refusals.into_iter().map(Into::into).collect(),
+                ..RecordActivityPayload::default()
+            });
+        }
+    };
+    let counted = ctx.session().catalog.record_activity(&events, key);
+    let counted = counted.await?;
+    if counted.conflict {
+        return Ok(RecordActivityPayload::conflict());
+    }
+    Ok(counted.into())
 }
 
 /// Gives an order of an admin, unless the caller may not or the input is wrong.

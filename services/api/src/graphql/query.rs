@@ -15,12 +15,15 @@ use super::carried;
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::scalars::DateTime;
+use super::types;
+use super::types::activity::{TrendingProduct, TrendingWindow};
 use super::types::category::Category;
 use super::types::coverage::SuggestedSpecKey;
 use super::types::details::all;
 use super::types::erasure::AuthorExport;
 use super::types::moderation::{FairnessReport, QueueReason};
 use super::types::node::Node;
+use super::types::operations::{self, DataVersionProgress, WorkerStatus};
 use super::types::page::{
     ProductConnection, ReviewConnection, SpecKeyConnection, SupplierConnection,
 };
@@ -243,6 +246,23 @@ impl Query {
         search_suggestions(ctx, &prefix, first).await.at(ctx)
     }
 
+    /// Products that get attention, the highest score first. Counted every few minutes, so that it
+    /// is one look-up.
+    async fn trending(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The slug of a category, with all below it; everywhere when absent.")]
+        category: Option<String>,
+        #[graphql(desc = "Over which time.")] window: TrendingWindow,
+        #[graphql(default_with = "Some(20)", desc = "How many at most: 1 to 100.")] first: Option<
+            i32,
+        >,
+    ) -> R<Vec<TrendingProduct>> {
+        trending(ctx, category.as_deref(), window, first)
+            .await
+            .at(ctx)
+    }
+
     /// The bearer of the token that came with the request; null without one.
     async fn viewer(&self, ctx: &Context<'_>) -> Option<Viewer> {
         Viewer::of(&ctx.session().viewer)
@@ -320,6 +340,43 @@ impl Query {
             .await
             .at(ctx)
     }
+
+    /// What is done in the background, by which process, and how it is doing. Needs the role admin.
+    async fn workers(&self, ctx: &Context<'_>) -> R<Vec<WorkerStatus>> {
+        workers(ctx).await.at(ctx)
+    }
+
+    /// How far documents of older versions are on their way to the newest. Needs the role admin.
+    async fn data_versions(&self, ctx: &Context<'_>) -> R<Vec<DataVersionProgress>> {
+        data_versions(ctx).await.at(ctx)
+    }
+}
+
+async fn trending(
+    ctx: &Context<'_>,
+    category: Option<&str>,
+    window: TrendingWindow,
+    first: Option<i32>,
+) -> Result<Vec<TrendingProduct>, Failure> {
+    let (session, first) = (ctx.session(), first.unwrap_or(20));
+    let found = session
+        .catalog
+        .trending(category, window.into(), first, session.sight);
+    types::activity::trending(found.await?)
+}
+
+async fn workers(ctx: &Context<'_>) -> Result<Vec<WorkerStatus>, Failure> {
+    let session = ctx.session();
+    session.viewer.admin()?;
+    let seen = session.catalog.workers().await?;
+    Ok(operations::workers(seen, session.catalog.now()))
+}
+
+async fn data_versions(ctx: &Context<'_>) -> Result<Vec<DataVersionProgress>, Failure> {
+    let session = ctx.session();
+    session.viewer.admin()?;
+    let found = session.catalog.data_versions().await?;
+    Ok(operations::versions(found))
 }
 
 async fn moderation_queue(

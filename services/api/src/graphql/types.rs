@@ -1,5 +1,6 @@
 //! Output types.
 
+pub(crate) mod activity;
 pub(crate) mod category;
 pub(crate) mod common;
 pub(crate) mod coverage;
@@ -8,6 +9,7 @@ pub(crate) mod erasure;
 pub(crate) mod facet;
 pub(crate) mod moderation;
 pub(crate) mod node;
+pub(crate) mod operations;
 pub(crate) mod page;
 pub(crate) mod payload;
 pub(crate) mod product;

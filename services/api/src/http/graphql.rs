@@ -1,4 +1,4 @@
-//! The two ways to ask: POST with a body, GET with a query in the URL.
+//! The ways to ask: POST with a body, GET with a query in the URL, GET for a WebSocket.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use super::{
     accept::{self, Media},
     answer, body, query_string,
     routes::Api,
+    socket::{self, Upgrade},
 };
 use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared};
 
@@ -39,13 +40,17 @@ pub(super) async fn post(
     }
 }
 
-/// `GET /graphql`: a page for people, or a query.
+/// `GET /graphql`: a WebSocket, a page for people, or a query.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Extension(id): Extension<RequestId>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
+    upgrade: Upgrade,
 ) -> Response<Body> {
+    if socket::is_wanted(&headers) {
+        return socket::open(&api, &id, &headers, upgrade);
+    }
     let request = match query_string::read(query.as_deref().unwrap_or_default()) {
         Ok(Some(request)) => request,
         Ok(None) if api.playground && accept::wants_html(&headers) => return playground(),
@@ -98,7 +103,7 @@ async fn execute(
 }
 
 /// Execution in a task of its own: see [`super::Shield`].
-async fn run(
+pub(super) async fn run(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
@@ -108,7 +113,7 @@ async fn run(
     api.shield.run(work).await
 }
 
-fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {
+pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {
     crate::execution::note(failure, "", id.as_str());
     answer::failure(media, failure, id.as_str())
 }
@@ -126,6 +131,9 @@ fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
 }
 
 fn playground() -> Response<Body> {
-    let page = GraphiQLSource::build().endpoint("/graphql").finish();
+    let page = GraphiQLSource::build()
+        .endpoint("/graphql")
+        .subscription_endpoint("/graphql")
+        .finish();
     Html(page).into_response()
 }

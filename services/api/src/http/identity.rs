@@ -43,6 +43,11 @@ impl RequestId {
 pub(super) struct Ids(Arc<(RandomState, RandomState, AtomicU64)>);
 
 impl Ids {
+    /// A new id.
+    pub(super) fn make(&self) -> RequestId {
+        RequestId(self.next().into())
+    }
+
     fn next(&self) -> String {
         let (high, low, counter) = &*self.0;
         let count = counter.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +59,7 @@ impl Ids {
         let given = headers.get(HEADER).and_then(|value| value.to_str().ok());
         match given {
             Some(id) if is_plain(id) => RequestId(id.into()),
-            _ => RequestId(self.next().into()),
+            _ => self.make(),
         }
     }
 }

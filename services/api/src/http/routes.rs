@@ -14,7 +14,7 @@ use tower_http::{cors::CorsLayer, trace::TraceLayer};
 use tracing::Span;
 
 use super::{
-    RequestContext, RequestId, Shield,
+    RequestContext, RequestId, Shield, SocketLimits, Sockets,
     admission::Admit,
     answer, graphql,
     health::{self, Ready},
@@ -31,12 +31,15 @@ pub struct Api {
     pub(super) admit: Admit,
     pub(super) ready: Ready,
     pub(super) playground: bool,
+    pub(super) origins: Vec<HeaderValue>,
+    pub(super) sockets: Sockets,
+    pub(super) ids: Ids,
     metrics: Option<Metrics>,
-    origins: Vec<HeaderValue>,
 }
 
 impl Api {
-    /// Everyone is admitted, the service is always ready, no playground, no other origins.
+    /// Everyone is admitted, the service is always ready, no playground, no other origins,
+    /// WebSocket connections with the default limits.
     #[must_use]
     pub fn new(engine: Engine, shield: Shield) -> Self {
         Self {
@@ -45,8 +48,10 @@ impl Api {
             admit: Arc::new(|_| Ok(RequestContext::new())),
             ready: Arc::new(|| Ok(())),
             playground: false,
-            metrics: None,
             origins: Vec::new(),
+            sockets: Sockets::new(SocketLimits::default()),
+            ids: Ids::default(),
+            metrics: None,
         }
     }
 
@@ -81,7 +86,15 @@ impl Api {
         self
     }
 
-    /// Lets pages of these origins ask. None by default.
+    /// Sets the WebSocket connections, so that the caller can count them and close them at the end.
+    #[must_use]
+    pub fn sockets(mut self, sockets: Sockets) -> Self {
+        self.sockets = sockets;
+        self
+    }
+
+    /// Lets pages of these origins ask, and open a WebSocket. None by default; pages of the host
+    /// that they ask always may.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         self.origins.extend(origins);
@@ -113,9 +126,10 @@ fn watched(ready: Ready, metrics: Option<Metrics>) -> Router {
     }
 }
 
-/// `/graphql`, `/health/live` and `/health/ready`; `/metrics` where there are some.
+/// `/graphql`, also as a WebSocket, `/health/live` and `/health/ready`; `/metrics` where there are some.
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
+    let ids = api.ids.clone();
     let watched = watched(Arc::clone(&api.ready), api.metrics.clone());
     let ask = get(graphql::get)
         .post(graphql::post)
@@ -125,10 +139,7 @@ pub fn router(api: Api) -> Router {
         .fallback(unknown)
         .layer(cors)
         .layer(TraceLayer::new_for_http().make_span_with(span))
-        .layer(middleware::from_fn_with_state(
-            Ids::default(),
-            identity::identify,
-        ))
+        .layer(middleware::from_fn_with_state(ids, identity::identify))
 }
 
 async fn unknown() -> Response<Body> {

@@ -1,15 +1,17 @@
 //! The router behind a real socket, asked by a client that knows nothing but bytes.
 
+mod feed;
 mod lifecycle;
 mod protocol;
 mod shielding;
+mod sockets;
 
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-use async_graphql::{Context, EmptySubscription, Object, Schema};
+use async_graphql::{Context, Object, Schema};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -18,7 +20,8 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Api, Capacity, Shield, router, serve_with};
+use self::feed::{Feed, Subscription};
+use super::{Api, Capacity, Shield, Sockets, router, serve_with};
 use crate::execution::{At, Engine, Failure, R, Scalars};
 
 /// Lets tests see and hold the work that requests cause.
@@ -93,7 +96,9 @@ impl Mutation {
 struct Server {
     address: std::net::SocketAddr,
     gate: Gate,
+    feed: Feed,
     shield: Shield,
+    sockets: Sockets,
     stop: oneshot::Sender<()>,
     tasks: JoinSet<std::io::Result<()>>,
 }
@@ -109,11 +114,15 @@ impl Server {
         capacity: Capacity,
         configure: impl FnOnce(Api) -> Api,
     ) -> Self {
-        let gate = Gate::new();
-        let schema = Schema::build(Query, Mutation, EmptySubscription).data(gate.clone());
+        let (gate, feed) = (Gate::new(), Feed::new());
+        let schema = Schema::build(Query, Mutation, Subscription)
+            .data(gate.clone())
+            .data(feed.clone());
         let engine = Engine::new(schema, Scalars::none()).unwrap();
         let shield = Shield::new(capacity);
-        let router = router(configure(Api::new(engine, shield.clone())));
+        let api = configure(Api::new(engine, shield.clone()));
+        let sockets = api.sockets.clone();
+        let router = router(api);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -123,7 +132,9 @@ impl Server {
         Self {
             address,
             gate,
+            feed,
             shield,
+            sockets,
             stop,
             tasks,
         }

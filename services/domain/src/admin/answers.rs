@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::category::Category;
+use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, SupplierId};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
@@ -51,6 +52,8 @@ struct SupplierText {
     country: Option<String>,
     version: i64,
     propagated_version: i64,
+    #[serde(default)]
+    changed_at: Option<Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,6 +130,7 @@ mod tests {
             country: None,
             version: 2,
             propagated_version: 1,
+            changed_at: Some(Timestamp::from_millis(5)),
         };
         assert_eq!(
             Supplier::recorded(supplier.record()),

@@ -11,7 +11,7 @@ use super::refusals::{Found, Place};
 use crate::limits::{self, MOST_ITEMS};
 
 /// The kind of bundles.
-const BUNDLE: &str = "bundle";
+pub(crate) const BUNDLE: &str = "bundle";
 
 /// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
 pub(super) async fn read(
@@ -56,7 +56,8 @@ fn check_form(items: &[(ProductId, i32)], found: &mut Found) {
     }
 }
 
-fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, StorageError> {
+/// What a bundle carries of a product.
+pub(crate) fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, StorageError> {
     Ok(BundleItem {
         product_id: view.id(),
         quantity,
@@ -64,6 +65,7 @@ fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, StorageError> {
         name: view.name()?.to_owned(),
         price: view.price()?,
         listed: view.status()? == ProductStatus::Active,
+        as_of: Some(view.updated_at()?),
     })
 }
 

@@ -165,20 +165,28 @@ impl Catalog {
         }
     }
 
-    /// Rewrites products together, or each alone when other writers are met.
+    /// Rewrites products together, or each alone when other writers are met, or one belongs to a
+    /// newer release, which keeps no other from it.
     async fn rewrite(&self, products: Vec<ProductId>) -> Result<u64, DomainError> {
         let catalog = self.clone();
         self.shielded(async move {
             match catalog.rewrite_together(&products).await {
-                Err(StorageError::Contended(_)) => {}
+                Err(StorageError::Contended(_) | StorageError::Newer { .. }) => {}
                 result => return result,
             }
-            let mut total = 0;
+            let (mut total, mut newer) = (0, None);
             for product in products {
                 let one = [product];
-                total += retry_contended(|| catalog.rewrite_together(&one)).await?;
+                match retry_contended(|| catalog.rewrite_together(&one)).await {
+                    Ok(rewritten) => total += rewritten,
+                    Err(error @ StorageError::Newer { .. }) => newer = newer.or(Some(error)),
+                    Err(error) => return Err(error),
+                }
             }
-            Ok(total)
+            match newer {
+                Some(error) if total == 0 => Err(error),
+                _ => Ok(total),
+            }
         })
         .await
     }

@@ -1,11 +1,12 @@
 //! Products as admins make and change them.
 
+use vitrine_model::activity::Standing;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
 use vitrine_model::product::{
     Details, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS, Media, Outlier, Product,
-    ProductStatus,
+    ProductStatus, Sold,
 };
 use vitrine_model::spec::{Spec, SpecKey};
 use vitrine_model::text::{collapse, slug, slug_with};
@@ -183,9 +184,12 @@ impl CreateProduct {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
+            standing: Standing::default(),
+            sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,
             created_at: at.now,
+            listed_at: None,
             updated_at: at.now,
         }
     }
@@ -595,9 +599,12 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
+            standing: Standing::default(),
+            sold: Sold::default(),
             sources: Vec::new(),
             revision: 3,
             created_at: now,
+            listed_at: None,
             updated_at: now,
         }
     }

@@ -74,6 +74,7 @@ impl Task for CreateSupplier {
             country: None,
             version: 1,
             propagated_version: 1,
+            changed_at: None,
         };
         let patch = SupplierPatch {
             name: Some(self.new.name.clone()),
@@ -115,6 +116,7 @@ impl Task for UpdateSupplier {
             return Ok(Step::done(after, Change::Nothing));
         }
         after.version += 1;
+        after.changed_at = Some(at.now);
         match unit.replace_supplier(&after, before.version).await {
             Ok(true) => Ok(Step::done(after, Change::Content)),
             Ok(false) => Ok(Step::Again),
@@ -161,6 +163,7 @@ mod tests {
             country: Some("DE".to_owned()),
             version: 4,
             propagated_version: 3,
+            changed_at: None,
         };
         let after = |name: Option<&str>, country: Option<Option<&str>>| {
             let mut found = Found::default();

@@ -6,11 +6,12 @@
 //! replace those of the same keys, its texts those that are there, and what it does not mention
 //! stays.
 
+use vitrine_model::activity::Standing;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::import::ProductDraft;
-use vitrine_model::product::{Bundle, Details, Outlier, Product, Source};
+use vitrine_model::product::{Bundle, Details, Outlier, Product, ProductStatus, Sold, Source};
 use vitrine_model::spec::Spec;
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
@@ -35,6 +36,7 @@ impl Prepared<'_> {
     pub(super) fn create(&self, id: ProductId, slug: String, now: Timestamp) -> Product {
         let draft = self.draft;
         let details = self.details();
+        let created_at = draft.created_at.unwrap_or(now);
         Product {
             id,
             kind: draft.kind.clone(),
@@ -52,9 +54,12 @@ impl Prepared<'_> {
             supplier: self.supplier.clone(),
             computed: Computed::default(),
             outlier: Outlier::default(),
+            standing: Standing::default(),
+            sold: Sold::default(),
             sources: vec![self.source(now)],
             revision: 1,
-            created_at: draft.created_at.unwrap_or(now),
+            created_at,
+            listed_at: (draft.status != ProductStatus::Draft).then_some(created_at),
             updated_at: now,
         }
     }

@@ -17,13 +17,15 @@ use vitrine_storage::products::{Encoding, KnownProduct};
 use super::keys::{self, Taught};
 use super::merge::{Prepared, sku};
 use super::{ImportSession, check};
+use crate::admin::bundles::{BUNDLE, copy};
 use crate::{DomainError, limits};
 
 /// How often something is tried again because another process was faster.
 const MOST_TRIES: usize = 4;
 
 /// Products that bundles name, as they are copied.
-type Items = HashMap<ExternalRef, BundleItem>;
+/// What bundles copy of the products in them; nothing of those that are bundles themselves.
+type Items = HashMap<ExternalRef, Option<BundleItem>>;
 
 /// What is to be done with a draft.
 enum Plan {
@@ -553,16 +555,11 @@ impl ImportSession {
         let ids: Vec<ProductId> = known.values().map(|(id, _)| *id).collect();
         let views = self
             .store(|store| async move { store.get_many_products(&ids, &ProductStatus::ALL).await });
-        let mut items: HashMap<ProductId, BundleItem> = HashMap::new();
+        let mut items: HashMap<ProductId, Option<BundleItem>> = HashMap::new();
         for view in views.await? {
-            let item = BundleItem {
-                product_id: view.id(),
-                quantity: 1,
-                version: view.revision()?,
-                name: view.name()?.to_owned(),
-                price: view.price()?,
-                listed: view.status()? == ProductStatus::Active,
-            };
+            let item = (view.kind()? != BUNDLE)
+                .then(|| copy(&view, 1))
+                .transpose()?;
             items.insert(view.id(), item);
         }
         let imagined = |id: ProductId| BundleItem {
@@ -572,12 +569,13 @@ impl ImportSession {
             name: String::new(),
             price: None,
             listed: true,
+            as_of: None,
         };
         let item = |(source, (id, _)): (ExternalRef, (ProductId, String))| {
             let item = items
                 .get(&id)
                 .cloned()
-                .or_else(|| (!self.writes()).then(|| imagined(id)));
+                .or_else(|| (!self.writes()).then(|| Some(imagined(id))));
             item.map(|item| (source, item))
         };
         Ok(known.into_iter().filter_map(item).collect())
@@ -589,7 +587,10 @@ fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
     if draft.bundle.is_empty() {
         return digest(draft);
     }
-    let version = |item: &BundleItemDraft| items.get(&item.product).map(|item| item.version);
+    let version = |item: &BundleItemDraft| {
+        let item = items.get(&item.product).and_then(Option::as_ref);
+        item.map(|item| item.version)
+    };
     let versions: Vec<Option<i64>> = draft.bundle.iter().map(version).collect();
     digest(&(draft, versions))
 }
@@ -631,6 +632,13 @@ fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejecti
         let found = items.get(&item.product).ok_or_else(|| {
             let reason = format!(
                 "there is no product {} of {}",
+                item.product.external_id, item.product.system
+            );
+            Rejection::new("bundle", reason)
+        })?;
+        let found = found.as_ref().ok_or_else(|| {
+            let reason = format!(
+                "product {} of {} is a bundle itself; name the products in it",
                 item.product.external_id, item.product.system
             );
             Rejection::new("bundle", reason)

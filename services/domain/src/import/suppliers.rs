@@ -73,5 +73,6 @@ fn supplier(draft: &SupplierDraft) -> Supplier {
         country: draft.country.clone(),
         version: 1,
         propagated_version: 1,
+        changed_at: None,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::review::{ReportReason, Review, Vote};
+use vitrine_storage::activity::Sale;
 use vitrine_storage::reviewing::{Marked, Report};
 
 use super::writing::{no_product, no_review};
@@ -18,6 +19,10 @@ const MOST_NOTE_CHARACTERS: usize = 1_000;
 const MOST_REPORTS: u32 = 100;
 /// How many purchases are looked at again with one look-up.
 const RECHECKED: u32 = 500;
+/// The most units of one purchase.
+const MOST_UNITS: i32 = 10_000;
+/// The longest name of an order.
+const MOST_ORDER_BYTES: usize = 128;
 
 impl Catalog {
     /// Writes what a voter says of somebody else's review, or that they say nothing any more.
@@ -129,6 +134,18 @@ impl Catalog {
             let message = "a purchase cannot lie more than a day ahead";
             found.invalid(&[&"purchasedAt"], message);
         }
+        if !(1..=MOST_UNITS).contains(&purchase.quantity) {
+            let message = format!("must be 1 to {MOST_UNITS}, not {}", purchase.quantity);
+            found.invalid(&[&"quantity"], message);
+        }
+        if purchase
+            .order
+            .as_deref()
+            .is_some_and(|order| !is_order(order))
+        {
+            let message = "an order is named by 1 to 128 printable ASCII characters";
+            found.invalid(&[&"orderId"], message);
+        }
         if !found.is_empty() {
             return Ok(Outcome::Refused {
                 refusals: found.0,
@@ -143,11 +160,22 @@ impl Catalog {
                 if store.review_targets(&[pair]).await?.is_empty() {
                     return Ok(None);
                 }
-                let recorded = store.record_purchase(product, &customer, at, now);
-                recorded.await.map(Some)
+                let recorded = store.record_purchase(product, &customer, at, now).await?;
+                let order = purchase.order.map_or_else(
+                    || format!("c:{}", recorded.sale),
+                    |order| format!("o:{order}"),
+                );
+                let sale = Sale {
+                    product,
+                    order,
+                    units: i64::from(purchase.quantity),
+                    at,
+                };
+                let new = store.keep_sale(&sale).await?;
+                Ok(Some((recorded, new)))
             })
             .await?;
-        let Some(recorded) = recorded else {
+        let Some((recorded, new)) = recorded else {
             return Ok(Outcome::Refused {
                 refusals: vec![no_product()],
                 current: None,
@@ -156,10 +184,7 @@ impl Catalog {
         if recorded.verified {
             self.fold_soon(product, false);
         }
-        Ok(Outcome::Done(Purchased {
-            product,
-            new: recorded.new,
-        }))
+        Ok(Outcome::Done(Purchased { product, new }))
     }
 
     /// Looks again for reviews that were being written in the very moment in which their author's
@@ -181,6 +206,11 @@ impl Catalog {
             }
         }
     }
+}
+
+fn is_order(order: &str) -> bool {
+    let printable = order.bytes().all(|b| (b' '..=b'~').contains(&b));
+    printable && (1..=MOST_ORDER_BYTES).contains(&order.len())
 }
 
 fn answer(marked: Marked, own: &str) -> Outcome<Review> {

@@ -23,6 +23,8 @@ pub(crate) enum Purpose {
     Supplier,
     /// The reviews of a product.
     Review,
+    /// Who looked at a product, and who bought it.
+    Attention,
 }
 
 /// A `SplitMix64` generator (Steele, Lea and Flood, 2014): small, fast and fixed for ever, which no

@@ -71,6 +71,38 @@ fn a_seed_and_a_day_give_one_catalogue() {
 }
 
 #[test]
+fn a_seed_and_a_moment_give_the_same_attention() {
+    let Catalogue { demo, products, .. } = catalogue();
+    let now = Timestamp::parse("2026-06-01T09:30:00Z").unwrap();
+    let all: Vec<DemoAttention> = demo.attention(now).collect();
+    assert_eq!(all, demo.attention(now).collect::<Vec<_>>());
+    let sold = |sku: &str| {
+        let product = products
+            .iter()
+            .find(|product| product.sku.as_deref() == Some(sku))
+            .unwrap();
+        product.status == ProductStatus::Active
+    };
+    assert!(all.iter().all(|one| sold(&one.sku)));
+    let sum = |of: fn(&DemoAttention) -> usize| all.iter().map(of).sum::<usize>();
+    let (views, carts) = (sum(|one| one.views.len()), sum(|one| one.carts.len()));
+    let orders = sum(|one| one.orders.len());
+    assert!((5_000..50_000).contains(&views), "{views} views");
+    assert!(carts * 4 < views && carts > 200, "{carts} carts");
+    assert!((200..3_000).contains(&orders), "{orders} orders");
+    let far = |at: &Timestamp, most: i64| (0..=most).contains(&(now.as_millis() - at.as_millis()));
+    let mut numbers = HashSet::new();
+    for one in &all {
+        let seen = one.views.iter().chain(&one.carts);
+        assert!(seen.clone().all(|at| far(at, DAY)), "{}", one.sku);
+        for order in &one.orders {
+            assert!(far(&order.at, 30 * DAY) && order.units >= 1);
+            assert!(numbers.insert(&order.number), "{} twice", order.number);
+        }
+    }
+}
+
+#[test]
 fn it_is_as_large_as_promised() {
     let Catalogue { demo, products, .. } = catalogue();
     assert_eq!((products.len(), demo.product_count()), (3_200, 3_200));

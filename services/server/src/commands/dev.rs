@@ -59,9 +59,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     )?;
     greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
     let workers = Workers::attend(&catalog)
-        .fold(&catalog)
-        .keep_catalogue(&catalog)
-        .keep_reviews(&catalog);
+        .hand_over(&catalog)
+        .work(&catalog, &owner());
     let service = Service {
         catalog,
         tokens,

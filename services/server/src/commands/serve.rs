@@ -8,10 +8,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 use vitrine_api::graphql::{Session, engine};
-use vitrine_api::http::{Api, Capacity, RequestContext, Shield, bearer, monitor, router};
+use vitrine_api::http::{
+    Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, bearer, monitor, router,
+};
 use vitrine_domain::Catalog;
 
-use super::{report, told_to_stop};
+use super::{owner, report, told_to_stop};
 use crate::auth::Tokens;
 use crate::database::Database;
 use crate::settings::{Cli, Common, Work};
@@ -30,7 +32,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let tokens = database.tokens(&cli.common)?;
     let told = told_to_stop();
     tracing::info!(address = %listener.local_addr()?, "serving");
-    let workers = Workers::attend(&catalog);
+    let workers = Workers::attend(&catalog).hand_over(&catalog);
     let service = Service {
         catalog,
         tokens,
@@ -53,10 +55,7 @@ pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<Ex
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
     let catalog = database.catalog_for_work(settings).await?;
-    let workers = Workers::attend(&catalog)
-        .fold(&catalog)
-        .keep_catalogue(&catalog)
-        .keep_reviews(&catalog);
+    let workers = Workers::attend(&catalog).work(&catalog, &owner());
     let told = told_to_stop();
     tracing::info!("working");
     match listener {
@@ -97,12 +96,14 @@ pub(super) async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let shield = Shield::new(Capacity::default());
+    let sockets = Sockets::new(SocketLimits::default());
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (Arc::new(service.tokens), service.catalog.clone());
     let api = Api::new(engine, shield.clone())
+        .sockets(sockets.clone())
         .playground(service.playground)
         .ready(service.workers.ready())
-        .metrics(service.workers.metrics())
+        .metrics(service.workers.metrics_with(&sockets))
         .admit(move |headers| {
             let viewer = tokens.viewer(bearer(headers)?)?;
             let session = Session::new(catalog.clone(), &viewer);
@@ -111,6 +112,9 @@ pub(super) async fn serve(
     vitrine_api::http::serve(listener, router(api), stop)
         .await
         .context("serving")?;
+    // Who follows is told to come back, and gets from another process what was missed.
+    sockets.close(DRAIN).await;
+    service.catalog.stop_following().await;
     shield.drain(DRAIN).await;
     service.workers.stop().await;
     service.catalog.drain().await;

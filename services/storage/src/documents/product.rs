@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::derived;
+use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{
@@ -95,6 +95,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
         "revision": product.revision,
         "updated_at": date(product.updated_at),
     };
+    put(&mut doc, "listed_at", product.listed().map(date));
     put(&mut doc, "description", product.description.as_deref());
     put(&mut doc, "brand", product.brand.as_deref());
     put(&mut doc, "price", product.price.map(money));
@@ -122,9 +123,42 @@ pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
     "details",
 ];
 
+/// What bundles copy of a product: its name, its price, and whether it is on sale.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Face {
+    name: String,
+    price: Option<Money>,
+    listed: bool,
+}
+
+impl Face {
+    pub(crate) fn of(product: &Product) -> Self {
+        Self {
+            name: product.name.clone(),
+            price: product.price,
+            listed: product.status == ProductStatus::Active,
+        }
+    }
+
+    /// The fields to read one from, and the category.
+    pub(crate) fn fields() -> Document {
+        doc! { "name": 1, "price": 1, "status": 1, "category": 1 }
+    }
+
+    pub(crate) fn read(fields: &Fields<'_>) -> Read<Self> {
+        Ok(Self {
+            name: fields.string("name")?,
+            price: fields.opt_doc("price")?.map(read_money).transpose()?,
+            listed: read_status(fields)? == ProductStatus::Active,
+        })
+    }
+}
+
 fn computed(product: &Product) -> Document {
+    let mut rank = stats::rank(&product.computed.stats, product.standing.interest());
+    rank.extend(stats::activity_rank(&product.standing));
     let mut doc = doc! {
-        "rank": stats::rank(&product.computed.stats),
+        "rank": rank,
         "stats": stats::stats(&product.computed.stats),
         "top_reviews": stats::top_reviews(&product.computed),
         "outlier": stats::outlier(&product.outlier),
@@ -134,6 +168,8 @@ fn computed(product: &Product) -> Document {
         "top_floor",
         product.computed.top_floor().map(stats::top_floor),
     );
+    put(&mut doc, "activity", stats::standing(&product.standing));
+    put(&mut doc, "sales", stats::sold(&product.sold));
     doc
 }
 
@@ -236,7 +272,23 @@ pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
     })
 }
 
-fn supplier(extract: &SupplierExtract) -> Document {
+/// What changes in a product that gets this of its supplier: the copy, and the country among the
+/// tokens, which stay in order.
+pub(crate) fn carried_supplier(extract: &SupplierExtract) -> Vec<Document> {
+    let country = extract.country.as_deref();
+    let own: Vec<String> = country.map(derived::country_token).into_iter().collect();
+    let others = doc! { "$filter": {
+        "input": "$tokens",
+        "cond": { "$ne": [{ "$indexOfBytes": ["$$this", COUNTRY] }, 0] },
+    } };
+    let tokens = doc! { "$sortArray": {
+        "input": { "$concatArrays": [others, { "$literal": own }] },
+        "sortBy": 1,
+    } };
+    vec![doc! { "$set": { "supplier": { "$literal": supplier(extract) }, "tokens": tokens } }]
+}
+
+pub(crate) fn supplier(extract: &SupplierExtract) -> Document {
     let mut doc =
         doc! { "_id": uuid(extract.id.to_bytes()), "v": extract.version, "name": &extract.name };
     put(&mut doc, "country", extract.country.as_deref());
@@ -281,6 +333,7 @@ fn item(item: &BundleItem) -> Document {
         "listed": item.listed,
     };
     put(&mut doc, "price", item.price.map(money));
+    put(&mut doc, "as_of", item.as_of.map(date));
     doc
 }
 
@@ -293,6 +346,7 @@ fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
         name: fields.string("name")?,
         price: fields.opt_doc("price")?.map(read_money).transpose()?,
         listed: fields.bool("listed")?,
+        as_of: fields.opt_date("as_of")?,
     })
 }
 

@@ -11,7 +11,7 @@ use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use super::{REFERENCE_VERSION, put};
-use crate::raw::{Fields, Read, number, uuid};
+use crate::raw::{Fields, Read, date, number, uuid};
 
 pub(crate) fn category(category: &Category) -> Document {
     let mut doc = doc! {
@@ -49,6 +49,7 @@ pub(crate) fn supplier(supplier: &Supplier) -> Document {
         "propagated_v": supplier.propagated_version,
     };
     put(&mut doc, "country", supplier.country.as_deref());
+    put(&mut doc, "changed_at", supplier.changed_at.map(date));
     doc
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn read_supplier(fields: &Fields<'_>) -> Read<Supplier> {
         country: fields.opt_string("country")?,
         version: fields.i64("v")?,
         propagated_version: fields.i64("propagated_v")?,
+        changed_at: fields.opt_date("changed_at")?,
     })
 }
 

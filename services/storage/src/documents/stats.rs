@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use mongodb::bson::{Bson, Document, doc};
+use vitrine_model::activity::Standing;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{AuthorId, ReviewId};
-use vitrine_model::product::{HotReason, Outlier};
+use vitrine_model::product::{HotReason, Outlier, Sold};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended, Stars};
 use vitrine_model::review::{Author, TopKey, TopReview, Traits};
 
@@ -90,26 +91,83 @@ fn read_alike(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
     Ok((traits, read_histogram(&fields, "histogram")?))
 }
 
-pub(crate) fn rank(stats: &RatingStats) -> Document {
-    let mut doc = doc! { "rating": stats.rank(), "popularity": stats.popularity() };
+pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
+    let mut doc = doc! { "rating": stats.rank(), "popularity": stats.popularity(interest) };
     put(&mut doc, "stars", stats.half_stars());
     doc
 }
 
+/// What products are sorted by that follows from activity; nothing where there was none.
+pub(crate) fn activity_rank(standing: &Standing) -> Document {
+    let mut doc = Document::new();
+    put(
+        &mut doc,
+        "sold",
+        (standing.units > 0).then_some(standing.units),
+    );
+    put(
+        &mut doc,
+        "trend",
+        (standing.trend > 0).then_some(standing.trend),
+    );
+    doc
+}
+
+pub(crate) fn standing(standing: &Standing) -> Option<Document> {
+    let as_of = standing.as_of?;
+    Some(doc! {
+        "views": standing.views,
+        "carts": standing.carts,
+        "units": standing.units,
+        "trend": standing.trend,
+        "as_of": date(as_of),
+    })
+}
+
+/// How a product stands; one that nothing is said of does not stand out.
+pub(crate) fn read_standing(fields: &Fields<'_>) -> Read<Standing> {
+    let Some(fields) = fields.opt_doc("activity")? else {
+        return Ok(Standing::default());
+    };
+    let trend = i32::try_from(fields.i64("trend")?).map_err(|_| fields.corrupt("trend"))?;
+    Ok(Standing {
+        views: fields.i64("views")?,
+        carts: fields.i64("carts")?,
+        units: fields.i64("units")?,
+        trend,
+        as_of: Some(fields.date("as_of")?),
+    })
+}
+
+pub(crate) fn sold(sold: &Sold) -> Option<Document> {
+    let as_of = sold.as_of?;
+    Some(doc! { "units": sold.units, "as_of": date(as_of) })
+}
+
+pub(crate) fn read_sold(fields: &Fields<'_>) -> Read<Sold> {
+    let Some(fields) = fields.opt_doc("sales")? else {
+        return Ok(Sold::default());
+    };
+    Ok(Sold {
+        units: fields.i64("units")?,
+        as_of: Some(fields.date("as_of")?),
+    })
+}
+
 /// Reads a popularity that is noted to follow (`rank.due`) as if it had followed.
-pub(crate) fn settle_popularity(product: &mut Document, stats: &RatingStats) {
+pub(crate) fn settle_popularity(product: &mut Document, stats: &RatingStats, interest: i64) {
     if let Ok(rank) = product.get_document_mut("rank")
         && rank.remove("due").is_some()
     {
-        rank.insert("popularity", stats.popularity());
+        rank.insert("popularity", stats.popularity(interest));
     }
 }
 
 /// What is stored beside the numbers because it follows from them.
-pub(crate) fn derived(computed: &Computed) -> Document {
+pub(crate) fn derived(computed: &Computed, interest: i64) -> Document {
     let mut doc = doc! {
         "stats": { "count": computed.stats.count(), "sum": computed.stats.histogram.sum() },
-        "rank": rank(&computed.stats),
+        "rank": rank(&computed.stats, interest),
     };
     put(&mut doc, "top_floor", computed.top_floor().map(top_floor));
     doc

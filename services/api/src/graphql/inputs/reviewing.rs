@@ -19,6 +19,13 @@ pub(crate) struct RecordPurchaseInput {
     customer_id: String,
     /// When; now when absent.
     purchased_at: Option<DateTime>,
+    /// How many units: 1 to 10,000.
+    #[graphql(default = 1)]
+    quantity: i32,
+    /// The order it was bought with, by the shop's own number: 1 to 128 printable ASCII characters.
+    /// Units are counted once for each product and order, and without an order once for each
+    /// product and customer.
+    order_id: Option<String>,
 }
 
 /// An author to be taken out of everything.
@@ -62,6 +69,8 @@ impl RecordPurchaseInput {
             product,
             customer: self.customer_id,
             at: self.purchased_at.map(|at| at.0),
+            quantity: self.quantity,
+            order: self.order_id,
         });
         Asked {
             idempotency_key: None,

@@ -64,7 +64,7 @@ impl From<product::Media> for Media {
 pub(crate) enum Relation {
     /// There are exactly so many.
     Exact,
-    /// There are at least so many; counting stopped there.
+    /// There are at least so many: counting stopped there, or more wait to be counted.
     AtLeast,
     /// About so many: some were written or changed a moment ago and are not counted yet.
     Estimate,

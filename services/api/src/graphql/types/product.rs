@@ -8,6 +8,7 @@ use vitrine_model::filter;
 use vitrine_model::id::GlobalId;
 use vitrine_model::product::{self, Details};
 
+use super::activity::{ActivityResolution, ProductActivity, ProductCounters};
 use super::category::Category;
 use super::common::{Media, Money, count};
 use super::details::{Contributor, Measurement, SizeChartRow, all};
@@ -17,9 +18,11 @@ use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
 use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::graphql::Role;
 use crate::graphql::carried;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
+use crate::graphql::inputs::activity::ActivityRangeInput;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
 use crate::graphql::scalars::DateTime;
 
@@ -172,6 +175,23 @@ const USUAL_MONTHS: i32 = 12;
         desc = "The aspects that reviews of it may give stars to, beside the stars for the whole, by name."
     ),
     field(
+        name = "activity",
+        ty = "Option<R<ProductActivity>>",
+        desc = "What happened around it: views, carts, purchases, by hours or days. Seen by admins and services only. A look-up.",
+        arg(name = "range", ty = "ActivityRangeInput", desc = "From when to when."),
+        arg(
+            name = "resolution",
+            ty = "ActivityResolution",
+            default_with = "ActivityResolution::Day",
+            desc = "How fine."
+        )
+    ),
+    field(
+        name = "counters",
+        ty = "R<ProductCounters>",
+        desc = "How it sells and how much attention it gets, as carried by the product."
+    ),
+    field(
         name = "outlier",
         ty = "Option<R<OutlierState>>",
         desc = "How it is treated because of its many reviews; seen by admins only."
@@ -190,6 +210,11 @@ const USUAL_MONTHS: i32 = 12;
         name = "created_at",
         ty = "R<DateTime>",
         desc = "When it was first stored, or added to the shop if a feed says so."
+    ),
+    field(
+        name = "listed_at",
+        ty = "Option<R<DateTime>>",
+        desc = "Since when it is listed: when it first was no draft any more. Null of drafts."
     ),
     field(
         name = "updated_at",
@@ -382,6 +407,23 @@ macro_rules! kind {
                 review_dimensions(&self.0, ctx).at(ctx)
             }
 
+            /// What happened around it: views, carts, purchases, by hours or days. Seen by admins and
+            /// services only. A look-up.
+            async fn activity(
+                &self,
+                ctx: &Context<'_>,
+                #[graphql(desc = "From when to when.")] range: ActivityRangeInput,
+                #[graphql(default_with = "ActivityResolution::Day", desc = "How fine.")]
+                resolution: ActivityResolution,
+            ) -> Option<R<ProductActivity>> {
+                activity(&self.0, ctx, range, resolution).await.nullable_at(ctx)
+            }
+
+            /// How it sells and how much attention it gets, as carried by the product.
+            async fn counters(&self, ctx: &Context<'_>) -> R<ProductCounters> {
+                counters(&self.0).at(ctx)
+            }
+
             /// How it is treated because of its many reviews; seen by admins only.
             async fn outlier(&self, ctx: &Context<'_>) -> Option<R<OutlierState>> {
                 outlier(&self.0, ctx).nullable_at(ctx)
@@ -403,6 +445,11 @@ macro_rules! kind {
             /// When it was first stored, or added to the shop if a feed says so.
             async fn created_at(&self, ctx: &Context<'_>) -> R<DateTime> {
                 stored(self.0.created_at()).map(DateTime).at(ctx)
+            }
+
+            /// Since when it is listed: when it first was no draft any more. Null of drafts.
+            async fn listed_at(&self, ctx: &Context<'_>) -> Option<R<DateTime>> {
+                stored(self.0.listed_at()).map(|at| at.map(DateTime)).nullable_at(ctx)
             }
 
             /// When an admin or an import last changed it.
@@ -602,6 +649,12 @@ impl BundleItem {
         self.0.price.map(Money::from)
     }
 
+    /// When the product was last changed before name and price were copied; null of old copies.
+    /// The copies follow within seconds.
+    async fn as_of(&self) -> Option<DateTime> {
+        self.0.as_of.map(DateTime)
+    }
+
     /// The product itself; null when the caller may not see it. One look-up for all items.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         let found = ctx.session().loaders.product(self.0.product_id).await;
@@ -609,6 +662,32 @@ impl BundleItem {
             .and_then(|view| view.map(Product::of).transpose())
             .nullable_at(ctx)
     }
+}
+
+async fn activity(
+    view: &ProductView,
+    ctx: &Context<'_>,
+    range: ActivityRangeInput,
+    resolution: ActivityResolution,
+) -> Result<Option<ProductActivity>, Failure> {
+    let session = ctx.session();
+    if !session.viewer.has(Role::Admin) && !session.viewer.has(Role::Service) {
+        return Ok(None);
+    }
+    let resolution = resolution.into();
+    let found = session
+        .catalog
+        .activity(view.id(), range.range(), resolution);
+    let now = DateTime(session.catalog.now());
+    let (buckets, waiting) = found.await?;
+    Ok(Some(ProductActivity::of(
+        &buckets, waiting, resolution, now,
+    )))
+}
+
+fn counters(view: &ProductView) -> Result<ProductCounters, Failure> {
+    let (standing, sold) = (stored(view.standing())?, stored(view.sold())?);
+    Ok(ProductCounters::of(standing, sold))
 }
 
 async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Failure> {

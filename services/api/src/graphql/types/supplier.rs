@@ -5,7 +5,9 @@ use vitrine_model::id::GlobalId;
 use vitrine_model::supplier::{self, SupplierExtract};
 
 use super::common::count;
-use crate::execution::{NullableAt as _, R};
+use super::operations::SupplierPropagation;
+use crate::execution::{Failure, NullableAt as _, R};
+use crate::graphql::Role;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
@@ -34,6 +36,36 @@ impl Supplier {
     async fn revision(&self) -> i32 {
         count(self.0.version)
     }
+
+    /// How far the last change has come to the products that name it; seen by admins only. A
+    /// look-up while some are behind.
+    async fn propagation(&self, ctx: &Context<'_>) -> Option<R<SupplierPropagation>> {
+        propagation(&self.0, ctx).await.nullable_at(ctx)
+    }
+}
+
+async fn propagation(
+    supplier: &supplier::Supplier,
+    ctx: &Context<'_>,
+) -> Result<Option<SupplierPropagation>, Failure> {
+    let session = ctx.session();
+    if !session.viewer.has(Role::Admin) {
+        return Ok(None);
+    }
+    let behind = if supplier.propagated_version < supplier.version {
+        session.catalog.count_behind(supplier).await?
+    } else {
+        0
+    };
+    let now = session.catalog.now();
+    let since = supplier.changed_at.filter(|_| behind > 0).unwrap_or(now);
+    #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
+    let lag_seconds = (now.as_millis() - since.as_millis()).max(0) as f64 / 1000.0;
+    Ok(Some(SupplierPropagation {
+        products_behind: count(behind),
+        changed_at: supplier.changed_at.map(DateTime),
+        lag_seconds,
+    }))
 }
 
 /// What a product carries of its supplier, as of some moment.

@@ -1,0 +1,88 @@
+//! Why the server closes connections, and with which codes.
+
+use std::time::Duration;
+
+use axum::extract::ws::CloseFrame;
+
+/// What is left for the reason in a close frame, in bytes (RFC 6455, section 5.5).
+const MAX_REASON: usize = 123;
+
+/// Why the server closes a connection.
+#[derive(Debug)]
+pub(super) struct Closing {
+    code: u16,
+    reason: String,
+}
+
+impl Closing {
+    /// The reason is cut to what a close frame can hold.
+    fn new(code: u16, reason: impl Into<String>) -> Self {
+        let mut reason = reason.into();
+        reason.truncate(reason.floor_char_boundary(MAX_REASON));
+        Self { code, reason }
+    }
+
+    /// The service stops; clients of this protocol connect again.
+    pub(super) fn stopping() -> Self {
+        Self::new(1001, "the service is stopping; connect again")
+    }
+
+    /// Not a word was heard.
+    pub(super) fn silent(silence: Duration) -> Self {
+        Self::new(1001, format!("nothing was heard for {silence:?}"))
+    }
+
+    pub(super) fn bad_message(reason: &str) -> Self {
+        Self::new(4400, reason)
+    }
+
+    /// What arrived is not even a message.
+    pub(super) fn unreadable(message_bytes: usize) -> Self {
+        let reason = format!(
+            "Invalid message: messages are WebSocket text frames of at most {message_bytes} bytes"
+        );
+        Self::new(4400, reason)
+    }
+
+    pub(super) fn not_initialised() -> Self {
+        Self::new(4401, "Unauthorized: send connection_init first")
+    }
+
+    /// The client was not admitted, for a reason that it may read.
+    pub(super) fn not_admitted(reason: &str) -> Self {
+        Self::new(4403, reason)
+    }
+
+    pub(super) fn init_timeout() -> Self {
+        Self::new(4408, "Connection initialisation timeout")
+    }
+
+    pub(super) fn already_exists(id: &str) -> Self {
+        Self::new(4409, format!("Subscriber for {id} already exists"))
+    }
+
+    pub(super) fn too_many_inits() -> Self {
+        Self::new(4429, "Too many initialisation requests")
+    }
+}
+
+impl From<Closing> for CloseFrame {
+    fn from(closing: Closing) -> Self {
+        Self {
+            code: closing.code,
+            reason: closing.reason.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Closing, MAX_REASON};
+
+    #[test]
+    fn reasons_fit_into_a_close_frame_and_are_text() {
+        let closing = Closing::not_admitted(&"ä".repeat(100));
+        assert_eq!(closing.reason.len(), MAX_REASON - 1);
+        assert_eq!(Closing::bad_message("short").reason, "short");
+    }
+}

@@ -1,0 +1,121 @@
+//! Subscriptions whose events the tests make, and whose end they see.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_graphql::{Context, Subscription};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::{
+    sync::{Semaphore, broadcast},
+    time::timeout,
+};
+
+use crate::execution::{Failure, R};
+
+/// Makes events, and counts the streams that carry them.
+#[derive(Clone)]
+pub(super) struct Feed {
+    events: broadcast::Sender<i32>,
+    followed: Arc<Semaphore>,
+    dropped: Arc<Semaphore>,
+    produced: Arc<AtomicUsize>,
+}
+
+/// Part of a stream: is dropped when the stream is.
+struct Guard(Arc<Semaphore>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}
+
+impl Feed {
+    pub(super) fn new() -> Self {
+        Self {
+            events: broadcast::Sender::new(64),
+            followed: Arc::new(Semaphore::new(0)),
+            dropped: Arc::new(Semaphore::new(0)),
+            produced: Arc::default(),
+        }
+    }
+
+    /// Tells all who follow.
+    pub(super) fn tell(&self, event: i32) {
+        assert!(self.events.send(event).is_ok(), "nobody follows");
+    }
+
+    /// Waits until that many more streams are followed.
+    pub(super) async fn followed(&self, count: u32) {
+        take(&self.followed, count).await;
+    }
+
+    /// Waits until that many more streams are dropped.
+    pub(super) async fn dropped(&self, count: u32) {
+        take(&self.dropped, count).await;
+    }
+
+    /// How many events of floods were asked for.
+    pub(super) fn produced(&self) -> usize {
+        self.produced.load(Ordering::SeqCst)
+    }
+
+    fn of(ctx: &Context<'_>) -> Self {
+        let feed = ctx.data_opt::<Self>();
+        feed.expect("the feed is in the schema").clone()
+    }
+
+    /// From now on the stream counts as followed, and then as dropped.
+    fn guard(&self) -> Guard {
+        self.followed.add_permits(1);
+        Guard(Arc::clone(&self.dropped))
+    }
+}
+
+async fn take(semaphore: &Semaphore, count: u32) {
+    let taken = timeout(Duration::from_secs(20), semaphore.acquire_many(count)).await;
+    taken.expect("it does not happen").unwrap().forget();
+}
+
+pub(super) struct Subscription;
+
+#[Subscription]
+impl Subscription {
+    /// What the test tells.
+    async fn ticks(&self, ctx: &Context<'_>) -> impl Stream<Item = i32> + use<> {
+        let feed = Feed::of(ctx);
+        let state = (feed.events.subscribe(), feed.guard());
+        stream::unfold(state, async |(mut events, guard)| {
+            let event = events.recv().await.ok()?;
+            Some((event, (events, guard)))
+        })
+    }
+    /// Comes to an end.
+    async fn numbers(&self, to: i32) -> impl Stream<Item = i32> + use<> {
+        stream::iter(0..to)
+    }
+    /// Does not end, and always has more.
+    async fn flood(&self, ctx: &Context<'_>, bytes: usize) -> impl Stream<Item = String> + use<> {
+        let feed = Feed::of(ctx);
+        let guard = feed.guard();
+        stream::repeat_with(move || {
+            let _ = &guard;
+            feed.produced.fetch_add(1, Ordering::SeqCst);
+            "x".repeat(bytes)
+        })
+    }
+    /// Panics at the second event.
+    async fn panics(&self) -> impl Stream<Item = i32> + use<> {
+        stream::iter(0..3).inspect(|number| assert_eq!(*number, 0, "a fault in a stream"))
+    }
+    /// Fails at its only event.
+    async fn fails(&self, ctx: &Context<'_>) -> impl Stream<Item = R<i32>> + use<> {
+        let failure = Failure::internal("a secret cause").at(ctx);
+        stream::iter([Err(failure)])
+    }
+}

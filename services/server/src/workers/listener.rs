@@ -1,0 +1,99 @@
+//! Waking workers when the database says that something changed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use vitrine_domain::wakeups::Wakeups;
+use vitrine_domain::workers::Worker;
+use vitrine_domain::{Catalog, DomainError};
+
+use super::board::Board;
+use super::hold::Hold;
+
+/// How often it is looked whether what workers were woken for is done.
+const BEAT: Duration = Duration::from_secs(2);
+/// How often the place in the stream is kept although nothing happened, so that it stays within
+/// what the database remembers.
+const KEPT: Duration = Duration::from_mins(1);
+/// How long to wait before a stream that was lost is opened again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Follows changes whenever this process works.
+pub(super) async fn listen(
+    catalog: Catalog,
+    hold: Hold,
+    board: Arc<Board>,
+    stop: CancellationToken,
+) {
+    stop.run_until_cancelled(async move {
+        let mut failing = false;
+        loop {
+            hold.held().await;
+            let follow = follow(&catalog, &board, &mut failing);
+            let ended = tokio::select! {
+                ended = follow => Some(ended),
+                () = hold.lost() => None,
+            };
+            if let Some(Err(error)) = ended {
+                super::report("changes", Some(&error), &mut failing);
+                // Whatever was missed is found by looking.
+                for worker in Worker::ALL {
+                    board.wake(worker);
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    })
+    .await;
+}
+
+/// A change whose worker has not dealt with it yet.
+type Waiting = (Worker, u64);
+
+async fn follow(catalog: &Catalog, board: &Board, failing: &mut bool) -> Result<(), DomainError> {
+    let wakeups = catalog.wakeups().await?;
+    super::report("changes", None, failing);
+    if !wakeups.resumed {
+        for worker in Worker::ALL {
+            board.wake(worker);
+        }
+    }
+    let (mut waiting, mut kept) = (Vec::<Waiting>::new(), Instant::now());
+    let mut beats = tokio::time::interval(BEAT);
+    let mut point = wakeups.point();
+    let mut hearing = std::pin::pin!(hear(wakeups));
+    loop {
+        tokio::select! {
+            (wakeups, heard) = hearing.as_mut() => {
+                if let Some(worker) = heard? {
+                    let run = board.wake(worker);
+                    // One entry for each worker: the latest run sees everything.
+                    waiting.retain(|(other, _)| *other != worker);
+                    waiting.push((worker, run));
+                }
+                point = wakeups.point();
+                hearing.set(hear(wakeups));
+            }
+            _ = beats.tick() => {
+                let before = waiting.len();
+                waiting.retain(|(worker, run)| !board.has_succeeded(*worker, *run));
+                let news = before > 0 && waiting.is_empty();
+                if news || (waiting.is_empty() && kept.elapsed() >= KEPT) {
+                    // All that came before is dealt with.
+                    if let Some(point) = point.clone() {
+                        catalog.keep_wakeups(point).await?;
+                    }
+                    kept = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+/// What is heard next. While that is under way nobody else can ask the stream for its place, so it
+/// takes the stream along and gives it back.
+async fn hear(mut wakeups: Wakeups) -> (Wakeups, Result<Option<Worker>, DomainError>) {
+    let heard = wakeups.next().await;
+    (wakeups, heard)
+}

@@ -1,0 +1,840 @@
+//! Views, carts and purchases in buckets.
+//!
+//! A process hands over what it counted as one document with an id of its own, so that handing it
+//! over twice is handing it over once, and no two processes ever meet. One worker puts what was
+//! handed over into buckets, one per product and hour and one per product and day, in the
+//! transaction that removes what was handed over: each event is counted once, whoever dies when.
+//! A sale is a document of its own, by its order; it says whether it is counted, and is counted the
+//! same way, also in the product.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use futures_util::TryStreamExt as _;
+use mongodb::ClientSession;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, Uuid, doc};
+use mongodb::options::{Acknowledgment, Hint, WriteConcern};
+use vitrine_model::activity::{
+    ActivityCounts, Counted, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, Slot, day,
+    hour,
+};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::ProductId;
+
+use crate::audit::Difference;
+use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
+use crate::raw::{Fields, Read, date, uuid};
+use crate::store::durable;
+use crate::transaction::{TransactionError, commit, retry_contended};
+use crate::{StorageError, Store, products};
+
+const HOURS: &str = "activity";
+const DAYS: &str = "activity_days";
+const HANDED: &str = "activity_handed";
+const SALES: &str = "sales";
+
+/// How many buckets are written with one command.
+const MOST_UPDATES: usize = 1_000;
+/// How many days of products one transaction writes, roughly.
+const MOST_SLOTS: usize = 10_000;
+/// For how long it is remembered that something was handed over: far longer than it is tried.
+const REMEMBERED_MILLIS: i64 = DAY_MILLIS;
+
+/// What a process hands over: what it counted since it last did.
+#[derive(Clone, Debug)]
+pub struct Handover {
+    id: Uuid,
+    rows: Vec<(Slot, Counted)>,
+}
+
+impl Handover {
+    /// What was counted; handed over under an id that nobody else has.
+    #[must_use]
+    pub fn new(rows: Vec<(Slot, Counted)>) -> Self {
+        Self {
+            id: Uuid::new(),
+            rows,
+        }
+    }
+
+    /// How many products and hours it is about.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// What was bought with an order.
+#[derive(Clone, Debug)]
+pub struct Sale {
+    /// What was bought.
+    pub product: ProductId,
+    /// The order, or what stands for it.
+    pub order: String,
+    /// How many of it.
+    pub units: i64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What was put into buckets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bucketed {
+    /// How many documents that processes handed over.
+    pub handovers: usize,
+    /// How many sales.
+    pub sales: usize,
+}
+
+/// How fine a series is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Resolution {
+    /// By hours.
+    Hour,
+    /// By days.
+    Day,
+}
+
+impl Resolution {
+    const fn collection(self) -> &'static str {
+        match self {
+            Self::Hour => HOURS,
+            Self::Day => DAYS,
+        }
+    }
+
+    /// What the time is called in the id of a bucket.
+    const fn part(self) -> &'static str {
+        match self {
+            Self::Hour => "h",
+            Self::Day => "d",
+        }
+    }
+
+    const fn millis(self) -> i64 {
+        match self {
+            Self::Hour => HOUR_MILLIS,
+            Self::Day => DAY_MILLIS,
+        }
+    }
+
+    const fn kept_millis(self) -> i64 {
+        match self {
+            Self::Hour => HOURS_KEPT_DAYS * DAY_MILLIS,
+            Self::Day => DAYS_KEPT_DAYS * DAY_MILLIS,
+        }
+    }
+}
+
+/// A bucket as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Where it begins.
+    pub at: Timestamp,
+    /// What happened.
+    pub counted: Counted,
+}
+
+/// What happened around a product over some time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// The product.
+    pub product: ProductId,
+    /// What happened.
+    pub counts: ActivityCounts,
+    /// The same weighed against each other, what is long ago less.
+    pub score: f64,
+}
+
+impl Store {
+    /// Takes what a process hands over. Doing it twice changes nothing.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it is to be done again then.
+    pub async fn hand_over(&self, handover: &Handover, now: Timestamp) -> Result<(), StorageError> {
+        let row = |((product, hour), counted): &(Slot, Counted)| {
+            let mut row = doc! { "p": uuid(product.to_bytes()), "h": date(*hour) };
+            let counts = counted.counts;
+            for (field, count) in [("v", counts.views), ("c", counts.carts)] {
+                if count != 0 {
+                    row.insert(field, count);
+                }
+            }
+            if counted.one_in > 1 {
+                row.insert("k", counted.one_in);
+            }
+            row
+        };
+        let doc = doc! {
+            "_id": handover.id,
+            "schema_version": REFERENCE_VERSION,
+            "at": date(now),
+            "open": true,
+            "rows": handover.rows.iter().map(row).collect::<Vec<_>>(),
+        };
+        // The last second of views is not worth waiting for other servers.
+        let concern = WriteConcern::builder().w(Acknowledgment::Nodes(1)).build();
+        let collection = self.documents(HANDED);
+        let inserted = collection.insert_one(doc).write_concern(concern).await;
+        match inserted.map_err(StorageError::from) {
+            // It was taken before, and nobody heard of it. That it was is remembered for a day after
+            // it was put into buckets.
+            Err(StorageError::Conflict { .. }) => Ok(()),
+            result => result.map(drop),
+        }
+    }
+
+    /// Which of these products are on sale.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn products_on_sale(
+        &self,
+        ids: &[ProductId],
+    ) -> Result<HashSet<ProductId>, StorageError> {
+        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let collection = self.raw(products::COLLECTION);
+        let find = collection
+            .find(doc! { "_id": { "$in": ids }, "status": "active" })
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        self.product_ids(find).await
+    }
+
+    /// Keeps a sale, which is counted a moment later. Keeping it twice changes nothing. Gives
+    /// whether it is new.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it is to be done again then.
+    pub async fn keep_sale(&self, sale: &Sale) -> Result<bool, StorageError> {
+        let first = doc! {
+            "schema_version": REFERENCE_VERSION,
+            "units": sale.units,
+            "at": date(sale.at),
+            "due": true,
+        };
+        let id = doc! { "_id": key(sale) };
+        let collection = self.documents(SALES);
+        let kept = collection
+            .update_one(id, doc! { "$setOnInsert": first })
+            .upsert(true)
+            .write_concern(durable())
+            .await;
+        match kept.map_err(StorageError::from) {
+            Ok(kept) => Ok(kept.upserted_id.is_some()),
+            // Somebody else has kept it in the same moment.
+            Err(StorageError::Conflict { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether sales of a product wait to be counted. One command, over an index.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn sales_wait(&self, product: ProductId) -> Result<bool, StorageError> {
+        let product = uuid(product.to_bytes());
+        let of =
+            doc! { "$gte": { "p": product.clone() }, "$lt": { "p": product, "o": Bson::MaxKey } };
+        let sales = self.documents(SALES);
+        let found = sales
+            .find_one(doc! { "due": true, "_id": of })
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("due".to_owned()));
+        Ok(found.max_time(self.max_time).await?.is_some())
+    }
+
+    /// Puts some of what was handed over, and some sales, into buckets; none when nothing waits.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails, or other writers were met too often; nothing was
+    /// changed then, or all that was to be.
+    pub async fn fill_buckets(
+        &self,
+        now: Timestamp,
+        handovers: u32,
+        sales: u32,
+    ) -> Result<Bucketed, StorageError> {
+        let collection = self.raw(HANDED);
+        let find = collection
+            .find(doc! { "open": true })
+            .hint(Hint::Name("open".to_owned()))
+            .limit(i64::from(handovers));
+        let handed: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let sold = self.sales_due(sales).await?;
+        if handed.is_empty() && sold.is_empty() {
+            return Ok(Bucketed::default());
+        }
+        let mut filling = Filling::new(now);
+        for doc in &handed {
+            match filling.handed(doc) {
+                // The rest is for the next transaction.
+                Ok(()) if filling.days.len() >= MOST_SLOTS => break,
+                Ok(()) => {}
+                // It keeps no other from being counted.
+                Err(error) => tracing::error!(%error, "what was handed over cannot be read"),
+            }
+        }
+        for sale in &sold {
+            filling.sold(sale);
+        }
+        self.fill(filling).await
+    }
+
+    /// In one transaction; in two of halves when that does not go through.
+    async fn fill(&self, filling: Filling) -> Result<Bucketed, StorageError> {
+        let filled = retry_contended(async || {
+            let filled = self.try_fill(&filling).await;
+            filled.map_err(TransactionError::into_storage)
+        });
+        match filled.await {
+            Err(
+                StorageError::Contended(_) | StorageError::Timeout(_) | StorageError::Driver(_),
+            ) if filling.is_divisible() => {
+                let (one, other) = filling.halves();
+                let one = Box::pin(self.fill(one)).await;
+                let other = Box::pin(self.fill(other)).await?;
+                one.map(|one| Bucketed {
+                    handovers: one.handovers + other.handovers,
+                    sales: one.sales + other.sales,
+                })
+            }
+            filled => filled,
+        }
+    }
+
+    /// Sales that are not counted. Those of products that only a newer release may write wait, and
+    /// keep no others from being found.
+    async fn sales_due(&self, most: u32) -> Result<Vec<Sale>, StorageError> {
+        let mut after = None;
+        loop {
+            let (sales, last) = self.some_sales_due(after, most).await?;
+            if !sales.is_empty() || last.is_none() {
+                return Ok(sales);
+            }
+            after = last;
+        }
+    }
+
+    /// Some of them behind this one, without those that wait, and the last one that was looked at.
+    async fn some_sales_due(
+        &self,
+        after: Option<Bson>,
+        most: u32,
+    ) -> Result<(Vec<Sale>, Option<Bson>), StorageError> {
+        let mut filter = doc! { "due": true };
+        if let Some(after) = after {
+            filter.insert("_id", doc! { "$gt": after });
+        }
+        let collection = self.documents(SALES);
+        let find = collection
+            .find(filter)
+            .sort(doc! { "_id": 1 })
+            .hint(Hint::Name("due".to_owned()))
+            .limit(i64::from(most));
+        let found: Vec<Document> = find.max_time(self.max_time).await?.try_collect().await?;
+        let last = found.last().and_then(|doc| doc.get("_id").cloned());
+        let sales = found.iter().map(|doc| {
+            let raw = RawDocumentBuf::try_from(doc);
+            let raw = raw.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
+            read_sale(&raw)
+        });
+        let sales = sales.collect::<Read<Vec<_>>>()?;
+        let newer = self.newer_among(&sales).await?;
+        let mine = |sale: &Sale| !newer.contains(&sale.product);
+        Ok((sales.into_iter().filter(mine).collect(), last))
+    }
+
+    /// Of which of these sales the product may be written by a newer release only.
+    async fn newer_among(&self, sales: &[Sale]) -> Result<HashSet<ProductId>, StorageError> {
+        let of: HashSet<ProductId> = sales.iter().map(|sale| sale.product).collect();
+        if of.is_empty() {
+            return Ok(of);
+        }
+        let of: Vec<Bson> = of.into_iter().map(|id| uuid(id.to_bytes())).collect();
+        let newer = doc! {
+            "_id": { "$in": of },
+            "schema_version": { "$gt": PRODUCT_VERSION },
+        };
+        let collection = self.raw(products::COLLECTION);
+        let find = collection.find(newer).projection(doc! { "_id": 1 });
+        self.product_ids(find).await
+    }
+
+    async fn try_fill(&self, filling: &Filling) -> Result<Bucketed, TransactionError> {
+        let mut session = self.begin().await?;
+        match self.fill_in(&mut session, filling).await {
+            Ok(true) => commit(&mut session).await.map(|()| filling.done()),
+            other => {
+                let _ = session.abort_transaction().await;
+                // Somebody else has done it: the next look tells.
+                other.map(|_| filling.done())
+            }
+        }
+    }
+
+    /// Gives whether everything was still there to be counted.
+    async fn fill_in(
+        &self,
+        session: &mut ClientSession,
+        filling: &Filling,
+    ) -> Result<bool, TransactionError> {
+        if !filling.handed.is_empty() {
+            let ids: Vec<&Bson> = filling.handed.iter().map(|handed| &handed.id).collect();
+            let these = doc! { "_id": { "$in": ids }, "open": true };
+            let until = filling.now.plus_millis(REMEMBERED_MILLIS);
+            // That it was there stays for a while: it may be handed over once more.
+            let close = doc! {
+                "$unset": { "open": 1, "rows": 1 },
+                "$set": { "expires_at": date(until) },
+            };
+            let handed = self.documents(HANDED);
+            let closed = handed.update_many(these, close);
+            let closed = closed.session(&mut *session).await?;
+            if closed.modified_count != filling.handed.len() as u64 {
+                return Ok(false);
+            }
+        }
+        if !filling.sales.is_empty() {
+            let keys: Vec<Document> = filling.sales.iter().map(key).collect();
+            let these = doc! { "_id": { "$in": keys }, "due": true };
+            let counted = doc! { "$unset": { "due": 1 } };
+            let sales = self.documents(SALES);
+            let updated = sales.update_many(these, counted);
+            let updated = updated.session(&mut *session).await?;
+            if updated.modified_count != filling.sales.len() as u64 {
+                return Ok(false);
+            }
+        }
+        for resolution in [Resolution::Hour, Resolution::Day] {
+            let updates = filling.buckets(resolution);
+            for some in updates.chunks(MOST_UPDATES) {
+                self.update_each(session, resolution.collection(), some.to_vec())
+                    .await?;
+            }
+        }
+        let updates = filling.products();
+        if updates.is_empty() {
+            return Ok(true);
+        }
+        let all = i32::try_from(updates.len()).unwrap_or(i32::MAX);
+        let command = doc! { "update": products::COLLECTION, "updates": updates };
+        let reply = self.db.run_command(command).session(&mut *session).await?;
+        if reply.get_i32("n").ok() == Some(all) {
+            return Ok(true);
+        }
+        // One of them has just become one of a newer release: what is due is looked at anew.
+        let error = mongodb::error::Error::custom(reply);
+        Err(StorageError::Contended(error).into())
+    }
+
+    /// How much waits to be put into buckets.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_unfilled(&self) -> Result<u64, StorageError> {
+        let open = self.raw(HANDED);
+        let open = open
+            .count_documents(doc! { "open": true })
+            .hint(Hint::Name("open".to_owned()));
+        let handed = open.max_time(self.max_time).await?;
+        let sales = self.raw(SALES);
+        let due = sales
+            .count_documents(doc! { "due": true })
+            .hint(Hint::Name("due".to_owned()))
+            .limit(10_000);
+        Ok(handed + due.max_time(self.max_time).await?)
+    }
+
+    /// The buckets of a product from an instant on and before another, in order; none where nothing
+    /// happened. One command, by the index on ids.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn buckets(
+        &self,
+        product: ProductId,
+        (from, to): (Timestamp, Timestamp),
+        resolution: Resolution,
+    ) -> Result<Vec<Bucket>, StorageError> {
+        let id =
+            |at: Timestamp| doc! { "p": uuid(product.to_bytes()), resolution.part(): date(at) };
+        let range = doc! { "_id": { "$gte": id(from), "$lt": id(to) } };
+        let collection = self.raw(resolution.collection());
+        let find = collection
+            .find(range)
+            .sort(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let read = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(resolution.collection(), doc);
+            Ok(Bucket {
+                at: fields.doc("_id")?.date(resolution.part())?,
+                counted: Counted {
+                    counts: read_counts(&fields)?,
+                    one_in: fields.opt_i64("one_in")?.unwrap_or(1),
+                },
+            })
+        };
+        found.iter().map(read).collect()
+    }
+
+    /// What happened around each product since an instant, weighed, half as much for each half-life
+    /// that it is ago. Reads all buckets since then, by the index `time`.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn scores(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+        half_life_millis: i64,
+        resolution: Resolution,
+    ) -> Result<Vec<Score>, StorageError> {
+        use vitrine_model::activity::{CART_WEIGHT, PURCHASE_WEIGHT, VIEW_WEIGHT};
+        let at = format!("_id.{}", resolution.part());
+        let count = |field: &str| doc! { "$ifNull": [format!("${field}"), 0_i64] };
+        let sum = |field: &str| doc! { "$sum": count(field) };
+        let weighed = |field: &str, weight: i64| doc! { "$multiply": [count(field), weight] };
+        let weight = doc! { "$add": [
+            weighed("views", VIEW_WEIGHT),
+            weighed("carts", CART_WEIGHT),
+            weighed("purchases", PURCHASE_WEIGHT),
+        ] };
+        // What happened in a bucket happened in its middle, more or less.
+        let middle = doc! { "$add": [format!("${at}"), resolution.millis() / 2] };
+        let age = doc! { "$max": [0_i64, { "$subtract": [date(now), middle] }] };
+        let decay = doc! { "$pow": [0.5, { "$divide": [age, half_life_millis] }] };
+        let pipeline = [
+            // Of what is dated ahead nothing is counted before its time.
+            doc! { "$match": { &at: { "$gte": date(since), "$lte": date(now) } } },
+            doc! { "$group": {
+                "_id": "$_id.p",
+                "views": sum("views"),
+                "carts": sum("carts"),
+                "purchases": sum("purchases"),
+                "score": { "$sum": { "$multiply": [weight, decay] } },
+            } },
+        ];
+        let collection = self.raw(resolution.collection());
+        let found = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name("time".to_owned()))
+            .max_time(6 * self.max_time)
+            .with_type::<RawDocumentBuf>();
+        let mut found = found.await?;
+        let mut scores = Vec::new();
+        while let Some(doc) = found.try_next().await? {
+            let fields = Fields::of(resolution.collection(), &doc);
+            scores.push(Score {
+                product: ProductId::from_bytes(fields.id("_id")?),
+                counts: read_counts(&fields)?,
+                score: fields
+                    .get("score")?
+                    .and_then(crate::raw::number)
+                    .unwrap_or(0.0),
+            });
+        }
+        Ok(scores)
+    }
+
+    /// Buckets, days and products that do not add up.
+    pub(crate) async fn audit_activity(
+        &self,
+        now: Timestamp,
+    ) -> Result<Vec<Difference>, StorageError> {
+        let mut sums: Sums = HashMap::new();
+        let mut cursor = self.raw(HOURS).find(Document::new()).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let fields = Fields::of(HOURS, &doc);
+            let id = fields.doc("_id")?;
+            let slot = (ProductId::from_bytes(id.id("p")?), day(id.date("h")?));
+            let sum = sums.entry(slot).or_default();
+            sum.hours = sum.hours.plus(read_counts(&fields)?);
+        }
+        let mut cursor = self
+            .raw(SALES)
+            .find(doc! { "due": { "$exists": false } })
+            .await?;
+        let mut sold: HashMap<ProductId, i64> = HashMap::new();
+        while let Some(doc) = cursor.try_next().await? {
+            let sale = read_sale(&doc)?;
+            *sold.entry(sale.product).or_default() += sale.units;
+            sums.entry((sale.product, day(sale.at))).or_default().sold += sale.units;
+        }
+        let mut found = self.audit_days(sums, now).await?;
+        found.extend(self.audit_sold(sold).await?);
+        Ok(found)
+    }
+
+    async fn audit_days(
+        &self,
+        mut sums: Sums,
+        now: Timestamp,
+    ) -> Result<Vec<Difference>, StorageError> {
+        let mut found = Vec::new();
+        // Hours go one by one, long before their day does.
+        let whole =
+            |at: Timestamp| at.plus_millis(Resolution::Hour.kept_millis() - DAY_MILLIS) > now;
+        let mut cursor = self.raw(DAYS).find(Document::new()).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let fields = Fields::of(DAYS, &doc);
+            let id = fields.doc("_id")?;
+            let slot = (ProductId::from_bytes(id.id("p")?), id.date("d")?);
+            let (stored, sum) = (
+                read_counts(&fields)?,
+                sums.remove(&slot).unwrap_or_default(),
+            );
+            let hours = whole(slot.1) && stored != sum.hours;
+            if hours || stored.purchases != sum.sold {
+                found.push(Difference {
+                    place: format!("{DAYS} {} {}", slot.0, slot.1),
+                    what: "counts".to_owned(),
+                    stored: format!("{stored:?}"),
+                    expected: format!("{:?} in hours, {} sold", sum.hours, sum.sold),
+                });
+            }
+        }
+        for ((product, at), sum) in sums {
+            if whole(at) && sum.hours != ActivityCounts::default() {
+                found.push(Difference {
+                    place: format!("{DAYS} {product} {at}"),
+                    what: "counts".to_owned(),
+                    stored: "none".to_owned(),
+                    expected: format!("{:?}", sum.hours),
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    async fn audit_sold(
+        &self,
+        mut sold: HashMap<ProductId, i64>,
+    ) -> Result<Vec<Difference>, StorageError> {
+        let mut found = Vec::new();
+        let mut differ = |product: ProductId, stored: i64, expected: i64| {
+            if stored != expected {
+                found.push(Difference {
+                    place: format!("products {product}"),
+                    what: "units sold".to_owned(),
+                    stored: stored.to_string(),
+                    expected: expected.to_string(),
+                });
+            }
+        };
+        let collection = self.raw(products::COLLECTION);
+        let find = collection.find(doc! { "sales": { "$exists": true } });
+        let mut cursor = find.projection(doc! { "sales": 1 }).await?;
+        while let Some(doc) = cursor.try_next().await? {
+            let fields = Fields::of(products::COLLECTION, &doc);
+            let product = ProductId::from_bytes(fields.id("_id")?);
+            let expected = sold.remove(&product).unwrap_or(0);
+            differ(product, fields.doc("sales")?.i64("units")?, expected);
+        }
+        for (product, expected) in sold {
+            differ(product, 0, expected);
+        }
+        Ok(found)
+    }
+}
+
+/// What the hours and the sales of a product and day say.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    hours: ActivityCounts,
+    sold: i64,
+}
+
+type Sums = HashMap<Slot, Sum>;
+
+/// What one transaction puts into buckets.
+#[derive(Default)]
+struct Filling {
+    now: Timestamp,
+    handed: Vec<Handed>,
+    sales: Vec<Sale>,
+    hours: BTreeMap<Slot, Counted>,
+    days: BTreeMap<Slot, Counted>,
+    sold: BTreeMap<ProductId, i64>,
+}
+
+/// What a process has handed over.
+#[derive(Clone)]
+struct Handed {
+    id: Bson,
+    rows: Vec<(Slot, Counted)>,
+}
+
+impl Filling {
+    fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            ..Self::default()
+        }
+    }
+
+    fn done(&self) -> Bucketed {
+        Bucketed {
+            handovers: self.handed.len(),
+            sales: self.sales.len(),
+        }
+    }
+
+    fn is_divisible(&self) -> bool {
+        self.handed.len() + self.sales.len() > 1
+    }
+
+    /// Half of what was handed over with half of the sales, and the rest.
+    fn halves(self) -> (Self, Self) {
+        let (mut one, mut other) = (Self::new(self.now), Self::new(self.now));
+        for (at, handed) in self.handed.into_iter().enumerate() {
+            if at.is_multiple_of(2) {
+                &mut one
+            } else {
+                &mut other
+            }
+            .take(handed);
+        }
+        for (at, sale) in self.sales.iter().enumerate() {
+            if at.is_multiple_of(2) {
+                &mut other
+            } else {
+                &mut one
+            }
+            .sold(sale);
+        }
+        (one, other)
+    }
+
+    fn handed(&mut self, doc: &RawDocumentBuf) -> Read<()> {
+        let fields = Fields::of(HANDED, doc);
+        let row = |row: Fields<'_>| {
+            let slot = (ProductId::from_bytes(row.id("p")?), row.date("h")?);
+            let counts = ActivityCounts {
+                views: row.opt_i64("v")?.unwrap_or(0),
+                carts: row.opt_i64("c")?.unwrap_or(0),
+                purchases: 0,
+            };
+            let one_in = row.opt_i64("k")?.unwrap_or(1);
+            Ok((slot, Counted { counts, one_in }))
+        };
+        let handed = Handed {
+            id: uuid(fields.id("_id")?),
+            rows: fields.docs("rows", row)?,
+        };
+        self.take(handed);
+        Ok(())
+    }
+
+    fn take(&mut self, handed: Handed) {
+        for (slot, counted) in &handed.rows {
+            add(&mut self.hours, *slot, *counted);
+            add(&mut self.days, (slot.0, day(slot.1)), *counted);
+        }
+        self.handed.push(handed);
+    }
+
+    fn sold(&mut self, sale: &Sale) {
+        *self.sold.entry(sale.product).or_default() += sale.units;
+        let counted = Counted {
+            counts: ActivityCounts {
+                purchases: sale.units,
+                ..ActivityCounts::default()
+            },
+            one_in: 1,
+        };
+        add(&mut self.hours, (sale.product, hour(sale.at)), counted);
+        add(&mut self.days, (sale.product, day(sale.at)), counted);
+        self.sales.push(sale.clone());
+    }
+
+    /// The updates of buckets that are still kept.
+    fn buckets(&self, resolution: Resolution) -> Vec<Document> {
+        let counted = match resolution {
+            Resolution::Hour => &self.hours,
+            Resolution::Day => &self.days,
+        };
+        let kept = |at: Timestamp| at.plus_millis(resolution.kept_millis());
+        let update = |((product, at), counted): (&Slot, &Counted)| {
+            let mut inc = Document::new();
+            let counts = counted.counts;
+            let fields = [
+                ("views", counts.views),
+                ("carts", counts.carts),
+                ("purchases", counts.purchases),
+            ];
+            for (field, count) in fields {
+                if count != 0 {
+                    inc.insert(field, count);
+                }
+            }
+            let first = doc! {
+                "schema_version": REFERENCE_VERSION,
+                "expires_at": date(kept(*at)),
+            };
+            let mut update = doc! { "$inc": inc, "$setOnInsert": first };
+            if counted.one_in > 1 {
+                update.insert("$max", doc! { "one_in": counted.one_in });
+            }
+            let id = doc! { "p": uuid(product.to_bytes()), resolution.part(): date(*at) };
+            doc! { "q": { "_id": id }, "u": update, "upsert": true }
+        };
+        let alive = counted.iter().filter(|((_, at), _)| kept(*at) > self.now);
+        alive.map(update).collect()
+    }
+
+    fn products(&self) -> Vec<Document> {
+        let update = |(product, units): (&ProductId, &i64)| {
+            let sales = doc! {
+                "$inc": { "sales.units": *units },
+                "$set": { "sales.as_of": date(self.now) },
+            };
+            let one = doc! {
+                "_id": uuid(product.to_bytes()),
+                "schema_version": up_to(PRODUCT_VERSION),
+            };
+            doc! { "q": one, "u": sales }
+        };
+        self.sold.iter().map(update).collect()
+    }
+}
+
+/// The id of a sale.
+fn key(sale: &Sale) -> Document {
+    doc! { "p": uuid(sale.product.to_bytes()), "o": &sale.order }
+}
+
+fn add(slots: &mut BTreeMap<Slot, Counted>, slot: Slot, counted: Counted) {
+    let known = slots.entry(slot).or_insert(Counted {
+        counts: ActivityCounts::default(),
+        one_in: 1,
+    });
+    known.counts = known.counts.plus(counted.counts);
+    known.one_in = known.one_in.max(counted.one_in);
+}
+
+fn read_counts(fields: &Fields<'_>) -> Read<ActivityCounts> {
+    Ok(ActivityCounts {
+        views: fields.opt_i64("views")?.unwrap_or(0),
+        carts: fields.opt_i64("carts")?.unwrap_or(0),
+        purchases: fields.opt_i64("purchases")?.unwrap_or(0),
+    })
+}
+
+fn read_sale(doc: &RawDocumentBuf) -> Read<Sale> {
+    let fields = Fields::of(SALES, doc);
+    let id = fields.doc("_id")?;
+    Ok(Sale {
+        product: ProductId::from_bytes(id.id("p")?),
+        order: id.string("o")?,
+        units: fields.i64("units")?,
+        at: fields.date("at")?,
+    })
+}

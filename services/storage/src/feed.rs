@@ -1,0 +1,240 @@
+//! Reviews that are seen from now on, and ratings that changed, as it happens.
+//!
+//! The stream carries ids only; what they stand for is read when somebody wants it. Where an event
+//! stands in the stream is a text, and texts of later events are greater: the server itself merges
+//! streams of several shards by it.
+
+use std::time::Duration;
+
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::change_stream::ChangeStream;
+use mongodb::change_stream::event::ResumeToken;
+use mongodb::options::ReadConcern;
+use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::product::ProductStatus;
+use vitrine_model::rating::RatingStats;
+
+use crate::documents::product::read_status;
+use crate::documents::stats;
+use crate::raw::{Fields, uuid};
+use crate::{StorageError, Store, products, reviews};
+
+/// How long the server keeps a question for events before it answers that there are none.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The same for who only wants to know what has happened already.
+const IMPATIENCE: Duration = Duration::from_millis(20);
+
+/// Where an event stands; later ones are greater.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FeedPoint(String);
+
+impl FeedPoint {
+    /// The point as a text of a few hundred bytes at most.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The point that a text stands for. Whether the database knows it is seen when it is asked.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// A review is seen from now on.
+    Published {
+        /// Its product.
+        product: ProductId,
+        /// The review.
+        review: ReviewId,
+    },
+    /// The rating numbers of a product changed.
+    Rated {
+        /// The product.
+        product: ProductId,
+    },
+}
+
+impl Happened {
+    /// The product it is about.
+    #[must_use]
+    pub const fn product(self) -> ProductId {
+        match self {
+            Self::Published { product, .. } | Self::Rated { product } => product,
+        }
+    }
+}
+
+/// Events in their order.
+pub struct Feed {
+    stream: ChangeStream<RawDocumentBuf>,
+    store: Store,
+}
+
+impl std::fmt::Debug for Feed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Feed").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// What happens from now on, or behind a point; of all products, or of one of which it is only
+    /// asked what has happened already.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails, or does not know any more what came behind the
+    /// point.
+    pub async fn feed(
+        &self,
+        after: Option<&FeedPoint>,
+        only: Option<ProductId>,
+    ) -> Result<Feed, StorageError> {
+        let after = after.map(|point| {
+            let token = doc! { "_data": &point.0 };
+            mongodb::bson::deserialize_from_document::<ResumeToken>(token)
+        });
+        let after = after.transpose();
+        let after = after.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
+        let stream = self
+            .db
+            .watch()
+            .pipeline(pipeline(only))
+            .resume_after(after)
+            .max_await_time(if only.is_some() { IMPATIENCE } else { PATIENCE })
+            .await?;
+        Ok(Feed {
+            stream: stream.with_type(),
+            store: self.clone(),
+        })
+    }
+
+    /// Waits until everything written so far is there to stay. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn be_sure_of_writes(&self) -> Result<(), StorageError> {
+        let collection = self.documents("settings");
+        let sure = collection
+            .find_one(doc! { "_id": "reference" })
+            .projection(doc! { "_id": 1 })
+            .read_concern(ReadConcern::linearizable())
+            .max_time(self.max_time);
+        Ok(sure.await.map(drop)?)
+    }
+
+    /// The rating numbers of a product, and its state. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn rating_stats(
+        &self,
+        product: ProductId,
+    ) -> Result<Option<(RatingStats, ProductStatus)>, StorageError> {
+        let collection = self.raw(products::COLLECTION);
+        let found = collection
+            .find_one(doc! { "_id": uuid(product.to_bytes()) })
+            .projection(doc! { "stats": 1, "status": 1 })
+            .max_time(self.max_time);
+        let Some(found) = found.await? else {
+            return Ok(None);
+        };
+        let fields = Fields::of(products::COLLECTION, &found);
+        let status = read_status(&fields)?;
+        Ok(Some((stats::read_stats(&fields.doc("stats")?)?, status)))
+    }
+}
+
+impl Feed {
+    /// What happened next, with where it stands; `None` when nothing has for some seconds. To be
+    /// waited for to its end: given up half way, it may lose events.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the feed has ended; events may be lost that are not asked for again.
+    pub async fn next(&mut self) -> Result<Option<(FeedPoint, Happened)>, StorageError> {
+        let Some(event) = self.stream.next_if_any().await? else {
+            // One that has ended says for ever that there is nothing.
+            return if self.stream.is_alive() {
+                Ok(None)
+            } else {
+                Err(mongodb::error::Error::custom("the stream of changes has ended").into())
+            };
+        };
+        let fields = Fields::of("changes", &event);
+        let point = FeedPoint(fields.doc("_id")?.string("_data")?);
+        let key = fields.doc("documentKey")?.id("_id")?;
+        if fields.doc("ns")?.str("coll")? == products::COLLECTION {
+            let product = ProductId::from_bytes(key);
+            return Ok(Some((point, Happened::Rated { product })));
+        }
+        let review = ReviewId::from_bytes(key);
+        let told = fields.opt_doc("fullDocument")?;
+        let product = match told.map(|review| review.id("product_id")).transpose()? {
+            Some(product) => Some(ProductId::from_bytes(product)),
+            None => self.store.product_of(review).await?,
+        };
+        // A review that is gone belongs to nothing any more, and nobody sees it.
+        let product = product.unwrap_or(ProductId::from_bytes([0; 16]));
+        Ok(Some((point, Happened::Published { product, review })))
+    }
+
+    /// Where the feed is: behind what was given last, or further when nothing happened since.
+    #[must_use]
+    pub fn point(&self) -> Option<FeedPoint> {
+        let token = mongodb::bson::serialize_to_bson(&self.stream.resume_token()?).ok()?;
+        let token = token.as_document()?.get_str("_data").ok()?;
+        Some(FeedPoint(token.to_owned()))
+    }
+}
+
+impl Store {
+    async fn product_of(&self, review: ReviewId) -> Result<Option<ProductId>, StorageError> {
+        let collection = self.raw(reviews::COLLECTION);
+        let found = collection
+            .find_one(doc! { "_id": uuid(review.to_bytes()) })
+            .projection(doc! { "product_id": 1 })
+            .max_time(self.max_time)
+            .await?;
+        let product = |doc: RawDocumentBuf| Fields::of(reviews::COLLECTION, &doc).id("product_id");
+        Ok(found.map(product).transpose()?.map(ProductId::from_bytes))
+    }
+}
+
+fn pipeline(only: Option<ProductId>) -> [Document; 2] {
+    let id = only.map(|product| uuid(product.to_bytes()));
+    let of = |mut filter: Document, field: &str, id: &Option<Bson>| {
+        if let Some(id) = id {
+            filter.insert(field, id.clone());
+        }
+        filter
+    };
+    let inserted = doc! {
+        "ns.coll": reviews::COLLECTION,
+        "operationType": "insert",
+        "fullDocument.status": "published",
+    };
+    // Whose product it is does not stand in the event.
+    let published = doc! {
+        "ns.coll": reviews::COLLECTION,
+        "operationType": "update",
+        "updateDescription.updatedFields.status": "published",
+    };
+    let rated = doc! {
+        "ns.coll": products::COLLECTION,
+        "operationType": "update",
+        "updateDescription.updatedFields.stats": { "$exists": true },
+    };
+    let events = [
+        of(inserted, "fullDocument.product_id", &id),
+        published,
+        of(rated, "documentKey._id", &id),
+    ];
+    [
+        doc! { "$match": { "$or": events.to_vec() } },
+        doc! { "$project": { "ns.coll": 1, "documentKey._id": 1, "fullDocument.product_id": 1 } },
+    ]
+}

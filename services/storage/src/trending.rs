@@ -1,0 +1,280 @@
+//! What gets attention: counted ahead, one document for each category and window, and how each
+//! product stands.
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::options::Hint;
+use vitrine_model::activity::{DAY_MILLIS, Standing, TrendingWindow};
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::product::ProductStatus;
+use vitrine_model::rating::popularity;
+
+use crate::documents::product::{read_category, read_status};
+use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
+use crate::raw::{Fields, Read, date, number, uuid};
+use crate::store::durable_document;
+use crate::views::ProductView;
+use crate::{StorageError, Store, products, products_query};
+
+const COLLECTION: &str = "trending";
+/// For how long what was counted is kept when it is not counted again.
+const KEPT_MILLIS: i64 = 2 * DAY_MILLIS;
+
+/// Where a product is and how it stands.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The product.
+    pub product: ProductId,
+    /// The category it is in.
+    pub category: CategoryId,
+    /// Its state.
+    pub status: ProductStatus,
+    /// How it stands as stored.
+    pub standing: Standing,
+    /// Whether its popularity is another than follows from that, although nothing is to follow: a
+    /// release from before, which knows reviews only, has moved it.
+    pub adrift: bool,
+}
+
+/// A new standing of a product.
+#[derive(Clone, Debug)]
+pub struct NewStanding {
+    /// The product as it was read.
+    pub placed: Placed,
+    /// How it stands now; `None` when nothing happened in all the time.
+    pub standing: Option<Standing>,
+}
+
+/// What gets attention in a category, or everywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trending {
+    /// The category; `None` for all.
+    pub category: Option<CategoryId>,
+    /// Over which time.
+    pub window: TrendingWindow,
+    /// Products with their scores, the highest first.
+    pub items: Vec<(ProductId, f64)>,
+}
+
+/// A product that gets attention.
+#[derive(Clone, Debug)]
+pub struct TrendingRow {
+    /// The product.
+    pub product: ProductView,
+    /// Its score.
+    pub score: f64,
+    /// As of when.
+    pub as_of: Timestamp,
+}
+
+impl Store {
+    /// Where these products are and how they stand.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn placed(&self, ids: &[ProductId]) -> Result<Vec<Placed>, StorageError> {
+        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let filter = doc! { "_id": { "$in": ids } };
+        let collection = self.raw(products::COLLECTION);
+        let find = collection
+            .find(filter)
+            .projection(doc! {
+                "category": 1, "status": 1, "activity": 1,
+                "stats.count": 1, "rank.popularity": 1, "rank.due": 1,
+            })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        found.iter().map(read_placed).collect()
+    }
+
+    /// Some products behind this one that stand out by what happened around them; none at the end.
+    /// In the order of the index `standing`, which has entries for no others.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn standing_products(
+        &self,
+        after: Option<ProductId>,
+        most: u32,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let mut filter = doc! { "activity": { "$exists": true } };
+        if let Some(after) = after {
+            filter.insert("_id", doc! { "$gt": uuid(after.to_bytes()) });
+        }
+        let collection = self.raw(products::COLLECTION);
+        let find = collection
+            .find(filter)
+            .projection(doc! { "_id": 1 })
+            .sort(doc! { "_id": 1, "slot": 1 })
+            .hint(Hint::Name("standing".to_owned()))
+            .limit(i64::from(most));
+        self.product_ids(find).await
+    }
+
+    /// Writes how products stand now, of those that this release may write. Their popularity follows
+    /// a little later. An older standing does not replace a newer one.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn keep_standings(
+        &self,
+        standings: &[NewStanding],
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        if standings.is_empty() {
+            return Ok(());
+        }
+        let updates: Vec<Document> = standings.iter().map(|one| one.update(now)).collect();
+        let command = doc! {
+            "update": products::COLLECTION,
+            "updates": updates,
+            "ordered": false,
+            "writeConcern": durable_document(),
+        };
+        self.db.run_command(command).await?;
+        Ok(())
+    }
+
+    /// Keeps what gets attention over a time, for all categories that have something, and forgets
+    /// what was kept before.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn keep_trending(
+        &self,
+        window: TrendingWindow,
+        lists: &[Trending],
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let update = |list: &Trending| {
+            let item = |(product, score): &(ProductId, f64)| {
+                doc! { "p": uuid(product.to_bytes()), "s": *score }
+            };
+            let first = doc! { "schema_version": REFERENCE_VERSION };
+            let set = doc! {
+                "as_of": date(now),
+                "expires_at": date(now.plus_millis(KEPT_MILLIS)),
+                "items": list.items.iter().map(item).collect::<Vec<_>>(),
+            };
+            let older = doc! { "_id": key(list.category, window), "as_of": { "$lte": date(now) } };
+            // A newer one is in the way of the insert, which is what it should be.
+            doc! { "q": older, "u": { "$set": set, "$setOnInsert": first }, "upsert": true }
+        };
+        let updates: Vec<Document> = lists.iter().map(update).collect();
+        for some in updates.chunks(200) {
+            let command = doc! { "update": COLLECTION, "updates": some, "ordered": false };
+            self.db.run_command(command).await?;
+        }
+        let older = doc! { "_id.w": window.name(), "as_of": { "$lt": date(now) } };
+        self.documents(COLLECTION).delete_many(older).await?;
+        Ok(())
+    }
+
+    /// What gets attention in a category, or everywhere, of products in these states, the highest
+    /// score first. One command.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn trending(
+        &self,
+        category: Option<CategoryId>,
+        window: TrendingWindow,
+        states: &[ProductStatus],
+        most: u32,
+    ) -> Result<Vec<TrendingRow>, StorageError> {
+        use vitrine_model::filter::Condition;
+        let seen = products_query::predicate(&Condition::Status(states.to_vec()));
+        let shown = products::projection(products::ProductFields::Page);
+        let pipeline = [
+            doc! { "$match": { "_id": key(category, window) } },
+            doc! { "$unwind": "$items" },
+            doc! { "$lookup": {
+                "from": products::COLLECTION,
+                "localField": "items.p",
+                "foreignField": "_id",
+                "pipeline": [{ "$match": seen }, { "$project": shown }],
+                "as": "product",
+            } },
+            doc! { "$match": { "product": { "$ne": [] } } },
+            doc! { "$limit": i64::from(most) },
+            doc! { "$project": {
+                "_id": 0, "as_of": 1, "score": "$items.s", "product": { "$first": "$product" },
+            } },
+        ];
+        let collection = self.raw(COLLECTION);
+        let found = collection
+            .aggregate(pipeline)
+            .batch_size(most + 1)
+            .max_time(self.max_time)
+            .with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        let read = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(COLLECTION, doc);
+            Ok(TrendingRow {
+                product: ProductView::new(fields.doc("product")?.owned())?,
+                score: fields.get("score")?.and_then(number).unwrap_or(0.0),
+                as_of: fields.date("as_of")?,
+            })
+        };
+        found.iter().map(read).collect()
+    }
+}
+
+impl NewStanding {
+    fn update(&self, now: Timestamp) -> Document {
+        let placed = &self.placed;
+        let one = doc! {
+            "_id": uuid(placed.product.to_bytes()),
+            "schema_version": up_to(PRODUCT_VERSION),
+            "$or": [
+                { "activity.as_of": { "$exists": false } },
+                { "activity.as_of": { "$lte": date(now) } },
+            ],
+        };
+        let standing = self.standing.unwrap_or_default();
+        let mut rank = stats::activity_rank(&standing);
+        let (mut set, mut unset) = (Document::new(), Document::new());
+        for field in ["sold", "trend"] {
+            match rank.remove(field) {
+                Some(value) => set.insert(format!("rank.{field}"), value),
+                None => unset.insert(format!("rank.{field}"), 1),
+            };
+        }
+        match self.standing.as_ref().and_then(stats::standing) {
+            Some(standing) => set.insert("activity", standing),
+            None => unset.insert("activity", 1),
+        };
+        // Whether it moves is seen then: reviews may be counted, and another standing written, in
+        // this very moment.
+        set.insert("rank.due", true);
+        let mut update = Document::new();
+        for (operator, fields) in [("$set", set), ("$unset", unset)] {
+            if !fields.is_empty() {
+                update.insert(operator, fields);
+            }
+        }
+        doc! { "q": one, "u": update }
+    }
+}
+
+fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
+    let fields = Fields::of(products::COLLECTION, doc);
+    let standing = stats::read_standing(&fields)?;
+    let (count, rank) = (fields.doc("stats")?.i64("count")?, fields.doc("rank")?);
+    let follows = popularity(count.saturating_add(standing.interest()));
+    Ok(Placed {
+        product: ProductId::from_bytes(fields.id("_id")?),
+        category: read_category(&fields)?,
+        status: read_status(&fields)?,
+        standing,
+        adrift: rank.i64("popularity")? != i64::from(follows)
+            && !rank.opt_bool("due")?.unwrap_or(false),
+    })
+}
+
+fn key(category: Option<CategoryId>, window: TrendingWindow) -> Document {
+    let category = category.map_or_else(|| "all".into(), |id| uuid(id.to_bytes()));
+    doc! { "c": category, "w": window.name() }
+}

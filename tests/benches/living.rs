@@ -1,0 +1,143 @@
+//! What keeping data alive costs: events in buckets beside one update for each, a supplier that is
+//! renamed and products that are upgraded beside readers, and how soon workers are woken.
+//!
+//! `cargo bench --bench living -- [OPTIONS]`
+//!
+//! | option | what it does |
+//! |---|---|
+//! | `--products N` | the size of the made-up catalogue: 200,000 |
+//! | `--events N` | how many views and carts are recorded; 120,000 |
+//! | `--data DIR` | keeps the database there, and loads it only once |
+//! | `--only PART` | only `events`, `rename`, `upgrade`, or `wakeups` |
+//!
+//! It starts a mongod of its own, with a cache of 1.5 GB. Readers ask for product pages, two at a
+//! time, as fast as they are answered.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, or panics"
+)]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "figures are printed with three digits"
+)]
+
+#[path = "scale/desk.rs"]
+#[expect(dead_code, reason = "the other benchmark asks more of it")]
+mod desk;
+#[path = "living/events.rs"]
+mod events;
+#[path = "scale/generated.rs"]
+mod generated;
+#[path = "scale/load.rs"]
+#[expect(dead_code, reason = "the other benchmark loads feeds")]
+mod load;
+#[path = "scale/random.rs"]
+mod random;
+#[path = "living/readers.rs"]
+mod readers;
+#[path = "scale/specs.rs"]
+mod specs;
+#[path = "living/upkeep.rs"]
+mod upkeep;
+
+use std::path::PathBuf;
+
+use vitrine_harness::mongod::find_mongod;
+use vitrine_harness::surroundings::target_dir;
+use vitrine_mongod::{Instance, StartOptions};
+
+use desk::Desk;
+use load::Contents;
+
+/// The memory for the cache of mongod, in MiB.
+const CACHE: u32 = 1536;
+
+/// What was asked for on the command line.
+struct Options {
+    products: usize,
+    events: usize,
+    only: Option<String>,
+    data: Option<PathBuf>,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test` and the like run benchmarks without it, and this one is no test.
+    if !arguments.iter().any(|argument| argument == "--bench") {
+        return;
+    }
+    let options = Options::parse(arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(run(options));
+}
+
+impl Options {
+    fn parse(arguments: Vec<String>) -> Self {
+        let mut options = Self {
+            products: 200_000,
+            events: 120_000,
+            only: None,
+            data: None,
+        };
+        let mut arguments = arguments.into_iter();
+        while let Some(name) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .unwrap_or_else(|| panic!("{name} needs a value"))
+            };
+            match name.as_str() {
+                "--products" => options.products = value().parse().unwrap(),
+                "--events" => options.events = value().parse().unwrap(),
+                "--only" => options.only = Some(value()),
+                "--data" => options.data = Some(PathBuf::from(value())),
+                "--bench" => {}
+                _ => panic!("{name} is no option; see the beginning of benches/living.rs"),
+            }
+        }
+        options
+    }
+}
+
+async fn run(options: Options) {
+    let parent = target_dir().join("tmp");
+    std::fs::create_dir_all(&parent).unwrap();
+    let temporary = tempfile::tempdir_in(parent).unwrap();
+    let directory = options
+        .data
+        .clone()
+        .unwrap_or_else(|| temporary.path().to_owned());
+    let mut start = StartOptions::new(directory);
+    start.cache_mib = CACHE;
+    // Without the diagnostic files, whose making would be measured.
+    start.ephemeral = true;
+    let server = Instance::start(&find_mongod().await.unwrap(), &start)
+        .await
+        .unwrap();
+    let contents = Contents::Generated {
+        seed: 7,
+        products: options.products,
+        reviews: options.products / 10,
+    };
+    load::fill(server.uri(), "scale", &contents).await;
+    let desk = Desk::open(server.uri(), "scale", 7).await;
+    let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
+    if wanted("wakeups") {
+        upkeep::wakeups(&desk).await;
+    }
+    if wanted("events") {
+        events::measure(&desk, options.events).await;
+    }
+    if wanted("rename") {
+        upkeep::rename(&desk).await;
+    }
+    if wanted("upgrade") {
+        upkeep::upgrade(&desk).await;
+    }
+    drop(desk);
+    server.stop().await.unwrap();
+}

@@ -1,0 +1,131 @@
+//! A supplier that is renamed, products that are upgraded, and how soon workers are woken.
+
+use std::time::{Duration, Instant};
+
+use mongodb::bson::{Document, doc};
+use vitrine_domain::workers::{Upkeep, Worker};
+
+use crate::desk::Desk;
+use crate::readers::{beside, pages};
+
+/// How long readers are watched while nothing else happens.
+const IDLE: Duration = Duration::from_secs(15);
+/// How often somebody renames to see how soon it is heard.
+const WAKEUPS: usize = 60;
+
+fn head(title: &str) {
+    println!(
+        "\n{title}\n{:<24} {:>14} {:>8} {:>8} {:>8} {:>8}",
+        "", "", "p50 ms", "p95", "p99", "max"
+    );
+}
+
+/// Works as the process that works does: run after run, with the pause of the worker.
+async fn work_off(desk: &Desk, worker: Worker) -> u64 {
+    let (mut upkeep, mut done) = (Upkeep::default(), 0);
+    loop {
+        let began = Instant::now();
+        let run = desk.catalog.work(worker, &mut upkeep).await.unwrap();
+        done += run.done;
+        if run.backlog == 0 {
+            return done;
+        }
+        tokio::time::sleep(worker.pause(began.elapsed())).await;
+    }
+}
+
+async fn measured(desk: &Desk, name: &str, worker: Worker) {
+    let pages = pages(desk).await;
+    let ((), idle) = beside(desk, &pages, tokio::time::sleep(IDLE)).await;
+    idle.print("idle");
+    let (start, cpu) = (Instant::now(), desk.cpu().await);
+    let (done, waits) = beside(desk, &pages, Box::pin(work_off(desk, worker))).await;
+    let (took, cpu) = (
+        start.elapsed().as_secs_f64(),
+        desk.cpu().await.saturating_sub(cpu),
+    );
+    waits.print(name);
+    println!(
+        "{done} products in {took:.1} s: {:.0} a second; {:.2} ms of mongod each, readers included",
+        done as f64 / took,
+        cpu.as_secs_f64() * 1000.0 / done as f64,
+    );
+    let ((), idle) = beside(desk, &pages, tokio::time::sleep(IDLE)).await;
+    idle.print("idle again");
+}
+
+/// Renames the supplier of most products, then gives it another country as well.
+pub(crate) async fn rename(desk: &Desk) {
+    let products = desk.direct.collection::<Document>("products");
+    let most = [
+        doc! { "$sortByCount": "$supplier._id" },
+        doc! { "$match": { "_id": { "$ne": null } } },
+        doc! { "$limit": 1 },
+    ];
+    let mut most = products.aggregate(most).await.unwrap();
+    assert!(most.advance().await.unwrap());
+    let most: Document = most.deserialize_current().unwrap();
+    let (id, count) = (
+        most.get("_id").unwrap(),
+        most.get_i32("n").or_else(|_| most.get_i32("count")),
+    );
+    head(&format!(
+        "renaming a supplier of {} products",
+        count.unwrap()
+    ));
+    let suppliers = desk.direct.collection::<Document>("suppliers");
+    for (name, change) in [
+        (
+            "renaming",
+            doc! { "name": format!("Renamed {:?}", Instant::now()) },
+        ),
+        ("moving abroad", doc! { "country": "XY" }),
+        ("moving back", doc! { "country": "DE" }),
+    ] {
+        let mut update = doc! { "$inc": { "v": 1_i64 } };
+        update.insert("$set", change);
+        suppliers
+            .update_one(doc! { "_id": id }, update)
+            .await
+            .unwrap();
+        measured(desk, name, Worker::Suppliers).await;
+    }
+}
+
+/// Makes all products what the first release wrote, and upgrades them.
+pub(crate) async fn upgrade(desk: &Desk) {
+    let products = desk.direct.collection::<Document>("products");
+    let older = doc! { "$set": { "schema_version": 1 }, "$unset": { "listed_at": 1 } };
+    let made = products.update_many(doc! {}, older).await.unwrap();
+    head(&format!("upgrading {} products", made.matched_count));
+    measured(desk, "upgrading", Worker::ProductVersions).await;
+}
+
+/// How soon a worker is woken after a change is acknowledged.
+pub(crate) async fn wakeups(desk: &Desk) {
+    let mut wakeups = desk.catalog.wakeups().await.unwrap();
+    let due = desk.direct.collection::<Document>("copies_due");
+    let mut delays = Vec::new();
+    for _ in 0..WAKEUPS {
+        let id = mongodb::bson::Uuid::new();
+        let note = doc! { "_id": id, "schema_version": 1, "mark": id };
+        let heard = async {
+            // Nothing else changes meanwhile.
+            while wakeups.next().await.unwrap().is_none() {}
+            Instant::now()
+        };
+        let noted = async {
+            due.insert_one(note).await.unwrap();
+            Instant::now()
+        };
+        let (heard, noted) = tokio::join!(heard, noted);
+        delays.push(heard.saturating_duration_since(noted).as_secs_f64() * 1000.0);
+    }
+    desk.catalog.work_off(Worker::Bundles).await.unwrap();
+    delays.sort_by(f64::total_cmp);
+    println!(
+        "\nwoken {:.2} ms after the change was acknowledged in the middle of {WAKEUPS}, {:.2} ms at most",
+        delays[WAKEUPS / 2],
+        delays[WAKEUPS - 1],
+    );
+}

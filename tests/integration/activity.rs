@@ -1,0 +1,896 @@
+//! Views, carts and purchases: counted in memory, put into buckets, and what gets attention.
+
+use std::future::IntoFuture as _;
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_domain::activity::{Event, Ignored};
+use vitrine_domain::workers::Worker;
+use vitrine_harness::{App, alone, eventually, product, test};
+use vitrine_model::activity::{ActivityKind, DAY_MILLIS, HOUR_MILLIS};
+use vitrine_model::clock::Clock as _;
+use vitrine_model::id::{GlobalId, ProductId};
+use vitrine_model::product::ProductStatus;
+
+/// The ids of products, by their slugs.
+async fn ids<const N: usize>(app: &App, slugs: [&str; N]) -> [String; N] {
+    let mut ids = Vec::new();
+    for slug in slugs {
+        let query = format!("{{ product(slug: \"{slug}\") {{ id }} }}");
+        ids.push(app.query(&query).as_admin().await.text("/product/id"));
+    }
+    ids.try_into().expect("as many as were asked for")
+}
+
+fn events(kind: &str, product: &str, count: usize) -> Vec<Value> {
+    vec![json!({ "productId": product, "kind": kind }); count]
+}
+
+async fn record(app: &App, events: Vec<Value>) -> Value {
+    let given = app
+        .order("recordActivity", json!({ "events": events }))
+        .await;
+    given.done().clone()
+}
+
+/// What happened to a product, by days or hours around the present.
+async fn series(app: &App, product: &str, resolution: &str, back: i64) -> Value {
+    let now = app.clock.now();
+    let from = now.plus_millis(-back);
+    let query = format!(
+        "{{ node(id: \"{product}\") {{ ... on Product {{ activity(range: {{ from: \"{from}\", to: \"{}\" }}, resolution: {resolution}) {{
+            points {{ at views carts purchases }}
+            views {{ value relation }} carts {{ value }} purchases {{ value relation }} }} }} }} }}",
+        now.plus_millis(1)
+    );
+    app.query(&query)
+        .as_admin()
+        .await
+        .at("/node/activity")
+        .clone()
+}
+
+#[test]
+fn what_happens_is_counted_by_hours_and_days() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Chair")]).await;
+        let [lamp, chair] = ids(app, ["lamp", "chair"]).await;
+        let mut batch = events("VIEW", &lamp, 7);
+        batch.extend(events("CART", &lamp, 2));
+        batch.extend(events("VIEW", &chair, 1));
+        record(app, batch).await;
+        let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 3 });
+        app.order("recordPurchase", bought.clone()).await.done();
+        // It is known, and not in the buckets yet; no other product's numbers are in doubt for it.
+        let waits = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(
+            waits["purchases"],
+            json!({ "value": 0, "relation": "AT_LEAST" })
+        );
+        let sure = series(app, &chair, "DAY", 0).await;
+        assert_eq!(
+            sure["purchases"],
+            json!({ "value": 0, "relation": "EXACT" })
+        );
+        app.rest().await;
+        app.clock.advance(HOUR_MILLIS);
+        record(app, events("VIEW", &lamp, 5)).await;
+        // The same purchase again is no other one.
+        app.order("recordPurchase", bought).await.done();
+        app.rest().await;
+        let hours = series(app, &lamp, "HOUR", HOUR_MILLIS).await;
+        assert_eq!(
+            hours["points"],
+            json!([
+                { "at": "2026-05-31T12:00:00.000Z", "views": 7, "carts": 2, "purchases": 3 },
+                { "at": "2026-05-31T13:00:00.000Z", "views": 5, "carts": 0, "purchases": 0 },
+            ])
+        );
+        let days = series(app, &lamp, "DAY", DAY_MILLIS).await;
+        assert_eq!(days["points"][0]["views"], 0);
+        assert_eq!(days["points"][1]["views"], 12);
+        assert_eq!(
+            days["views"],
+            json!({ "value": 12, "relation": "ESTIMATE" })
+        );
+        assert_eq!(
+            days["purchases"],
+            json!({ "value": 3, "relation": "EXACT" })
+        );
+        let other = series(app, &chair, "DAY", 0).await;
+        assert_eq!(other["views"]["value"], 1);
+    });
+}
+
+#[test]
+fn recording_costs_no_command_once_products_are_known() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let input = json!({ "events": events("VIEW", &lamp, 500) });
+        let first = app.order("recordActivity", input.clone()).await;
+        assert_eq!(first.0.sent(), ["find products"]);
+        let second = app.order("recordActivity", input).await;
+        assert_eq!(second.0.sent(), [""; 0]);
+        app.forget_commands();
+        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 1);
+        assert_eq!(app.sent(), ["insert activity_handed"]);
+        app.forget_commands();
+        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 0);
+        assert_eq!(
+            app.sent(),
+            [""; 0],
+            "nothing is said where nothing is to be"
+        );
+    });
+}
+
+#[test]
+fn bad_events_are_told_and_keep_no_others_from_being_counted() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let now = app.clock.now();
+        let nobody = GlobalId::Product(ProductId::random()).encode();
+        let at = |millis: i64| now.plus_millis(millis).to_string();
+        let event = |product: &str, at: Option<String>| json!({ "productId": product, "kind": "VIEW", "at": at });
+        let batch = vec![
+            event(&lamp, None),
+            event(&nobody, None),
+            event(&lamp, Some(at(-365 * DAY_MILLIS))),
+            event(&lamp, Some(at(HOUR_MILLIS))),
+            event(&lamp, Some(at(60_000))),
+            event(&lamp, Some(at(-2 * HOUR_MILLIS))),
+        ];
+        let done = record(app, batch).await;
+        assert_eq!(done["counted"], 3);
+        assert_eq!(
+            done["ignored"],
+            json!([
+                { "index": 1, "reason": "NOT_FOUND" },
+                { "index": 2, "reason": "TOO_OLD" },
+                { "index": 3, "reason": "AHEAD" },
+            ])
+        );
+        app.rest().await;
+        let hours = series(app, &lamp, "HOUR", 2 * HOUR_MILLIS).await;
+        let views: Vec<&Value> = hours["points"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|point| &point["views"])
+            .collect();
+        assert_eq!(views, [1, 0, 2]);
+        let refused = |input: Value| async move {
+            let given = app.order("recordActivity", input).await;
+            given.refused()
+        };
+        assert_eq!(
+            refused(json!({ "events": [] })).await,
+            ["INVALID at events: a batch has 1 to 500 events, not 0"]
+        );
+        assert_eq!(
+            refused(json!({ "events": events("VIEW", &lamp, 501) })).await,
+            ["INVALID at events: a batch has 1 to 500 events, not 501"]
+        );
+        assert_eq!(
+            refused(json!({ "events": events("VIEW", "lamp", 1), "idempotencyKey": "" })).await,
+            [
+                "INVALID at idempotencyKey: an idempotency key is 1 to 128 printable ASCII characters",
+                "INVALID at events.0.productId: not the id of a product",
+            ]
+        );
+    });
+}
+
+#[test]
+fn a_batch_that_is_sent_twice_is_counted_once() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let input = json!({ "events": events("VIEW", &lamp, 4), "idempotencyKey": "b-1" });
+        let sent = (0..10).map(|_| app.order("recordActivity", input.clone()).into_future());
+        let answers = futures_util::future::join_all(sent).await;
+        let counted = answers.iter().map(|answer| answer.number("/counted"));
+        assert_eq!(counted.sum::<i64>(), 4);
+        // Other events are no repetition, and a batch of which nothing counts may come again.
+        let other = json!({ "events": events("CART", &lamp, 1), "idempotencyKey": "b-1" });
+        assert_eq!(
+            app.order("recordActivity", other).await.refused(),
+            [
+                "IDEMPOTENCY_CONFLICT at idempotencyKey: this key was used for other events within ten minutes"
+            ]
+        );
+        let nobody = GlobalId::Product(ProductId::random()).encode();
+        for (product, counted) in [(&nobody, 0), (&lamp, 1)] {
+            let input = json!({ "events": events("VIEW", product, 1), "idempotencyKey": "b-2" });
+            let done = app.order("recordActivity", input).await;
+            assert_eq!(done.number("/counted"), counted);
+        }
+        app.rest().await;
+        let seen = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(
+            (&seen["views"]["value"], &seen["carts"]["value"]),
+            (&json!(5), &json!(0))
+        );
+    });
+}
+
+#[test]
+fn what_is_not_on_sale_gets_no_attention() {
+    test(async |app| {
+        app.has([
+            product("Lamp").status(ProductStatus::Draft),
+            product("Desk").status(ProductStatus::Archived),
+        ])
+        .await;
+        for lamp in ids(app, ["lamp", "desk"]).await {
+            let done = record(app, events("VIEW", &lamp, 2)).await;
+            assert_eq!(done["counted"], 0);
+            assert_eq!(
+                done["ignored"][0],
+                json!({ "index": 0, "reason": "NOT_FOUND" })
+            );
+        }
+    });
+}
+
+#[test]
+fn a_purchase_of_tomorrow_is_no_purchase_of_this_month() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let tomorrow = app
+            .clock
+            .now()
+            .plus_millis(DAY_MILLIS - HOUR_MILLIS)
+            .to_string();
+        let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 2, "purchasedAt": tomorrow });
+        app.order("recordPurchase", bought).await.done();
+        let counters = async || {
+            app.rest().await;
+            app.catalog.work_off(Worker::Trending).await.unwrap();
+            let product = app
+                .query("{ product(slug: \"lamp\") { counters { unitsSold { value } unitsSoldInMonth { value } } } }")
+                .await;
+            let counters = product.at("/product/counters");
+            (
+                counters["unitsSold"]["value"].as_i64(),
+                counters["unitsSoldInMonth"]["value"].as_i64(),
+            )
+        };
+        assert_eq!(counters().await, (Some(2), Some(0)));
+        app.clock.advance(DAY_MILLIS);
+        assert_eq!(counters().await, (Some(2), Some(2)));
+    });
+}
+
+#[test]
+fn orders_are_counted_once_each_whoever_tells_them_how_often() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let order = |customer: &str, order: Option<&str>, quantity: i64| {
+            json!({
+                "productId": lamp, "customerId": customer, "orderId": order, "quantity": quantity,
+                "purchasedAt": "2024-02-29T10:00:00Z",
+            })
+        };
+        let told = [
+            (order("ann", Some("1"), 2), true),
+            (order("ann", Some("1"), 2), false),
+            (order("ann", Some("2"), 3), true),
+            (order("ben", None, 1), true),
+            (order("ben", None, 1), false),
+            (order("cid", None, 4), true),
+        ];
+        for (input, new) in told {
+            let reply = app.order("recordPurchase", input).await;
+            assert_eq!(reply.done()["recorded"], new);
+        }
+        app.rest().await;
+        let counters =
+            "{ product(slug: \"lamp\") { counters { unitsSold { value relation asOf } } } }";
+        let sold = app
+            .query(counters)
+            .await
+            .at("/product/counters/unitsSold")
+            .clone();
+        assert_eq!(
+            sold,
+            json!({ "value": 10, "relation": "EXACT", "asOf": "2026-05-31T12:00:00.000Z" })
+        );
+        // Too long ago for an hour; the day is kept.
+        assert!(app.documents("activity", doc! {}).await.is_empty());
+        assert_eq!(
+            app.documents("activity_days", doc! { "purchases": 10 })
+                .await
+                .len(),
+            1
+        );
+        let refused = app.order("recordPurchase", order("ann", Some(""), 0)).await;
+        assert_eq!(
+            refused.refused(),
+            [
+                "INVALID at quantity: must be 1 to 10000, not 0",
+                "INVALID at orderId: an order is named by 1 to 128 printable ASCII characters",
+            ]
+        );
+    });
+}
+
+#[test]
+fn buckets_are_filled_once_however_many_workers_try() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Chair")]).await;
+        let [lamp, chair] = ids(app, ["lamp", "chair"]).await;
+        let other = app.other_process().await;
+        for round in 0..20 {
+            let both = [events("VIEW", &lamp, 3), events("CART", &chair, 2)].concat();
+            let input = json!({ "events": both });
+            app.order("recordActivity", input.clone()).await.done();
+            app.order("recordActivity", input)
+                .through(&other)
+                .await
+                .done();
+            let bought = json!({ "productId": lamp, "customerId": format!("c{round}") });
+            app.order("recordPurchase", bought).await.done();
+            let (one, two) =
+                tokio::join!(app.catalog.hand_over_activity(), other.hand_over_activity());
+            assert_eq!((one.unwrap(), two.unwrap()), (2, 2));
+        }
+        let (one, two) = tokio::join!(
+            app.catalog.work_off(Worker::Activity),
+            other.work_off(Worker::Activity)
+        );
+        assert!(one.is_ok() && two.is_ok());
+        app.rest().await;
+        let seen = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(
+            (&seen["views"]["value"], &seen["purchases"]["value"]),
+            (&json!(120), &json!(20))
+        );
+        assert_eq!(series(app, &chair, "DAY", 0).await["carts"]["value"], 80);
+    });
+}
+
+#[test]
+fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
+    alone(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let product = match GlobalId::decode(&lamp) {
+            Ok(GlobalId::Product(id)) => id,
+            other => panic!("{other:?}"),
+        };
+        let view = Event {
+            product,
+            kind: ActivityKind::View,
+            at: None,
+        };
+        app.abandoned_transactions_end_soon().await;
+        let ways = [
+            doc! { "errorCode": 10_107 },
+            doc! { "closeConnection": true },
+            doc! { "errorCode": 11_600 },
+        ];
+        let mut counted = 0;
+        for (at, how) in ways.into_iter().enumerate() {
+            for command in ["insert", "update", "commitTransaction"] {
+                app.catalog.record_activity(&[view; 5], None).await.unwrap();
+                counted += 5;
+                app.fail_next(2, &[command], how.clone()).await;
+                let _ = app.catalog.hand_over_activity().await;
+                let _ = app.catalog.work_off(Worker::Activity).await;
+                app.fail_no_more().await;
+                let bought = json!({ "productId": lamp, "customerId": format!("{at} {command}") });
+                app.order("recordPurchase", bought).await.done();
+            }
+        }
+        app.rest().await;
+        let seen = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(
+            (&seen["views"]["value"], &seen["purchases"]["value"]),
+            (&json!(counted), &json!(9))
+        );
+    });
+}
+
+#[test]
+fn elections_lose_and_double_no_events() {
+    alone(async |app| {
+        const ROUNDS: i64 = 60;
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        app.abandoned_transactions_end_soon().await;
+        // Known from now on, so that counting needs no database.
+        record(app, events("VIEW", &lamp, 1)).await;
+        let elections = async {
+            for _ in 0..3 {
+                app.step_down().await;
+                let writes = async || {
+                    let settings = app.direct().collection::<Document>("elsewhere");
+                    settings.insert_one(doc! {}).await.ok()
+                };
+                eventually("a primary", Duration::from_mins(1), writes).await;
+            }
+        };
+        let processes = async {
+            for _ in 0..ROUNDS {
+                record(app, events("VIEW", &lamp, 3)).await;
+                let (handed, filled) = tokio::join!(
+                    app.catalog.hand_over_activity(),
+                    app.catalog.work_off(Worker::Activity)
+                );
+                // Whatever could not be done is done with the next.
+                let _ = (handed, filled);
+            }
+        };
+        tokio::join!(elections, processes);
+        app.rest().await;
+        let seen = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(seen["views"]["value"], 1 + 3 * ROUNDS);
+        let elsewhere = app.direct().collection::<Document>("elsewhere");
+        elsewhere.drop().await.unwrap();
+    });
+}
+
+#[test]
+fn what_was_taken_without_an_answer_is_not_taken_again() {
+    alone(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        record(app, events("VIEW", &lamp, 5)).await;
+        // The server does what it is told and says that it has not, once more than it is asked again
+        // by itself.
+        let lost =
+            doc! { "code": 91, "errmsg": "shutting down", "errorLabels": ["RetryableWriteError"] };
+        app.fail_next(2, &["insert"], doc! { "writeConcernError": lost })
+            .await;
+        assert!(app.catalog.hand_over_activity().await.is_err());
+        app.fail_no_more().await;
+        assert_eq!(app.documents("activity_handed", doc! {}).await.len(), 1);
+        // It is in a bucket by the time it is handed over again.
+        assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 1);
+        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 1);
+        assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 0);
+        app.rest().await;
+        assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 5);
+    });
+}
+
+#[test]
+fn a_clock_that_steps_back_disturbs_nothing() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        record(app, events("VIEW", &lamp, 2)).await;
+        app.rest().await;
+        app.clock.advance(-3 * HOUR_MILLIS);
+        record(app, events("VIEW", &lamp, 3)).await;
+        app.rest().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        app.clock.advance(3 * HOUR_MILLIS);
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        let hours = series(app, &lamp, "HOUR", 3 * HOUR_MILLIS).await;
+        assert_eq!(hours["views"]["value"], 5);
+        let query = "{ trending(window: DAY) { rank product { name } asOf } }";
+        let trending = app.query(query).await;
+        assert_eq!(trending.text("/trending/0/product/name"), "Lamp");
+        assert_eq!(
+            trending.text("/trending/0/asOf"),
+            "2026-05-31T12:00:00.000Z"
+        );
+    });
+}
+
+#[test]
+fn ranges_are_bounded_and_for_those_whom_they_concern() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let ask = |range: &str, resolution: &str| {
+            format!(
+                "{{ product(slug: \"lamp\") {{ activity(range: {{ {range} }}, resolution: {resolution}) {{ points {{ views }} }} }} }}"
+            )
+        };
+        let week = "from: \"2026-05-24\", to: \"2026-05-31\"";
+        let seen = app.query(&ask(week, "HOUR")).await;
+        assert_eq!(*seen.at("/product/activity"), Value::Null);
+        let seen = app.query(&ask(week, "HOUR")).as_service("erp").await;
+        assert_eq!(
+            seen.at("/product/activity/points")
+                .as_array()
+                .unwrap()
+                .len(),
+            168
+        );
+        assert_eq!(
+            seen.asked(),
+            ["find products", "find sales", "find activity"]
+        );
+        for (range, resolution, error) in [
+            (
+                "from: \"2026-05-23\", to: \"2026-05-31\"",
+                "HOUR",
+                "BAD_USER_INPUT at product.activity: range: 192 hours; 168 are possible at once",
+            ),
+            (
+                "from: \"2020-01-01\", to: \"2026-05-31\"",
+                "DAY",
+                "BAD_USER_INPUT at product.activity: range: 2342 days; 400 are possible at once",
+            ),
+            (
+                "from: \"2026-03-02T12:00:00Z\", to: \"2026-03-03\"",
+                "HOUR",
+                "BAD_USER_INPUT at product.activity: range.from: hours are kept for 90 days: from 2026-03-02T13:00:00.000Z on",
+            ),
+            (
+                "from: \"2023-05-31\", to: \"2023-06-01\"",
+                "DAY",
+                "BAD_USER_INPUT at product.activity: range.from: days are kept for 1096 days: from 2023-06-01T00:00:00.000Z on",
+            ),
+            (
+                "from: \"2026-05-31\", to: \"2026-05-31\"",
+                "DAY",
+                "BAD_USER_INPUT at product.activity: range.from: must be before `to`",
+            ),
+        ] {
+            let refused = app.query(&ask(range, resolution)).as_admin().await;
+            assert_eq!(refused.errors(), [error]);
+        }
+    });
+}
+
+/// Products in three categories, the first of which gets most attention.
+async fn shop(app: &App) -> [String; 4] {
+    app.has([
+        product("Lamp").category(["Home", "Light"]),
+        product("Bulb").category(["Home", "Light"]),
+        product("Chair").category(["Home", "Seats"]),
+        product("Book").category(["Books"]),
+    ])
+    .await;
+    ids(app, ["lamp", "bulb", "chair", "book"]).await
+}
+
+async fn trending(app: &App, arguments: &str) -> Vec<(String, f64)> {
+    let query = format!("{{ trending({arguments}) {{ product {{ name }} score }} }}");
+    let answer = app.query(&query).await;
+    let rows = answer.at("/trending").as_array().unwrap().clone();
+    let row = |row: &Value| {
+        let name = row["product"]["name"].as_str().unwrap().to_owned();
+        (name, row["score"].as_f64().unwrap())
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn what_gets_attention_is_counted_ahead_by_category_and_window() {
+    test(async |app| {
+        let [lamp, bulb, chair, book] = shop(app).await;
+        record(app, events("VIEW", &lamp, 10)).await;
+        record(app, events("CART", &chair, 4)).await;
+        app.rest().await;
+        // Four half-lives of the day.
+        app.clock.advance(DAY_MILLIS - HOUR_MILLIS);
+        let mut batch = events("VIEW", &bulb, 3);
+        batch.extend(events("VIEW", &book, 1));
+        record(app, batch).await;
+        let bought = json!({ "productId": book, "customerId": "ann" });
+        app.order("recordPurchase", bought).await.done();
+        app.rest().await;
+        assert_eq!(trending(app, "window: DAY").await, [], "not counted yet");
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        let names = |rows: Vec<(String, f64)>| -> Vec<String> {
+            rows.into_iter().map(|(name, _)| name).collect()
+        };
+        let day = trending(app, "window: DAY").await;
+        assert!((day[0].1 - 21.0).abs() < 0.1, "{day:?}");
+        assert_eq!(names(day), ["Book", "Bulb", "Chair", "Lamp"]);
+        let month = trending(app, "window: MONTH").await;
+        assert_eq!(names(month), ["Book", "Chair", "Lamp", "Bulb"]);
+        let home = trending(app, "window: DAY, category: \"home\", first: 2").await;
+        assert_eq!(names(home), ["Bulb", "Chair"]);
+        let light = trending(app, "window: WEEK, category: \"light\"").await;
+        assert_eq!(names(light), ["Lamp", "Bulb"]);
+        // What is not on sale is not shown, and takes nobody's place.
+        let archive = json!({ "id": bulb });
+        app.order("archiveProduct", archive.clone()).await.done();
+        let home = trending(app, "window: DAY, category: \"home\", first: 2").await;
+        assert_eq!(names(home), ["Chair", "Lamp"]);
+        let one = app
+            .query("{ trending(window: DAY) { product { name slug } rank } }")
+            .await;
+        assert_eq!(one.asked(), ["aggregate trending"]);
+        let none = app
+            .query("{ trending(window: DAY, category: \"nope\") { rank } }")
+            .await;
+        assert_eq!(
+            none.errors(),
+            ["BAD_USER_INPUT at trending: category: there is no category with this slug"]
+        );
+        let many = app
+            .query("{ trending(window: DAY, first: 101) { rank } }")
+            .await;
+        assert_eq!(
+            many.errors(),
+            ["BAD_USER_INPUT at trending: first: must be 1 to 100, not 101"]
+        );
+        // Nothing has happened since for a month: nothing gets attention.
+        app.clock.advance(31 * DAY_MILLIS);
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        for window in ["DAY", "WEEK", "MONTH"] {
+            assert_eq!(trending(app, &format!("window: {window}")).await, []);
+        }
+        assert!(
+            app.documents("products", doc! { "activity": { "$exists": true } })
+                .await
+                .is_empty()
+        );
+        assert!(
+            app.documents("products", doc! { "rank.sold": { "$exists": true } })
+                .await
+                .is_empty()
+        );
+    });
+}
+
+#[test]
+fn popularity_that_an_earlier_release_moved_is_put_right() {
+    test(async |app| {
+        let [lamp, ..] = shop(app).await;
+        let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 100 });
+        app.order("recordPurchase", bought).await.done();
+        app.rest().await;
+        let work = async || {
+            let stood = app.catalog.work_off(Worker::Trending).await.unwrap();
+            app.catalog.work_off(Worker::Popularity).await.unwrap();
+            let sold = doc! { "rank.sold": { "$exists": true } };
+            let products = app.documents("products", sold).await;
+            let rank = products[0].get_document("rank").unwrap();
+            (stood, rank.get_i32("popularity").unwrap())
+        };
+        assert_eq!(work().await, (1, 7));
+        // By the reviews alone, as releases did that knew nothing else.
+        let products = app.direct().collection::<Document>("products");
+        let one = doc! { "slug": "lamp" };
+        let moved = doc! { "$set": { "rank.popularity": 0 } };
+        products.update_one(one, moved).await.unwrap();
+        assert_eq!(work().await, (1, 7));
+        assert_eq!(work().await, (0, 7), "once is enough");
+    });
+}
+
+#[test]
+fn lists_are_sorted_by_sales_and_attention_from_end_to_end() {
+    test(async |app| {
+        let [lamp, bulb, chair, _] = shop(app).await;
+        for (product, units) in [(&lamp, 2), (&bulb, 9)] {
+            let bought = json!({ "productId": product, "customerId": "ann", "quantity": units });
+            app.order("recordPurchase", bought).await.done();
+        }
+        record(app, events("VIEW", &chair, 100)).await;
+        app.rest().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        app.rest().await;
+        let list = |key: &str, page: &str| {
+            format!(
+                "{{ products(sort: [{{ key: {key} }}], {page}) {{ nodes {{ name }} pageInfo {{ endCursor startCursor hasNextPage }} }} }}"
+            )
+        };
+        for (key, expected) in [
+            ("BEST_SELLING", ["Bulb", "Lamp"]),
+            ("TRENDING", ["Bulb", "Chair"]),
+        ] {
+            let all = app.query(&list(key, "first: 10")).await.names("/products");
+            assert_eq!(all[..2], expected, "{key}");
+            assert_eq!(all.len(), 4);
+            // One by one, forwards and backwards.
+            let mut walked = Vec::new();
+            let mut page = "first: 1".to_owned();
+            for _ in 0..4 {
+                let answer = app.query(&list(key, &page)).await;
+                walked.extend(answer.names("/products"));
+                let cursor = answer.text("/products/pageInfo/endCursor");
+                page = format!("first: 1, after: \"{cursor}\"");
+            }
+            assert_eq!(walked, all, "{key}");
+            let mut back = Vec::new();
+            let mut page = "last: 1".to_owned();
+            for _ in 0..4 {
+                let answer = app.query(&list(key, &page)).await;
+                back.extend(answer.names("/products"));
+                let cursor = answer.text("/products/pageInfo/startCursor");
+                page = format!("last: 1, before: \"{cursor}\"");
+            }
+            back.reverse();
+            assert_eq!(back, all, "{key}");
+        }
+        let counters = app
+            .query("{ product(slug: \"chair\") { counters { viewsInMonth { value relation asOf } unitsSoldInMonth { value } unitsSold { value asOf } } } }")
+            .await;
+        assert_eq!(
+            *counters.at("/product/counters"),
+            json!({
+                "viewsInMonth": { "value": 100, "relation": "ESTIMATE", "asOf": "2026-05-31T12:00:00.000Z" },
+                "unitsSoldInMonth": { "value": 0 },
+                "unitsSold": { "value": 0, "asOf": null },
+            })
+        );
+        assert_eq!(counters.sent(), ["find products"]);
+        // A hundred views are the interest of five people, which takes three bits.
+        let rank = app.documents("products", doc! { "slug": "chair" }).await;
+        let rank = rank[0].get_document("rank").unwrap();
+        assert_eq!(rank.get_i32("popularity").unwrap(), 3);
+        assert!(!rank.contains_key("due"));
+        // Counted again, nothing is written.
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 0);
+    });
+}
+
+/// The names of a whole list, page by page from either end; backwards they are turned round.
+async fn walk(app: &App, list: &str, size: usize, backwards: bool) -> Vec<String> {
+    let (count, from, cursor) = if backwards {
+        ("last", "before", "startCursor")
+    } else {
+        ("first", "after", "endCursor")
+    };
+    let (mut names, mut position) = (Vec::new(), String::new());
+    // More pages than there can be would be pages that come again.
+    for _ in 0..100 {
+        let page = format!(
+            "{{ products({list}, {count}: {size}{position}) {{ nodes {{ name }} pageInfo {{ {cursor} hasNextPage hasPreviousPage }} }} }}"
+        );
+        let answer = app.query(&page).as_admin().await;
+        let mut some = answer.names("/products");
+        if backwards {
+            some.reverse();
+        }
+        names.extend(some);
+        let info = answer.at("/products/pageInfo");
+        let more = if backwards {
+            "hasPreviousPage"
+        } else {
+            "hasNextPage"
+        };
+        if info[more] == false {
+            break;
+        }
+        position = format!(", {from}: {}", info[cursor]);
+    }
+    if backwards {
+        names.reverse();
+    }
+    names
+}
+
+/// Which products a filter lets through, by number.
+type Through = fn(usize) -> bool;
+
+#[test]
+fn every_list_by_sales_or_attention_has_each_product_once_from_either_end() {
+    test(async |app| {
+        const PRODUCTS: usize = 60;
+        let stock = (0..PRODUCTS).map(|n| {
+            let leaf = ["Lamps", "Bulbs", "Chairs"][n % 3];
+            let above = if n % 3 == 2 { "Seats" } else { "Light" };
+            let product = product(&format!("p{n:02}")).category(["Home", above, leaf]);
+            product.price(if n % 4 == 0 { "5" } else { "9" })
+        });
+        app.has(stock).await;
+        let slugs: [String; PRODUCTS] = std::array::from_fn(|n| format!("p{n:02}"));
+        let ids = ids(app, slugs.each_ref().map(String::as_str)).await;
+        // Many have sold equally many, and half of them nothing.
+        let units = |n: usize| if n.is_multiple_of(2) { 0 } else { n / 2 % 4 };
+        for (n, id) in ids.iter().enumerate() {
+            if units(n) > 0 {
+                let bought = json!({ "productId": id, "customerId": "ann", "quantity": units(n) });
+                app.order("recordPurchase", bought).await.done();
+            }
+        }
+        app.rest().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        app.rest().await;
+        let filters: [(&str, Through); 6] = [
+            ("{}", |_| true),
+            (r#"{ category: ["lamps"] }"#, |n| n % 3 == 0),
+            (r#"{ category: ["light"] }"#, |n| n % 3 != 2),
+            (r#"{ category: ["bulbs", "chairs"] }"#, |n| n % 3 != 0),
+            (r#"{ category: ["home"], price: { gte: "6" } }"#, |n| {
+                n % 4 != 0
+            }),
+            ("{ status: [ACTIVE, ARCHIVED] }", |_| true),
+        ];
+        for (filter, of) in filters {
+            for key in ["BEST_SELLING", "TRENDING"] {
+                for direction in ["ASCENDING", "DESCENDING"] {
+                    let list = format!(
+                        "filter: {filter}, sort: [{{ key: {key}, direction: {direction} }}]"
+                    );
+                    let all = walk(app, &list, 100, false).await;
+                    let mut expected: Vec<usize> = (0..PRODUCTS).filter(|n| of(*n)).collect();
+                    let mut found = all.clone();
+                    found.sort();
+                    let names: Vec<String> = expected.iter().map(|n| slugs[*n].clone()).collect();
+                    assert_eq!(found, names, "{list}");
+                    // What has sold nothing comes last in both directions.
+                    expected.sort_by_key(|n| match (units(*n), direction) {
+                        (0, _) => 9,
+                        (units, "ASCENDING") => units,
+                        (units, _) => 9 - units,
+                    });
+                    let by = |names: Vec<usize>| names.into_iter().map(units).collect::<Vec<_>>();
+                    let place = |name: &String| slugs.iter().position(|slug| slug == name).unwrap();
+                    assert_eq!(by(all.iter().map(place).collect()), by(expected), "{list}");
+                    for size in [3, 7] {
+                        for backwards in [false, true] {
+                            let walked = walk(app, &list, size, backwards).await;
+                            assert_eq!(walked, all, "{size} at a time, {backwards}: {list}");
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_flood_of_products_is_sampled_and_says_so() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let Ok(GlobalId::Product(id)) = GlobalId::decode(&lamp) else {
+            panic!("an id of a product")
+        };
+        // As a process that was flooded hands over.
+        let mut rows = doc! { "p": mongodb::bson::Uuid::from_bytes(id.to_bytes()), "v": 1_600_i64 };
+        rows.insert(
+            "h",
+            mongodb::bson::DateTime::from_millis(app.clock.now().as_millis()),
+        );
+        rows.insert("k", 16_i64);
+        let handed = doc! {
+            "_id": mongodb::bson::Uuid::new(), "schema_version": 1, "rows": [rows], "open": true,
+            "at": mongodb::bson::DateTime::from_millis(app.clock.now().as_millis()),
+        };
+        let collection = app.direct().collection::<Document>("activity_handed");
+        collection.insert_one(handed).await.unwrap();
+        app.rest().await;
+        let query = format!(
+            "{{ node(id: \"{lamp}\") {{ ... on Product {{ activity(range: {{ from: \"2026-05-31\", to: \"2026-06-01\" }}) {{ views {{ value relation relativeError }} carts {{ relativeError }} }} }} }} }}"
+        );
+        let seen = app.query(&query).as_admin().await;
+        let views = seen.at("/node/activity/views");
+        assert_eq!(
+            (&views["value"], &views["relation"]),
+            (&json!(1600), &json!("ESTIMATE"))
+        );
+        let error = views["relativeError"].as_f64().unwrap();
+        assert!((error - 0.0968).abs() < 0.0001, "{error}");
+        assert_eq!(*seen.at("/node/activity/carts/relativeError"), 0.0);
+    });
+}
+
+#[test]
+fn events_of_products_that_are_made_later_are_counted_then() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let Ok(GlobalId::Product(id)) = GlobalId::decode(&lamp) else {
+            panic!("an id of a product")
+        };
+        let view = Event {
+            product: id,
+            kind: ActivityKind::View,
+            at: None,
+        };
+        let products = app.direct().collection::<Document>("products");
+        let made = products.find_one_and_delete(doc! {}).await.unwrap();
+        let counted = app.catalog.record_activity(&[view], None).await.unwrap();
+        assert_eq!(counted.ignored, [(0, Ignored::Unknown)]);
+        products.insert_one(made.unwrap()).await.unwrap();
+        let counted = app.catalog.record_activity(&[view], None).await.unwrap();
+        assert_eq!((counted.counted, counted.ignored), (1, vec![]));
+    });
+}

@@ -1,0 +1,484 @@
+//! Subscriptions: reviews and ratings as they change, without loss, doubles or a change stream for
+//! each who follows.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt};
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use vitrine_api::graphql::{Session, Viewer};
+use vitrine_api::http::{
+    Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, router, serve,
+};
+use vitrine_domain::Catalog;
+use vitrine_harness::following::Following;
+use vitrine_harness::{App, alone, product, review, test};
+use vitrine_model::id::{GlobalId, ProductId, ReviewId};
+
+async fn lamp(app: &App) -> String {
+    app.has([product("Lamp"), product("Chair")]).await;
+    let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
+    lamp.text("/product/id")
+}
+
+fn reviews_of(product: &str, after: Option<&str>) -> String {
+    let after = after
+        .map(|after| format!(", after: \"{after}\""))
+        .unwrap_or_default();
+    format!(
+        "subscription {{ reviewAdded(productId: \"{product}\"{after}) {{ kind cursor review {{ title product {{ name }} }} }} }}"
+    )
+}
+
+fn ratings_of(product: &str, after: Option<&str>) -> String {
+    let after = after
+        .map(|after| format!(", after: \"{after}\""))
+        .unwrap_or_default();
+    format!(
+        "subscription {{ ratingChanged(productId: \"{product}\"{after}) {{ kind cursor productId ratingStats {{ count average }} }} }}"
+    )
+}
+
+async fn submit(app: &App, product: &str, author: &str, rating: i64) -> String {
+    let written = json!({ "productId": product, "rating": rating, "title": format!("by {author}"), "body": "So it is." });
+    let reply = app.order_by(author, "submitReview", written).await;
+    reply.text("/review/id")
+}
+
+fn cursor(event: &Value) -> String {
+    event["cursor"].as_str().expect("a cursor").to_owned()
+}
+
+fn title(event: &Value) -> &str {
+    event["review"]["title"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no review: {event}"))
+}
+
+async fn started(following: &mut Following) -> String {
+    let first = following.event().await;
+    assert_eq!(
+        (&first["kind"], &first["review"]),
+        (&json!("STARTED"), &Value::Null)
+    );
+    cursor(&first)
+}
+
+#[test]
+fn reviews_are_told_once_each_in_the_order_in_which_they_are_seen() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut one = app.follow(&reviews_of(&lamp, None));
+        let mut two = app.follow(&reviews_of(&lamp, None));
+        started(&mut one).await;
+        started(&mut two).await;
+        app.has_reviews([review("Chair", "other", 4)]).await;
+        let first = submit(app, &lamp, "ann", 5).await;
+        submit(app, &lamp, "ben", 4).await;
+        for following in [&mut one, &mut two] {
+            let event = following.event().await;
+            assert_eq!(
+                (title(&event), &event["review"]["product"]["name"]),
+                ("by ann", &json!("Lamp"))
+            );
+            assert_eq!(title(&following.event().await), "by ben");
+        }
+        // An edit and a vote are no new review; what is hidden is seen again when it is published.
+        let edit = json!({ "id": first, "title": "better", "expectedRevision": 1 });
+        app.order_by("ann", "editReview", edit).await.done();
+        let judge =
+            |decision: &str| json!({ "id": first, "decision": decision, "reason": "OTHER" });
+        app.order("moderateReview", judge("REJECT")).await.done();
+        app.order("moderateReview", judge("PUBLISH")).await.done();
+        // Imports are told as well.
+        app.has_reviews([review("Lamp", "imported", 3)]).await;
+        for following in [&mut one, &mut two] {
+            assert_eq!(title(&following.event().await), "better");
+            assert_eq!(title(&following.event().await), "");
+        }
+    });
+}
+
+#[test]
+fn who_comes_back_misses_nothing_and_hears_nothing_twice() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut following = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut following).await;
+        submit(app, &lamp, "a0", 5).await;
+        let known = cursor(&following.event().await);
+        drop(following);
+        for n in 1..4 {
+            submit(app, &lamp, &format!("a{n}"), 4).await;
+        }
+        // In the same process, in another one, and after a restart.
+        let other = app.other_process().await;
+        let mut written = 4;
+        for catalog in [&app.catalog, &other] {
+            for (after, from, restarted) in
+                [(&known, 1, false), (&start, 0, false), (&known, 1, true)]
+            {
+                if restarted {
+                    catalog.stop_following().await;
+                }
+                let mut back = app.follow_through(catalog, &reviews_of(&lamp, Some(after)));
+                let first = back.event().await;
+                assert_eq!(
+                    (&first["kind"], cursor(&first)),
+                    (&json!("STARTED"), after.clone())
+                );
+                submit(app, &lamp, &format!("a{written}"), 3).await;
+                written += 1;
+                // All of them, once each, and nothing before the new one.
+                for n in from..written {
+                    assert_eq!(title(&back.event().await), format!("by a{n}"));
+                }
+            }
+        }
+    });
+}
+
+/// Follows until so many were heard, coming back with the last cursor after each few.
+async fn heard(
+    app: &App,
+    catalog: &Catalog,
+    lamp: &str,
+    start: String,
+    most: usize,
+) -> Vec<String> {
+    let (mut cursor_now, mut heard) = (start, Vec::new());
+    while heard.len() < most {
+        let mut following = app.follow_through(catalog, &reviews_of(lamp, Some(&cursor_now)));
+        following.event().await;
+        for _ in 0..3.min(most - heard.len()) {
+            let event = following.event().await;
+            heard.push(title(&event).to_owned());
+            cursor_now = cursor(&event);
+        }
+    }
+    heard
+}
+
+#[test]
+fn coming_and_going_under_load_hears_everything_once() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut first = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut first).await;
+        let other = app.other_process().await;
+        let write = async {
+            for n in 0..60 {
+                submit(app, &lamp, &format!("a{n}"), 1 + n % 5).await;
+            }
+        };
+        let (near, far, ()) = tokio::join!(
+            heard(app, &app.catalog, &lamp, start.clone(), 60),
+            heard(app, &other, &lamp, start.clone(), 60),
+            write,
+        );
+        let mut seen = Vec::new();
+        for _ in 0..60 {
+            seen.push(title(&first.event().await).to_owned());
+        }
+        assert_eq!(near, seen);
+        assert_eq!(far, seen);
+        let mut all = seen.clone();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 60);
+    });
+}
+
+#[test]
+fn ratings_are_told_when_they_have_changed() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut following = app.follow(&ratings_of(&lamp, None));
+        let first = following.event().await;
+        assert_eq!(
+            (&first["kind"], &first["ratingStats"]["count"]),
+            (&json!("STARTED"), &json!(0))
+        );
+        assert_eq!(first["productId"], json!(lamp));
+        submit(app, &lamp, "ann", 5).await;
+        let event = following.event().await;
+        assert_eq!(event["kind"], "HAPPENED");
+        assert_eq!(event["ratingStats"], json!({ "count": 1, "average": 5.0 }));
+        let known = cursor(&event);
+        // Nothing has changed: the numbers are told, but nothing has happened.
+        let mut same = app.follow(&ratings_of(&lamp, Some(&known)));
+        assert_eq!(same.event().await["kind"], "STARTED");
+        drop(following);
+        submit(app, &lamp, "ben", 4).await;
+        let other = app.other_process().await;
+        for catalog in [&app.catalog, &other] {
+            let mut back = app.follow_through(catalog, &ratings_of(&lamp, Some(&known)));
+            let event = back.event().await;
+            assert_eq!(event["kind"], "HAPPENED");
+            assert_eq!(event["ratingStats"], json!({ "count": 2, "average": 4.5 }));
+        }
+        // However fast they change, the last numbers are told.
+        for n in 0..20 {
+            submit(app, &lamp, &format!("a{n}"), 3).await;
+        }
+        app.rest().await;
+        let mut last = Value::Null;
+        while last["ratingStats"]["count"] != 22 {
+            last = same.event().await;
+        }
+        submit(app, &lamp, "eve", 1).await;
+        let next = same.event().await;
+        assert_eq!(
+            (&next["kind"], &next["ratingStats"]["count"]),
+            (&json!("HAPPENED"), &json!(23))
+        );
+    });
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused_by_name() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let chair = app
+            .query("{ product(slug: \"chair\") { id } }")
+            .await
+            .text("/product/id");
+        let nobody = GlobalId::Product(ProductId::random()).encode();
+        let review = GlobalId::Review(ProductId::random(), ReviewId::random()).encode();
+        for (document, code) in [
+            (reviews_of(&nobody, None), "NOT_FOUND"),
+            (ratings_of(&nobody, None), "NOT_FOUND"),
+            (reviews_of(&review, None), "BAD_USER_INPUT"),
+            (ratings_of("lamp", None), "BAD_USER_INPUT"),
+            (reviews_of(&lamp, Some("nonsense")), "INVALID_CURSOR"),
+        ] {
+            let mut following = app.follow(&document);
+            assert_eq!(following.failure().await, code, "{document}");
+            assert_eq!(following.told().await, None);
+        }
+        let mut following = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut following).await;
+        // A cursor of another product, or of another list, is none.
+        let mut foreign = app.follow(&reviews_of(&chair, Some(&start)));
+        assert_eq!(foreign.failure().await, "INVALID_CURSOR");
+        let mut foreign = app.follow(&ratings_of(&lamp, Some(&start)));
+        assert_eq!(foreign.failure().await, "INVALID_CURSOR");
+    });
+}
+
+#[test]
+fn products_that_go_off_sale_are_followed_no_more() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut ratings = app.follow(&ratings_of(&lamp, None));
+        ratings.event().await;
+        let mut reviews = app.follow(&reviews_of(&lamp, None));
+        started(&mut reviews).await;
+        let mut admin = app.follow_as_admin(&reviews_of(&lamp, None));
+        started(&mut admin).await;
+        app.order("archiveProduct", json!({ "id": lamp }))
+            .await
+            .done();
+        app.has_reviews([review("Lamp", "late", 2)]).await;
+        assert_eq!(ratings.failure().await, "NOT_FOUND");
+        assert_eq!(admin.event().await["kind"], "HAPPENED");
+        let mut late = app.follow(&reviews_of(&lamp, None));
+        assert_eq!(late.failure().await, "NOT_FOUND");
+        // Nobody else has seen what was written meanwhile.
+        app.order("restoreProduct", json!({ "id": lamp }))
+            .await
+            .done();
+        submit(app, &lamp, "ann", 5).await;
+        assert_eq!(title(&reviews.event().await), "by ann");
+    });
+}
+
+#[test]
+fn a_process_follows_the_database_once_and_reads_each_review_once() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        app.forget_commands();
+        let mut all = Vec::new();
+        for _ in 0..50 {
+            let mut following = app.follow(&reviews_of(&lamp, None));
+            started(&mut following).await;
+            all.push(following);
+        }
+        let streams = |sent: Vec<String>| sent.iter().filter(|sent| *sent == "aggregate").count();
+        assert_eq!(streams(app.sent()), 1);
+        let id = submit(app, &lamp, "ann", 5).await;
+        app.forget_commands();
+        for following in &mut all {
+            assert_eq!(title(&following.event().await), "by ann");
+        }
+        let reads = app
+            .sent()
+            .iter()
+            .filter(|sent| *sent == "aggregate reviews")
+            .count();
+        assert_eq!(reads, 1, "{:?}", app.sent());
+        drop(id);
+    });
+}
+
+#[test]
+fn who_takes_too_little_is_let_go_when_it_is_not_remembered_any_more() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let forgetful = app.that_keeps_events(300).await;
+        let catalog = &forgetful.catalog;
+        let mut slow = app.follow_through(catalog, &reviews_of(&lamp, None));
+        let start = started(&mut slow).await;
+        let mut patient = app.follow(&reviews_of(&lamp, None));
+        started(&mut patient).await;
+        let many: Vec<_> = (0..600).map(|n| review("Lamp", n, 4)).collect();
+        app.has_reviews(many).await;
+        // More than wait for one are taken from what is kept for all.
+        for _ in 0..600 {
+            assert_eq!(patient.event().await["kind"], "HAPPENED");
+        }
+        // Wait until the other process has heard of all as well.
+        let mut last = app.follow_through(catalog, &ratings_of(&lamp, None));
+        last.event().await;
+        app.has_reviews([review("Lamp", "last", 4)]).await;
+        last.event().await;
+        assert_eq!(slow.failure().await, "UNAVAILABLE");
+        assert_eq!(slow.told().await, None);
+        // Nothing is lost: the cursor leads back, by way of the database.
+        let mut back = app.follow_through(catalog, &reviews_of(&lamp, Some(&start)));
+        assert_eq!(back.event().await["kind"], "STARTED");
+        submit(app, &lamp, "sentinel", 5).await;
+        for (following, before) in [(&mut back, 601), (&mut patient, 1)] {
+            for _ in 0..before {
+                assert_eq!(title(&following.event().await), "");
+            }
+            assert_eq!(title(&following.event().await), "by sentinel");
+        }
+    });
+}
+
+#[test]
+fn a_lost_stream_is_told_and_can_be_gone_on_with() {
+    alone(async |app| {
+        let lamp = lamp(app).await;
+        let mut following = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut following).await;
+        // An error after which no stream can be resumed by itself.
+        app.fail_next(1, &["getMore"], doc! { "errorCode": 286 })
+            .await;
+        assert_eq!(following.failure().await, "UNAVAILABLE");
+        submit(app, &lamp, "ann", 5).await;
+        let mut back = app.follow(&reviews_of(&lamp, Some(&start)));
+        back.event().await;
+        assert_eq!(title(&back.event().await), "by ann");
+        // A place that the database has forgotten.
+        app.catalog.stop_following().await;
+        app.fail_after(1, &["aggregate"], doc! { "errorCode": 286 })
+            .await;
+        let mut forgotten = app.follow(&reviews_of(&lamp, Some(&start)));
+        assert_eq!(forgotten.failure().await, "INVALID_CURSOR");
+        app.fail_no_more().await;
+    });
+}
+
+#[test]
+fn cursors_are_of_use_as_long_as_the_database_remembers() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let mut following = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut following).await;
+        // Something else happens meanwhile.
+        let others = app.direct().collection::<Document>("elsewhere");
+        for n in 0..100 {
+            others.insert_one(doc! { "_id": n }).await.unwrap();
+        }
+        others.drop().await.unwrap();
+        submit(app, &lamp, "ann", 5).await;
+        let other = app.other_process().await;
+        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&start)));
+        back.event().await;
+        assert_eq!(title(&back.event().await), "by ann");
+    });
+}
+
+/// The next message of a client's connection, as JSON.
+async fn message(socket: &mut (impl StreamExt<Item = Result<Message, Error>> + Unpin)) -> Value {
+    loop {
+        let next = tokio::time::timeout(Duration::from_secs(20), socket.next()).await;
+        match next
+            .expect("something is told in time")
+            .expect("it goes on")
+            .unwrap()
+        {
+            Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+            Message::Close(frame) => {
+                let frame = frame.expect("a reason");
+                return json!({ "closed": u16::from(frame.code), "reason": frame.reason.as_str() });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let sockets = Sockets::new(SocketLimits::default());
+        let catalog = app.catalog.clone();
+        let api = Api::new(app.engine.clone(), Shield::new(Capacity::default()))
+            .sockets(sockets.clone())
+            .admit(move |_| {
+                let session = Session::new(catalog.clone(), &Viewer::default());
+                Ok(RequestContext::new().attach(move |request| session.attach(request)))
+            });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, router(api), async { drop(stopped.await) }));
+        let mut request = format!("ws://{address}/graphql")
+            .into_client_request()
+            .unwrap();
+        let protocol = "graphql-transport-ws".parse().unwrap();
+        request
+            .headers_mut()
+            .insert("sec-websocket-protocol", protocol);
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (mut socket, _) = client_async(request, stream).await.unwrap();
+        let say = |message: Value| Message::text(message.to_string());
+        socket
+            .send(say(json!({ "type": "connection_init" })))
+            .await
+            .unwrap();
+        assert_eq!(message(&mut socket).await["type"], "connection_ack");
+        let query = json!({ "query": reviews_of(&lamp, None) });
+        let subscribe = json!({ "id": "1", "type": "subscribe", "payload": query });
+        socket.send(say(subscribe)).await.unwrap();
+        let first = message(&mut socket).await;
+        assert_eq!(first["payload"]["data"]["reviewAdded"]["kind"], "STARTED");
+        submit(app, &lamp, "ann", 5).await;
+        let next = message(&mut socket).await;
+        let told = &next["payload"]["data"]["reviewAdded"];
+        assert_eq!((&next["type"], title(told)), (&json!("next"), "by ann"));
+        assert_eq!((sockets.connections(), sockets.operations()), (1, 1));
+        drop(stop);
+        let (closed, last) =
+            tokio::join!(sockets.close(Duration::from_secs(20)), message(&mut socket));
+        assert!(closed);
+        assert_eq!(last["closed"], 1001, "{last}");
+        serving.join_next().await.unwrap().unwrap().unwrap();
+        // Another process goes on behind the last event.
+        let other = app.other_process().await;
+        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&cursor(told))));
+        back.event().await;
+        submit(app, &lamp, "ben", 4).await;
+        assert_eq!(title(&back.event().await), "by ben");
+    });
+}

@@ -1,0 +1,345 @@
+//! Who works in the background, and what is known of it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_domain::wakeups::Wakeups;
+use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_harness::process::Service;
+use vitrine_harness::{App, alone, eventually, product, test};
+use vitrine_model::worker::{Run, WorkerReport};
+
+/// The time for which a lease is taken in these tests.
+const LEASE: Duration = Duration::from_secs(9);
+
+async fn set_expiry(app: &App, millis: i64) {
+    let leases = app.direct().collection::<Document>("leases");
+    let when = vec![doc! { "$set": { "expires_at": { "$add": ["$$NOW", millis] } } }];
+    leases
+        .update_one(doc! { "_id": "work" }, when)
+        .await
+        .unwrap();
+}
+
+#[test]
+fn one_process_works_and_another_takes_over() {
+    test(async |app| {
+        let take = async |owner: &str| app.catalog.take_work(owner, LEASE).await.unwrap();
+        let (a, b) = tokio::join!(take("a"), take("b"));
+        assert_eq!((&a.owner, a.term), (&b.owner, b.term), "one of them");
+        let (first, second) = if a.owner == "a" {
+            ("a", "b")
+        } else {
+            ("b", "a")
+        };
+        assert_eq!(a.term, 1);
+        assert!(a.left > Duration::from_secs(8) && a.left <= LEASE, "{a:?}");
+        // It is renewed, and nobody else gets it meanwhile.
+        assert_eq!(take(first).await.term, 1);
+        assert_eq!(take(second).await.owner, first);
+        // Paused for so long that the lease has ended: another one takes it, for good.
+        set_expiry(app, -1).await;
+        let taken = take(second).await;
+        assert_eq!((taken.owner.as_str(), taken.term), (second, 2));
+        assert_eq!(take(first).await.owner, second);
+        // The server's clock stepped back: what lies too far ahead binds nobody.
+        set_expiry(app, 3_600_000).await;
+        let taken = take(first).await;
+        assert_eq!((taken.owner.as_str(), taken.term), (first, 3));
+        // Given back, it is free at once; but only by who holds it.
+        app.catalog.release_work(second).await.unwrap();
+        assert_eq!(take(second).await.owner, first);
+        app.catalog.release_work(first).await.unwrap();
+        assert_eq!(take(second).await.owner, second);
+    });
+}
+
+#[test]
+fn asking_for_the_lease_is_one_command() {
+    test(async |app| {
+        app.forget_commands();
+        app.catalog.take_work("a", LEASE).await.unwrap();
+        assert_eq!(app.sent(), ["findAndModify leases"]);
+        app.forget_commands();
+        app.catalog.take_work("b", LEASE).await.unwrap();
+        assert_eq!(app.sent(), ["findAndModify leases"]);
+    });
+}
+
+#[test]
+fn workers_that_have_nothing_to_do_ask_little_and_change_nothing() {
+    test(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        app.rest().await;
+        let mut asked: HashMap<&str, usize> = HashMap::new();
+        let mut upkeep: Vec<Upkeep> = Worker::ALL.iter().map(|_| Upkeep::default()).collect();
+        for round in 0..3 {
+            for (worker, upkeep) in Worker::ALL.into_iter().zip(&mut upkeep) {
+                app.forget_commands();
+                let run = app.catalog.work(worker, upkeep).await.unwrap();
+                if round == 2 {
+                    assert_eq!(run.backlog, 0, "{worker:?}");
+                    asked.insert(worker.name(), app.sent().len());
+                    let writes = ["insert", "update", "delete", "findAndModify"];
+                    let written = app.sent().into_iter().filter(|sent| {
+                        let name = sent.split(' ').next().unwrap_or_default().to_owned();
+                        writes.contains(&name.as_str())
+                    });
+                    let written: Vec<String> = written.collect();
+                    match worker {
+                        // It claims what it goes on with.
+                        Worker::Erasures => assert_eq!(written, ["findAndModify erasures"]),
+                        // It forgets what was counted before.
+                        Worker::Trending => assert_eq!(written, ["delete trending"; 3]),
+                        _ => assert_eq!(written, [""; 0], "{worker:?}"),
+                    }
+                }
+            }
+        }
+        let mut asked: Vec<_> = asked.into_iter().collect();
+        asked.sort_unstable();
+        assert_eq!(
+            asked,
+            [
+                ("activity", 2),
+                ("audit", 6),
+                ("bundles", 1),
+                ("erasures", 1),
+                ("fold", 1),
+                ("merges", 1),
+                ("panels", 3),
+                ("popularity", 1),
+                ("product_versions", 1),
+                ("purchases", 1),
+                ("review_versions", 1),
+                ("suppliers", 1),
+                ("trending", 7),
+            ]
+        );
+    });
+}
+
+#[test]
+fn what_workers_report_is_seen_by_admins() {
+    test(async |app| {
+        let query = "{ workers { name purpose state process intervalSeconds runs failures lastRunAt done backlog lagSeconds lastError } }";
+        let none = app.query(query).as_admin().await;
+        let all = none.at("/workers").as_array().unwrap();
+        assert_eq!(all.len(), Worker::ALL.len());
+        assert!(
+            all.iter()
+                .all(|one| one["state"] == "UNATTENDED" && one["runs"] == 0)
+        );
+        app.catalog.take_work("host:1", LEASE).await.unwrap();
+        let now = vitrine_model::clock::Clock::now(&*app.clock);
+        let mut behind = WorkerReport::default();
+        behind.ran(
+            Run {
+                done: 500,
+                backlog: 700,
+            },
+            now,
+            12,
+        );
+        let mut failing = WorkerReport::default();
+        failing.failed("the database cannot be reached".to_owned(), now, 3);
+        let reports = vec![
+            ("suppliers", behind),
+            ("fold", failing),
+            ("of_a_newer_release", WorkerReport::default()),
+        ];
+        app.catalog.keep_reports(reports).await.unwrap();
+        app.clock.advance(2_500);
+        let seen = app.query(query).as_admin().await;
+        let of = |name: &str| {
+            let all = seen.at("/workers").as_array().unwrap();
+            all.iter().find(|one| one["name"] == name).unwrap().clone()
+        };
+        assert_eq!(
+            of("suppliers"),
+            json!({
+                "name": "suppliers",
+                "purpose": "Carries changes of suppliers to the products that name them.",
+                "state": "BEHIND", "process": "host:1", "intervalSeconds": 15, "runs": 1, "failures": 0,
+                "lastRunAt": "2026-05-31T12:00:00.000Z", "done": 500, "backlog": 700,
+                "lagSeconds": 2.5, "lastError": null,
+            })
+        );
+        let fold = of("fold");
+        assert_eq!(
+            (&fold["state"], &fold["failures"], &fold["lastError"]),
+            (
+                &json!("FAILING"),
+                &json!(1),
+                &json!("the database cannot be reached")
+            )
+        );
+        assert_eq!(of("merges")["state"], "IDLE");
+        assert_eq!(seen.asked(), ["find leases", "find workers"]);
+        for answer in [
+            app.query(query).await,
+            app.query(query).as_moderator("m").await,
+        ] {
+            assert!(
+                answer.errors()[0].contains("workers"),
+                "{:?}",
+                answer.errors()
+            );
+        }
+    });
+}
+
+#[test]
+fn changes_wake_workers_and_are_gone_on_with_or_looked_for() {
+    alone(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        let supplier = app
+            .query("{ product(slug: \"lamp\") { id supplier { id } } }")
+            .await;
+        let rename =
+            |name: &str| json!({ "id": supplier.text("/product/supplier/id"), "name": name });
+        let mut wakeups = app.catalog.wakeups().await.unwrap();
+        assert!(!wakeups.resumed, "nothing was noted yet");
+        app.order("updateSupplier", rename("Nord")).await.done();
+        assert_eq!(next(&mut wakeups).await, Worker::Suppliers);
+        let point = wakeups.point().unwrap();
+        app.catalog.keep_wakeups(point).await.unwrap();
+        drop(wakeups);
+        // What happens while nobody listens is heard afterwards.
+        let name = json!({ "id": supplier.text("/product/id"), "name": "Bright lamp" });
+        app.order("updateProduct", name).await.done();
+        app.order("updateSupplier", rename("Norden")).await.done();
+        let mut wakeups = app.catalog.wakeups().await.unwrap();
+        assert!(wakeups.resumed);
+        let mut heard = vec![next(&mut wakeups).await, next(&mut wakeups).await];
+        heard.sort_by_key(|worker| worker.name());
+        assert_eq!(heard, [Worker::Bundles, Worker::Suppliers]);
+        // A place that is damaged, and one that is forgotten, mean to look.
+        let cursors = app.direct().collection::<Document>("cursors");
+        let damage = doc! { "$set": { "token": { "_data": "8263" } } };
+        cursors.update_one(doc! {}, damage).await.unwrap();
+        assert!(!app.catalog.wakeups().await.unwrap().resumed);
+        let odd = doc! { "$set": { "token": { "no": "token" } } };
+        cursors.update_one(doc! {}, odd).await.unwrap();
+        assert!(!app.catalog.wakeups().await.unwrap().resumed);
+        app.catalog.work_off(Worker::Suppliers).await.unwrap();
+    });
+}
+
+/// The next worker that has a reason to look.
+async fn next(wakeups: &mut Wakeups) -> Worker {
+    loop {
+        if let Some(worker) = wakeups.next().await.unwrap() {
+            return worker;
+        }
+    }
+}
+
+/// A process that works on the database of a test.
+fn work(app: &App) -> Service {
+    let uri = app.uri();
+    let database = app.store.database_name().to_owned();
+    Service::start(&[
+        "work",
+        "--mongodb-uri",
+        uri,
+        "--database",
+        &database,
+        "--cursor-secret",
+        "cursors of the tests",
+        "--token-secret",
+        "tokens of the tests, thirty-two bytes",
+    ])
+}
+
+async fn holder(app: &App) -> Option<Document> {
+    let live = doc! { "_id": "work", "$expr": { "$gt": ["$expires_at", "$$NOW"] } };
+    app.documents("leases", live).await.pop()
+}
+
+/// The supplier of the only product as it carries it.
+async fn carried(app: &App) -> String {
+    let lamp = app
+        .query("{ product(slug: \"lamp\") { supplier { name } } }")
+        .await;
+    lamp.text("/product/supplier/name")
+}
+
+#[test]
+fn the_place_in_the_stream_moves_with_every_change_that_is_dealt_with() {
+    alone(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        let lamp = app
+            .query("{ product(slug: \"lamp\") { supplier { id } } }")
+            .await;
+        let id = lamp.text("/product/supplier/id");
+        let one = work(app);
+        eventually("a holder", Duration::from_mins(1), || holder(app)).await;
+        // A listener that died while it kept the first place would keep no second one.
+        let mut place = None;
+        for name in ["Nord", "Norden", "Noord"] {
+            let input = json!({ "id": id, "name": name });
+            app.order("updateSupplier", input).await.done();
+            let moved = async || {
+                let kept = app.documents("cursors", doc! {}).await.pop()?;
+                let token = kept.get("token").cloned();
+                (token != place && carried(app).await == name).then_some(token)
+            };
+            place = eventually("another place", Duration::from_secs(30), moved).await;
+        }
+        assert!(!one.said().contains("panicked"), "{}", one.said());
+        assert!(one.stop().await.success());
+    });
+}
+
+#[test]
+fn a_killed_process_is_followed_by_another_within_seconds() {
+    alone(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        let lamp = app
+            .query("{ product(slug: \"lamp\") { supplier { id } } }")
+            .await;
+        let id = lamp.text("/product/supplier/id");
+        let rename = async |name: &str| {
+            let input = json!({ "id": id, "name": name });
+            app.order("updateSupplier", input).await.done();
+            let wait = async || (carried(app).await == name).then_some(());
+            eventually("the new name", Duration::from_secs(10), wait).await;
+        };
+        let one = work(app);
+        let held = eventually("a holder", Duration::from_mins(1), || holder(app)).await;
+        let two = work(app);
+        let waits = async || two.said().contains("working").then_some(());
+        eventually("a second process", Duration::from_mins(1), waits).await;
+        rename("Nord").await;
+        let killed = Instant::now();
+        one.signal("KILL");
+        let other = async || {
+            let now = holder(app).await?;
+            (now.get("owner") != held.get("owner")).then_some(now)
+        };
+        let next = eventually("another holder", Duration::from_secs(20), other).await;
+        assert!(
+            killed.elapsed() < Duration::from_secs(15),
+            "{:?}",
+            killed.elapsed()
+        );
+        assert_eq!(next.get_i64("term").unwrap(), 2);
+        rename("Norden").await;
+        let reported = async || {
+            let workers = app
+                .query("{ workers { name state process runs } }")
+                .as_admin()
+                .await;
+            let all = workers.at("/workers").as_array().unwrap().clone();
+            let works = |one: &Value| one["state"] == "IDLE" && one["runs"].as_i64() > Some(0);
+            all.iter().all(works).then_some(())
+        };
+        eventually("reports of all workers", Duration::from_mins(2), reported).await;
+        // Told to end, it gives the lease back at once.
+        assert!(two.stop().await.success());
+        assert_eq!(holder(app).await, None);
+    });
+}
