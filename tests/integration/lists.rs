@@ -565,18 +565,18 @@ fn cursors_of_other_lists_are_refused() {
             lines.push(format!("{what}: {refusal}"));
         }
         insta::assert_snapshot!(lines.join("\n"), @r"
-        another key: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
-        another direction: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
-        another filter: INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter
+        another key: INVALID_CURSOR at products: after: the cursor belongs to another list, or to one with another sort order or filter
+        another direction: INVALID_CURSOR at products: after: the cursor belongs to another list, or to one with another sort order or filter
+        another filter: INVALID_CURSOR at products: after: the cursor belongs to another list, or to one with another sort order or filter
         damaged: INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
         cut off: INVALID_CURSOR at products: after: the cursor is damaged or was not made by this service
-        of reviews: INVALID_CURSOR at products: before: the cursor belongs to a list with another sort order or filter
+        of reviews: INVALID_CURSOR at products: before: the cursor belongs to another list, or to one with another sort order or filter
         ");
         let admin = app.query(
             "query($c: String) { products(sort: [{ key: NAME }], after: $c) { nodes { name } } }",
         );
         let admin = admin.with("c", cursor).as_admin().await;
-        insta::assert_snapshot!(admin.errors().join("\n"), @"INVALID_CURSOR at products: after: the cursor belongs to a list with another sort order or filter");
+        insta::assert_snapshot!(admin.errors().join("\n"), @"INVALID_CURSOR at products: after: the cursor belongs to another list, or to one with another sort order or filter");
     });
 }
 

@@ -310,9 +310,9 @@ fn what_is_refused() {
         six stars: BAD_USER_INPUT at product.reviews: filter.ratings: a rating is a whole number of stars from 1 to 5, not 6
         too many: BAD_USER_INPUT at product.reviews: first: must be 1 to 100, not 101
         both ends: BAD_USER_INPUT at product.reviews: first: give first or last, not both
-        another order: INVALID_CURSOR at product.reviews: after: the cursor belongs to a list with another sort order or filter
-        another filter: INVALID_CURSOR at product.reviews: after: the cursor belongs to a list with another sort order or filter
-        another product: INVALID_CURSOR at product.reviews: after: the cursor belongs to a list with another sort order or filter
+        another order: INVALID_CURSOR at product.reviews: after: the cursor belongs to another list, or to one with another sort order or filter
+        another filter: INVALID_CURSOR at product.reviews: after: the cursor belongs to another list, or to one with another sort order or filter
+        another product: INVALID_CURSOR at product.reviews: after: the cursor belongs to another list, or to one with another sort order or filter
         ");
     });
 }

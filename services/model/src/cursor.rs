@@ -63,10 +63,10 @@ pub enum InvalidCursor {
     #[error("the cursor is damaged or was not made by this service")]
     Damaged,
     /// Made by a release that wrote another form.
-    #[error("the cursor was made by another version of this service; start from the first page")]
+    #[error("the cursor was made by another version of this service; start from the beginning")]
     Version,
     /// Made for another sort order or filter.
-    #[error("the cursor belongs to a list with another sort order or filter")]
+    #[error("the cursor belongs to another list, or to one with another sort order or filter")]
     OtherList,
     /// Made so long ago that what came behind it is not known any more.
     #[error(

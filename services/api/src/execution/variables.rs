@@ -147,7 +147,11 @@ impl<'a> Coercion<'a> {
                 .as_str()
                 .filter(|text| values.values.contains_key(*text))
                 .map(|text| Value::Enum(LibraryName::new(text)))
-                .ok_or_else(|| format!("{path}: not a value of the enum {name}.")),
+                .ok_or_else(|| {
+                    let names = values.values.keys().map(Name::as_str).collect::<Vec<_>>();
+                    let names = names.join(", ");
+                    format!("{path}: not a value of the enum {name}: expected one of {names}.")
+                }),
             _ => self.scalar(name, given, path),
         }
     }

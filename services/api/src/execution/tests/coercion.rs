@@ -99,10 +99,16 @@ async fn enums_and_our_own_scalars() {
         "Load",
         "load",
         json!("heavy"),
-        "$v: not a value of the enum Load",
+        "$v: not a value of the enum Load: expected one of LIGHT, HEAVY.",
     )
     .await;
-    refused("Load", "load", json!(1), "$v: not a value of the enum Load").await;
+    refused(
+        "Load",
+        "load",
+        json!(1),
+        "$v: not a value of the enum Load: expected one of LIGHT, HEAVY.",
+    )
+    .await;
     accepted("Day", "day", json!("2024-01-31"), json!("2024-01-31")).await;
     refused(
         "Day",
