@@ -1,7 +1,7 @@
 //! What wakes workers before their time: changes in the database, as they happen.
 //!
 //! Nothing depends on them. Whoever misses one finds the work by looking for it, a few seconds
-//! later; so when a stream of changes is lost, all workers look.
+//! later; so when a stream of changes is lost, whom it wakes looks.
 
 use vitrine_storage::changes::{ChangePoint, Reason, WorkChanges};
 
@@ -32,7 +32,7 @@ impl Catalog {
                         resumed: true,
                     });
                 }
-                // Forgotten, or damaged: all workers look instead.
+                // Forgotten, or damaged: whoever is woken by changes looks instead.
                 Err(error) => tracing::info!(%error, "changes are followed from now on"),
             }
         }
@@ -55,11 +55,14 @@ impl Catalog {
 }
 
 impl Wakeups {
+    /// The workers that changes are a reason for.
+    pub const WOKEN: [Worker; 3] = [Worker::Suppliers, Worker::Bundles, Worker::Merges];
+
     /// The next worker that has a reason to look; `None` when none has had one for some seconds. To
     /// be waited for to its end: given up half way, it may lose changes.
     ///
     /// # Errors
-    /// [`DomainError`] when the stream has ended: all workers should look.
+    /// [`DomainError`] when the stream has ended: [`Wakeups::WOKEN`] should look.
     pub async fn next(&mut self) -> Result<Option<Worker>, DomainError> {
         Ok(self.changes.next().await?.map(worker))
     }

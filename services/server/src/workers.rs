@@ -10,10 +10,12 @@ mod board;
 mod hold;
 mod listener;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vitrine_api::http::Sockets;
@@ -62,7 +64,7 @@ impl Workers {
                 .await
                 .is_some()
             {
-                let outcome = catalog.refresh_reference().await;
+                let outcome = tamed(catalog.refresh_reference()).await;
                 ready.store(outcome.is_ok(), Ordering::Relaxed);
                 metrics.ran("reference", outcome.is_err());
                 report("reference", outcome.as_ref().err(), &mut failing);
@@ -83,7 +85,7 @@ impl Workers {
                 .await
                 .is_some()
             {
-                let outcome = catalog.hand_over_activity().await;
+                let outcome = tamed(catalog.hand_over_activity()).await;
                 metrics.counted(catalog.activity_waiting());
                 metrics.ran("handover", outcome.is_err());
                 report("handover", outcome.as_ref().err(), &mut failing);
@@ -209,7 +211,7 @@ impl Job {
         while self.hold.holds() && !self.stop.is_cancelled() {
             let began = Instant::now();
             // Never cut off: it ends by itself within seconds.
-            let outcome = Box::pin(self.run_once(&mut upkeep)).await;
+            let outcome = self.run_once(&mut upkeep).await;
             report(self.worker.name(), outcome.as_ref().err(), &mut failing);
             failures = if outcome.is_err() { failures + 1 } else { 0 };
             let rest = self.rest(outcome.as_ref().ok(), began.elapsed(), failures);
@@ -224,7 +226,7 @@ impl Job {
 
     async fn run_once(&self, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
         let (turn, began) = (self.board.begin(self.worker), Instant::now());
-        let outcome = self.catalog.work(self.worker, upkeep).await;
+        let outcome = tamed(Box::pin(self.catalog.work(self.worker, upkeep))).await;
         let took = began.elapsed();
         let now = self.catalog.now();
         let report = self.board.ended(self.worker, turn, &outcome, now, took);
@@ -276,6 +278,17 @@ impl Job {
     }
 }
 
+/// Work that fails when it panics, so that whoever does it again and again goes on.
+async fn tamed<T>(work: impl Future<Output = Result<T, DomainError>>) -> Result<T, DomainError> {
+    let caught = AssertUnwindSafe(work).catch_unwind().await;
+    caught.unwrap_or_else(|payload| {
+        let said = payload.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let panicked = format!("panicked: {}", said.unwrap_or("without a message"));
+        Err(DomainError::Internal(panicked.into()))
+    })
+}
+
 /// Says once that a worker fails, and once that it works again.
 fn report(name: &str, error: Option<&DomainError>, failing: &mut bool) {
     match error {
@@ -287,4 +300,24 @@ fn report(name: &str, error: Option<&DomainError>, failing: &mut bool) {
         _ => {}
     }
     *failing = error.is_some();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_fails_and_says_why() {
+        async fn said(payload: impl std::any::Any + Send) -> String {
+            let work = async { std::panic::panic_any(payload) };
+            match tamed::<()>(work).await {
+                Err(DomainError::Internal(cause)) => cause.to_string(),
+                other => panic!("it does not fail: {other:?}"),
+            }
+        }
+        assert_eq!(said("no hour").await, "panicked: no hour");
+        assert_eq!(said("no hour".to_owned()).await, "panicked: no hour");
+        assert_eq!(said(7).await, "panicked: without a message");
+        assert_eq!(tamed(async { Ok(7) }).await.unwrap(), 7);
+    }
 }

@@ -129,7 +129,7 @@ pub(super) async fn keep_reports(
             .await
             .is_none();
         if hold.holds() {
-            let kept = catalog.keep_reports(board.news()).await;
+            let kept = super::tamed(catalog.keep_reports(board.news())).await;
             if let Err(error) = kept {
                 tracing::debug!(%error, "what workers report could not be kept");
             }

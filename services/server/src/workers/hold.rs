@@ -76,7 +76,7 @@ impl Hold {
         // The lease runs from some moment after this one.
         let asked = Instant::now();
         let before = self.holds();
-        match self.0.catalog.take_work(&self.0.owner, LEASE).await {
+        match super::tamed(self.0.catalog.take_work(&self.0.owner, LEASE)).await {
             Ok(lease) if lease.owner == self.0.owner => {
                 if !before {
                     tracing::info!(term = lease.term, "works in the background");

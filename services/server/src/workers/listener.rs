@@ -30,7 +30,7 @@ pub(super) async fn listen(
         let mut failing = false;
         loop {
             hold.held().await;
-            let follow = follow(&catalog, &board, &mut failing);
+            let follow = super::tamed(Box::pin(follow(&catalog, &board, &mut failing)));
             let ended = tokio::select! {
                 ended = follow => Some(ended),
                 () = hold.lost() => None,
@@ -38,7 +38,7 @@ pub(super) async fn listen(
             if let Some(Err(error)) = ended {
                 super::report("changes", Some(&error), &mut failing);
                 // Whatever was missed is found by looking.
-                for worker in Worker::ALL {
+                for worker in Wakeups::WOKEN {
                     board.wake(worker);
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -54,12 +54,11 @@ type Waiting = (Worker, u64);
 async fn follow(catalog: &Catalog, board: &Board, failing: &mut bool) -> Result<(), DomainError> {
     let wakeups = catalog.wakeups().await?;
     super::report("changes", None, failing);
-    if !wakeups.resumed {
-        for worker in Worker::ALL {
-            board.wake(worker);
-        }
-    }
     let (mut waiting, mut kept) = (Vec::<Waiting>::new(), Instant::now());
+    if !wakeups.resumed {
+        // What happened before the stream is found by looking; then its place is worth keeping.
+        waiting.extend(Wakeups::WOKEN.map(|worker| (worker, board.wake(worker))));
+    }
     let mut beats = tokio::time::interval(BEAT);
     let mut point = wakeups.point();
     let mut hearing = std::pin::pin!(hear(wakeups));
