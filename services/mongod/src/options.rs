@@ -42,7 +42,7 @@ impl StartOptions {
 pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) -> Vec<OsString> {
     let cache_gb = f64::from(options.cache_mib.max(SMALLEST_CACHE_MIB)) / 1024.0;
     // The default oplog is a twentieth of the disk.
-    let oplog_mb = if options.ephemeral { 128 } else { 1024 };
+    let oplog_mb = if options.ephemeral { 512 } else { 1024 };
     let mut arguments = vec!["--dbpath".into(), directory.database().into()];
     let mut add = |name: &str, value: &dyn Display| {
         arguments.push(name.into());

@@ -113,7 +113,7 @@ impl Connection {
     async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), End> {
         let unreadable = |_| Closing::unreadable(self.limits.message_bytes);
         let message = message.ok_or(End::Left)?.map_err(unreadable)?;
-        self.vigil.heard(Instant::now());
+        self.vigil.heard();
         match message {
             Message::Text(text) => self.obey(ClientMessage::parse(&text)?).await,
             Message::Binary(_) => Err(Closing::unreadable(self.limits.message_bytes).into()),

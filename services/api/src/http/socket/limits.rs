@@ -20,7 +20,8 @@ pub struct SocketLimits {
     /// The time between two WebSocket pings of the server. By default 15 seconds.
     pub ping_interval: Duration,
     /// A connection on which nothing has been heard for this long, not even the answer to a
-    /// ping, is closed. By default 45 seconds.
+    /// ping, is closed. By default 45 seconds. Counted from [`Self::ping_interval`] before the
+    /// first ping without an answer, so longer than that.
     pub silence: Duration,
     /// How long a client may take to make room for one message; a slower one is dropped. By
     /// default 10 seconds.

@@ -20,7 +20,8 @@ pub(super) enum Due {
 pub(super) struct Vigil {
     limits: SocketLimits,
     init_until: Option<Instant>,
-    silent_since: Instant,
+    /// When the first ping was sent that nothing was heard after.
+    asked_at: Option<Instant>,
     ping_at: Instant,
 }
 
@@ -29,7 +30,7 @@ impl Vigil {
         Self {
             limits,
             init_until: Some(now + limits.init_patience),
-            silent_since: now,
+            asked_at: None,
             ping_at: now + limits.ping_interval,
         }
     }
@@ -40,14 +41,17 @@ impl Vigil {
     }
 
     /// Something was heard.
-    pub(super) fn heard(&mut self, now: Instant) {
-        self.silent_since = now;
+    pub(super) fn heard(&mut self) {
+        self.asked_at = None;
     }
 
     /// When something becomes due, if nothing is heard until then.
     pub(super) fn next(&self) -> Instant {
-        let next = self.ping_at.min(self.silent_until());
-        self.init_until.map_or(next, |until| until.min(next))
+        let others = [self.silent_until(), self.init_until];
+        others
+            .into_iter()
+            .flatten()
+            .fold(self.ping_at, Instant::min)
     }
 
     /// What is due. A ping that is told of is not due again for a while.
@@ -55,18 +59,23 @@ impl Vigil {
         if self.init_until.is_some_and(|until| until <= now) {
             return Some(Due::Initialisation);
         }
-        if self.silent_until() <= now {
+        if self.silent_until().is_some_and(|until| until <= now) {
             return Some(Due::Silence);
         }
         let ping = self.ping_at <= now;
         if ping {
             self.ping_at = now + self.limits.ping_interval;
+            self.asked_at.get_or_insert(now);
         }
         ping.then_some(Due::Ping)
     }
 
-    fn silent_until(&self) -> Instant {
-        self.silent_since + self.limits.silence
+    /// Until when something must be heard. Only who was asked is silent: this process may have been
+    /// busy with something else for very long.
+    fn silent_until(&self) -> Option<Instant> {
+        let limits = &self.limits;
+        let patience = limits.silence.saturating_sub(limits.ping_interval);
+        self.asked_at.map(|asked| asked + patience)
     }
 }
 
@@ -93,8 +102,22 @@ mod tests {
         assert_eq!(vigil.due(at(31)), Some(Due::Ping));
         assert_eq!(vigil.next(), at(45));
         assert_eq!(vigil.due(at(45)), Some(Due::Silence));
-        vigil.heard(at(45));
+        vigil.heard();
         assert_eq!(vigil.next(), at(46));
         assert_eq!(vigil.due(at(46)), Some(Due::Ping));
+    }
+
+    #[test]
+    fn who_was_not_asked_is_not_silent() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut vigil = Vigil::new(SocketLimits::default(), start);
+        vigil.initialised();
+        assert_eq!(vigil.due(at(15)), Some(Due::Ping));
+        vigil.heard();
+        // This process was paused.
+        assert_eq!(vigil.due(at(300)), Some(Due::Ping));
+        assert_eq!(vigil.due(at(329)), Some(Due::Ping));
+        assert_eq!(vigil.due(at(330)), Some(Due::Silence));
     }
 }
