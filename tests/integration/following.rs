@@ -482,3 +482,26 @@ fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
         assert_eq!(title(&back.event().await), "by ben");
     });
 }
+
+#[test]
+fn who_comes_back_is_told_however_long_it_takes_to_begin_to_look() {
+    alone(async |app| {
+        let lamp = lamp(app).await;
+        let mut following = app.follow(&reviews_of(&lamp, None));
+        let start = started(&mut following).await;
+        drop(following);
+        for by in ["ann", "ben"] {
+            submit(app, &lamp, by, 5).await;
+        }
+        let other = app.other_process().await;
+        // Longer than is looked in one piece.
+        let slow = doc! { "blockConnection": true, "blockTimeMS": 2_300 };
+        app.fail_after(0, &["aggregate"], slow).await;
+        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&start)));
+        assert_eq!(started(&mut back).await, start);
+        for title_of in ["by ann", "by ben"] {
+            assert_eq!(title(&back.event().await), title_of);
+        }
+        app.fail_no_more().await;
+    });
+}

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use mongodb::action::{Action as _, Watch};
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
@@ -63,10 +64,14 @@ impl Store {
             { "ns.coll": "spec_keys" },
         ] } };
         let shown = doc! { "$project": { "ns.coll": 1 } };
+        // One that begins now brings no changes when it is opened, so that it has a point to come
+        // back to at once.
+        let first = after.is_none().then_some(0);
         let stream = self
             .db
             .watch()
             .pipeline([reasons, shown])
+            .optional(first, Watch::batch_size)
             .resume_after(after.map(|point| point.0))
             .max_await_time(PATIENCE)
             .await?;

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use mongodb::action::{Action as _, Watch};
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::change_stream::ChangeStream;
@@ -100,11 +101,15 @@ impl Store {
         });
         let after = after.transpose();
         let after = after.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
+        // One that begins now brings no changes when it is opened, so that it has a point to come
+        // back to at once.
+        let first = after.is_none().then_some(0);
         let stream = self
             .db
             .watch()
             .pipeline(pipeline(only))
             .resume_after(after)
+            .optional(first, Watch::batch_size)
             .max_await_time(if only.is_some() { IMPATIENCE } else { PATIENCE })
             .await?;
         Ok(Feed {

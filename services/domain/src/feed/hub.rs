@@ -237,7 +237,7 @@ impl Catalog {
             .acquire()
             .await
             .map_err(|_| DomainError::Unavailable(None))?;
-        let (store, began) = (self.store().clone(), Instant::now());
+        let store = self.store().clone();
         // The server says that there is nothing when it has looked at all that is sure, and more
         // than that may have been told.
         let sure = store.clone();
@@ -246,6 +246,8 @@ impl Catalog {
         let mut missed = Vec::new();
         let looking = async {
             let mut feed = store.feed(Some(&after), Some(product)).await?;
+            // Only now: each piece gets further than the one before, however long it took to begin.
+            let began = Instant::now();
             while missed.len() < MOST_MISSED && began.elapsed() < PIECE {
                 match feed.next().await? {
                     Some((point, _)) if point > to => return Ok(None),
