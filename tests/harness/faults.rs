@@ -58,6 +58,17 @@ impl App {
         set.expect("the server has the parameter");
     }
 
+    /// Has the server end everything that is under way for anybody, transactions that nobody goes on
+    /// with among it. For moments in which nothing else is to be going on.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn abandoned_transactions_end(&self) {
+        let admin = self.direct().client().database("admin");
+        let ended = admin.run_command(doc! { "killAllSessions": [] }).await;
+        ended.expect("the server ends sessions");
+    }
+
     /// What becomes of something while a field at the top of a product's document is damaged.
     ///
     /// # Panics

@@ -8,10 +8,14 @@ use serde_json::{Value, json};
 use vitrine_domain::activity::{Event, Ignored};
 use vitrine_domain::workers::Worker;
 use vitrine_harness::{App, alone, eventually, product, test};
-use vitrine_model::activity::{ActivityKind, DAY_MILLIS, HOUR_MILLIS};
+use vitrine_model::activity::{
+    ActivityCounts, ActivityKind, Counted, DAY_MILLIS, HOUR_MILLIS, hour,
+};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::ProductStatus;
+use vitrine_model::worker::Run;
+use vitrine_storage::activity::Handover;
 
 /// The ids of products, by their slugs.
 async fn ids<const N: usize>(app: &App, slugs: [&str; N]) -> [String; N] {
@@ -892,5 +896,57 @@ fn events_of_products_that_are_made_later_are_counted_then() {
         products.insert_one(made.unwrap()).await.unwrap();
         let counted = app.catalog.record_activity(&[view], None).await.unwrap();
         assert_eq!((counted.counted, counted.ignored), (1, vec![]));
+    });
+}
+
+#[test]
+fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        let Ok(GlobalId::Product(lamp)) = GlobalId::decode(&lamp) else {
+            panic!("an id of a product")
+        };
+        let at = app.clock.now().plus_millis(-HOUR_MILLIS);
+        let views = ActivityCounts {
+            views: 1,
+            ..ActivityCounts::default()
+        };
+        for _ in 0..3 {
+            // Half of what fits each, and one more.
+            let products = std::iter::repeat_with(ProductId::random)
+                .take(5_000)
+                .chain([lamp]);
+            let counted = Counted {
+                counts: views,
+                one_in: 1,
+            };
+            let rows = products.map(|product| ((product, hour(at)), counted));
+            let handover = Handover::new(rows.collect());
+            app.store
+                .hand_over(&handover, app.clock.now())
+                .await
+                .unwrap();
+        }
+        let run = app.catalog.fill_buckets().await.unwrap();
+        assert_eq!(
+            run,
+            Run {
+                done: 2,
+                backlog: 1
+            }
+        );
+        let run = app.catalog.fill_buckets().await.unwrap();
+        assert_eq!(
+            run,
+            Run {
+                done: 1,
+                backlog: 0
+            }
+        );
+        assert_eq!(app.catalog.fill_buckets().await.unwrap(), Run::default());
+        let lamp = GlobalId::Product(lamp).encode();
+        let seen = series(app, &lamp, "DAY", DAY_MILLIS).await;
+        assert_eq!(seen["views"]["value"], 3);
     });
 }

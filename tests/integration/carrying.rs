@@ -276,3 +276,40 @@ fn bundles_follow_whoever_writes_at_the_same_time() {
         assert_eq!(products_with(app, with).await, 13);
     });
 }
+
+#[test]
+fn what_cannot_be_written_slows_nothing_else_down() {
+    test(async |app| {
+        app.has((0..6).map(|n| product(&format!("Part {n}")).supplier("North", "DE")))
+            .await;
+        app.has((0..6).map(|n| product(&format!("Set {n}")).item("Part 0", 1)))
+            .await;
+        app.rest().await;
+        let part = app
+            .query("{ product(slug: \"part-0\") { id supplier { id } } }")
+            .await;
+        let rename = json!({ "id": part.text("/product/supplier/id"), "name": "Nord" });
+        let dearer = json!({ "id": part.text("/product/id"), "price": { "amount": "7.00" } });
+        // Whatever could be done is done at once; what is left is a failure then.
+        let all_but_one = async |worker: Worker| {
+            let mut upkeep = Upkeep::default();
+            let first = app.catalog.work(worker, &mut upkeep).await.unwrap();
+            assert!(
+                first.done == 5 && first.backlog > 0,
+                "{worker:?}: {first:?}"
+            );
+            let second = app.catalog.work(worker, &mut upkeep).await;
+            assert!(second.is_err(), "{worker:?}: {second:?}");
+        };
+        app.order("updateSupplier", rename).await.done();
+        let damaged = Box::pin(all_but_one(Worker::Suppliers));
+        app.with_damaged("part-3", "name", damaged).await;
+        app.catalog.work_off(Worker::Suppliers).await.unwrap();
+        app.order("updateProduct", dearer).await.done();
+        let damaged = Box::pin(all_but_one(Worker::Bundles));
+        app.with_damaged("set-0", "name", damaged).await;
+        app.catalog.work_off(Worker::Bundles).await.unwrap();
+        let dear = doc! { "kind": "bundle", "price.amount": 700_i64 };
+        assert_eq!(products_with(app, dear).await, 6);
+    });
+}

@@ -411,7 +411,6 @@ fn work(app: &App) -> Service {
 #[test]
 fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
     alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
         five_hundred(app).await;
         let expected = both_names(app).await;
         // The 251st write of a product waits: in the third batch.
@@ -428,6 +427,7 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
         worker.signal("KILL");
         worker.ended().await;
         app.fail_no_more().await;
+        app.abandoned_transactions_end().await;
         let left = carriers(app).await;
         println!("killed with {left} products left");
         assert!((1..500).contains(&left), "{left}");

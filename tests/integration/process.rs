@@ -281,9 +281,9 @@ fn five_hundred_clients_that_hang_up_delay_nobody() {
         let address = service.ready().await;
         add_product(&uri(data.path()), "Popular").await;
         let query = "{ products { nodes { name specs { text } } totalCount { value } } }";
-        let idle = ask(&address, query).await;
         let mut delays = Vec::new();
         for _ in 0..ROUNDS {
+            let idle = ask(&address, query).await;
             let asking = (0..CLIENTS).map(|_| http::ask_only(&address, query));
             let connections = futures_util::future::join_all(asking).await;
             assert_eq!(
@@ -294,14 +294,13 @@ fn five_hundred_clients_that_hang_up_delay_nobody() {
                 CLIENTS
             );
             drop(connections);
-            delays.push(ask(&address, query).await);
+            delays.push(ask(&address, query).await.saturating_sub(idle));
         }
-        println!("idle {idle:?}; right after {CLIENTS} clients hung up: {delays:?}");
+        println!("longer than before, right after {CLIENTS} clients hung up: {delays:?}");
         delays.sort();
-        let usual = delays[ROUNDS / 2];
         assert!(
-            usual < idle + Duration::from_millis(250),
-            "idle {idle:?}, then {delays:?}"
+            delays[ROUNDS / 2] < Duration::from_millis(250),
+            "{delays:?}"
         );
         assert!(service.stop().await.success());
     });

@@ -4,12 +4,22 @@ use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
 use vitrine_harness::orders::Reply;
 use vitrine_harness::{App, product, review, test};
+use vitrine_model::clock::Clock as _;
+use vitrine_model::id::{GlobalId, ProductId};
+use vitrine_model::product::HotReason;
 
 /// A product on sale, by name; its id.
 async fn lamp(app: &App) -> String {
     app.has([product("Lamp")]).await;
     let found = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
     found.text("/product/id")
+}
+
+fn product_id(id: &str) -> ProductId {
+    match GlobalId::decode(id) {
+        Ok(GlobalId::Product(id)) => id,
+        other => panic!("an id of a product: {other:?}"),
+    }
 }
 
 fn said(product: &str, rating: i64, mut more: Value) -> Value {
@@ -224,10 +234,18 @@ fn a_purchase_recorded_while_the_review_is_written_is_seen_later() {
         let reviews = app.direct().collection::<Document>("reviews");
         let unseen = doc! { "$set": { "verified": false, "dirty": true }, "$unset": { "traits": 1, "marks": 1 } };
         reviews.update_one(doc! {}, unseen).await.unwrap();
-        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 0, "not yet");
+        assert_eq!(
+            app.catalog.recheck_purchases().await.unwrap().done,
+            0,
+            "not yet"
+        );
         app.clock.advance(120_000);
-        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 1);
-        assert_eq!(app.catalog.recheck_purchases().await.unwrap(), 0, "once");
+        assert_eq!(app.catalog.recheck_purchases().await.unwrap().done, 1);
+        assert_eq!(
+            app.catalog.recheck_purchases().await.unwrap().done,
+            0,
+            "once"
+        );
         settle(app).await;
         let page = app
             .query("query($id: ID) { product(id: $id) { topReviews { verified } ratingStats { verifiedCount } } }")
@@ -679,6 +697,13 @@ fn what_is_written_costs_few_commands() {
         costs(app, ("shop", "recordPurchase", purchase), &sent)
             .await
             .done();
+        let hot = app.store.mark_hot(
+            product_id(&id),
+            app.clock.now().plus_millis(600_000),
+            HotReason::Rate,
+            app.clock.now(),
+        );
+        hot.await.unwrap();
         // A process believes for a second that a product is hot; meanwhile a review is one write
         // after a look whether it is a buyer's, and the product is read for the answer.
         let sent = ["find purchases", "insert reviews", "find products"];

@@ -310,14 +310,17 @@ fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
         app.audit().await;
         // A part of them, one batch by one batch, each time with the same answers.
         let mut brought = 0;
-        while let n @ 1.. = app.store.upgrade_products(15).await.unwrap() {
+        while let n @ 1.. = app.store.upgrade_products(15).await.unwrap().written {
             brought += n;
             assert_eq!(answers(app).await, expected, "after {brought}");
             app.audit().await;
         }
         assert_eq!(brought, 61);
         assert_eq!(answers(app).await, expected, "after");
-        assert_eq!(app.catalog.upgrade_products().await.unwrap(), 0);
+        assert_eq!(
+            app.catalog.upgrade_products().await.unwrap(),
+            Run::default()
+        );
         let drafts = doc! { "status": "draft", "listed_at": { "$exists": true } };
         assert!(app.documents("products", drafts).await.is_empty());
         let listed = doc! { "status": { "$ne": "draft" }, "listed_at": { "$exists": false } };
@@ -777,4 +780,34 @@ fn every_version_that_was_ever_written_is_read_and_upgraded() {
     for (file, shown) in files.iter().zip(&shown) {
         assert_eq!(shown, first, "{}", file.display());
     }
+}
+
+#[test]
+fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
+    test(async |app| {
+        shop(app, 20).await;
+        app.rest().await;
+        products_as_of_version_1(app).await;
+        let upgrade = async || {
+            let first = app.catalog.upgrade_products().await.unwrap();
+            assert_eq!(
+                first,
+                Run {
+                    done: 20,
+                    backlog: 1
+                }
+            );
+            assert!(app.catalog.upgrade_products().await.is_err());
+        };
+        app.with_damaged("thing-3", "name", Box::pin(upgrade()))
+            .await;
+        let last = app.catalog.upgrade_products().await.unwrap();
+        assert_eq!(
+            last,
+            Run {
+                done: 1,
+                backlog: 0
+            }
+        );
+    });
 }

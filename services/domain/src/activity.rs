@@ -251,8 +251,7 @@ impl Catalog {
         let (filled, left) = self
             .shielded(async move {
                 let filled = store.fill_buckets(now, HANDOVERS, SALES).await?;
-                let full = filled.handovers >= HANDOVERS as usize || filled.sales >= SALES as usize;
-                let left = if full {
+                let left = if filled.more {
                     store.count_unfilled().await?
                 } else {
                     0

@@ -63,7 +63,8 @@ impl Catalog {
     /// 500. Killed at any point, the next call goes on.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be carried is carried.
+    /// The first [`DomainError`] met, when nothing could be carried. As long as something can, the
+    /// rest only counts as left.
     pub async fn propagate_suppliers(
         &self,
         upkeep: &mut PropagationUpkeep,
@@ -89,7 +90,7 @@ impl Catalog {
             }
         }
         let backlog = upkeep.behind.values().sum();
-        failed.map_or(Ok(Run { done, backlog }), Err)
+        carried(Run { done, backlog }, failed)
     }
 
     async fn sweep_suppliers(&self, upkeep: &mut PropagationUpkeep) -> Result<(), DomainError> {
@@ -109,9 +110,15 @@ impl Catalog {
         upkeep: &mut PropagationUpkeep,
     ) -> Result<u64, DomainError> {
         let (store, of, now) = (self.store().clone(), supplier.clone(), self.now());
-        let carried = self.shielded(async move { store.carry_supplier(&of, now, BATCH).await });
-        let carried = u64::try_from(carried.await?).unwrap_or(u64::MAX);
-        if carried < u64::from(BATCH) {
+        let batch = self.shielded(async move { store.carry_supplier(&of, now, BATCH).await });
+        let batch = batch.await?;
+        let carried = u64::try_from(batch.written).unwrap_or(u64::MAX);
+        if let Some(error) = batch.failed {
+            if carried == 0 {
+                return Err(error.into());
+            }
+            // Those that cannot be written are met again, when no others are left.
+        } else if batch.found < BATCH as usize {
             upkeep.behind.remove(&supplier.id);
             upkeep.found.remove(&supplier.id);
             let store = self.store().clone();
@@ -142,7 +149,8 @@ impl Catalog {
     /// that carry what is no longer so. Killed at any point, the next call goes on.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be rewritten is rewritten.
+    /// The first [`DomainError`] met, when nothing could be rewritten. As long as something can, the
+    /// rest only counts as left.
     pub async fn refresh_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<Run, DomainError> {
         self.sweep_bundles(upkeep).await?;
         let (store, after) = (self.store().clone(), upkeep.after.take());
@@ -159,7 +167,10 @@ impl Catalog {
             match self.refresh_copies(one).await {
                 Ok((bundles, all)) => {
                     rewritten += bundles;
-                    done.extend(all.then_some(one));
+                    match all {
+                        Ok(all) => done.extend(all.then_some(one)),
+                        Err(error) => failed = failed.or(Some(error.into())),
+                    }
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -175,7 +186,7 @@ impl Catalog {
             done: rewritten,
             backlog,
         };
-        failed.map_or(Ok(run), Err)
+        carried(run, failed)
     }
 
     async fn sweep_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<(), DomainError> {
@@ -196,25 +207,33 @@ impl Catalog {
     }
 
     /// Rewrites bundles that carry an older revision of a product, or the bundle that it is. Gives
-    /// how many, and whether these were all.
-    async fn refresh_copies(&self, due: CopyDue) -> Result<(u64, bool), DomainError> {
+    /// how many, and whether these were all, or why one of them could not be.
+    async fn refresh_copies(
+        &self,
+        due: CopyDue,
+    ) -> Result<(u64, Result<bool, StorageError>), DomainError> {
         let catalog = self.clone();
         self.shielded(async move {
             let store = catalog.store();
             let key = ProductKey::Id(due.product);
             let Some(view) = store.get_product(&key, &ProductStatus::ALL).await? else {
-                return Ok((0, true));
+                return Ok((0, Ok(true)));
             };
-            let mut rewritten = 0;
-            if matches!(view.details()?, Details::Bundle(_)) {
-                rewritten += retry_contended(|| catalog.rewrite_bundle(due.product)).await?;
-            }
+            let itself = matches!(view.details()?, Details::Bundle(_)).then_some(due.product);
             let revision = view.revision()?;
             let behind = store.bundles_behind(due.product, revision, BUNDLES).await?;
-            for bundle in &behind {
-                rewritten += retry_contended(|| catalog.rewrite_bundle(*bundle)).await?;
+            let (mut rewritten, mut all) = (0, Ok(behind.len() < BUNDLES as usize));
+            for bundle in itself.into_iter().chain(behind) {
+                match retry_contended(|| catalog.rewrite_bundle(bundle)).await {
+                    Ok(one) => rewritten += one,
+                    Err(error @ StorageError::Unavailable(_)) => {
+                        return Ok((rewritten, Err(error)));
+                    }
+                    // One that cannot be rewritten does not keep others from it.
+                    Err(error) => all = all.and(Err(error)),
+                }
             }
-            Ok((rewritten, behind.len() < BUNDLES as usize))
+            Ok((rewritten, all))
         })
         .await
     }
@@ -257,6 +276,19 @@ impl Catalog {
         };
         let encoding = self.encoding(&reference.units);
         unit.replace_product(&after, revision, encoding).await
+    }
+}
+
+/// What a run came to. What cannot be written is a failure once nothing else is written; until then
+/// it is only left, so that it slows nothing down.
+fn carried(run: Run, failed: Option<DomainError>) -> Result<Run, DomainError> {
+    match failed {
+        Some(error) if run.done == 0 => Err(error),
+        Some(_) => Ok(Run {
+            backlog: run.backlog.max(1),
+            ..run
+        }),
+        None => Ok(run),
     }
 }
 

@@ -1,14 +1,17 @@
 //! What workers call: reconcilers that take no input, may run at any time and any number of times,
 //! and say what they did.
 
+use std::time::{Duration, Instant};
+
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
+use vitrine_model::worker::Run;
 use vitrine_storage::audit::Difference;
 use vitrine_storage::fold::Folded;
 use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
 
-use crate::workers::Worker;
+use crate::workers::{Worker, batch};
 use crate::{Catalog, DomainError};
 
 /// How many products are moved to their new popularity with one command.
@@ -17,6 +20,19 @@ const MOVED: u32 = 100;
 pub(crate) const UPGRADED: u32 = 500;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
+/// For how long products are folded in one run; what still waits is for the next.
+const FOLDED: Duration = Duration::from_secs(4);
+
+/// What the fold remembers of a round, in which every product that waits has one turn.
+#[derive(Debug, Default)]
+pub struct FoldUpkeep {
+    /// Which product had its turn last.
+    after: Option<ProductId>,
+    /// How many reviews were folded.
+    reviews: usize,
+    /// The first failure.
+    failed: Option<StorageError>,
+}
 
 /// How far the documents of a collection are on their way to the newest version.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,20 +80,30 @@ impl Catalog {
             .shielded(async move { store.upgrade_reviews(UPGRADED).await })
             .await?;
         if upgraded > 0 {
-            self.fold_dirty().await?;
+            self.fold_some(&mut FoldUpkeep::default()).await?;
         }
         Ok(upgraded)
     }
 
-    /// Brings some products of an older version to the newest. Gives how many; reads one empty
-    /// index when there are none.
+    /// Brings some products of an older version to the newest. Reads one empty index when there are
+    /// none.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call goes on.
-    pub async fn upgrade_products(&self) -> Result<usize, DomainError> {
+    /// [`DomainError`] when the database fails, or none of them can be written; the next call goes
+    /// on.
+    pub async fn upgrade_products(&self) -> Result<Run, DomainError> {
         let store = self.store().clone();
-        self.shielded(async move { store.upgrade_products(UPGRADED).await })
-            .await
+        let upgraded = self.shielded(async move { store.upgrade_products(UPGRADED).await });
+        let upgraded = upgraded.await?;
+        match upgraded.failed {
+            Some(error) if upgraded.written == 0 => Err(error.into()),
+            // Those that cannot be written are met again, when no others are left.
+            Some(_) => Ok(Run {
+                backlog: 1,
+                ..batch(upgraded.written, UPGRADED)
+            }),
+            None => Ok(batch(upgraded.written, UPGRADED)),
+        }
     }
 
     /// How far products and reviews are on their way to the newest version.
@@ -112,35 +138,48 @@ impl Catalog {
     /// # Errors
     /// As there.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
-        let mut total = Folded::default();
+        let (mut total, mut upkeep) = (Folded::default(), FoldUpkeep::default());
         loop {
-            let folded = self.fold_once(&mut total).await?;
-            if folded == 0 {
+            let (folded, all) = self.fold_some(&mut upkeep).await?;
+            total.reviews += folded.reviews;
+            total.products += folded.products;
+            if all {
                 return Ok(total);
             }
         }
     }
 
-    /// Folds every product that waits once, and says how many reviews that was.
-    async fn fold_once(&self, total: &mut Folded) -> Result<usize, DomainError> {
-        let (mut after, mut reviews, mut failed) = (None, 0, None);
-        loop {
-            let store = self.store().clone();
+    /// Folds products that wait, each once, and each before any is folded again; for seconds at
+    /// most. Gives what was folded, and whether nothing waited any more.
+    ///
+    /// # Errors
+    /// The first [`DomainError`] met since all products had their turn, if nothing could be folded.
+    pub(crate) async fn fold_some(
+        &self,
+        upkeep: &mut FoldUpkeep,
+    ) -> Result<(Folded, bool), DomainError> {
+        let (began, mut total) = (Instant::now(), Folded::default());
+        let mut round = std::mem::take(upkeep);
+        while began.elapsed() < FOLDED {
+            let (store, after) = (self.store().clone(), round.after);
             let waiting = self
                 .shielded(async move { store.products_to_fold(after, GROUP).await })
                 .await?;
-            let Some(last) = waiting.last() else { break };
-            after = Some(*last);
+            let Some(last) = waiting.last() else {
+                return match round.failed {
+                    Some(error) if round.reviews == 0 => Err(error.into()),
+                    _ => Ok((total, round.reviews == 0)),
+                };
+            };
+            round.after = Some(*last);
             let (folded, error) = self.fold_group(waiting).await?;
-            reviews += folded.reviews;
+            round.reviews += folded.reviews;
+            round.failed = round.failed.or(error);
             total.reviews += folded.reviews;
             total.products += folded.products;
-            failed = failed.or(error);
         }
-        match failed {
-            Some(error) if reviews == 0 => Err(error.into()),
-            _ => Ok(reviews),
-        }
+        *upkeep = round;
+        Ok((total, false))
     }
 
     /// Folds some products together, or each alone when together nothing comes of it. Gives what was folded

@@ -12,7 +12,7 @@ use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelUpkeep;
 use crate::propagation::{BundleUpkeep, PropagationUpkeep};
-use crate::upkeep::UPGRADED;
+use crate::upkeep::{FoldUpkeep, UPGRADED};
 use crate::{Catalog, DomainError};
 
 /// The lease of whoever does the work in the background.
@@ -57,6 +57,7 @@ pub enum Worker {
 /// for correctness.
 #[derive(Debug, Default)]
 pub struct Upkeep {
+    fold: FoldUpkeep,
     propagation: PropagationUpkeep,
     bundles: BundleUpkeep,
     panels: PanelUpkeep,
@@ -175,12 +176,16 @@ impl Catalog {
     /// again changes nothing when nothing is left.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be done is done.
+    /// The first [`DomainError`] met; what could be done is done. Many workers fail only once nothing
+    /// else is to be done.
     pub async fn work(&self, worker: Worker, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
         match worker {
             Worker::Fold => {
-                let folded = self.fold_dirty().await?;
-                Ok(done(folded.reviews))
+                let (folded, all) = self.fold_some(&mut upkeep.fold).await?;
+                Ok(Run {
+                    backlog: u64::from(!all),
+                    ..done(folded.reviews)
+                })
             }
             Worker::Popularity => {
                 let moved = self.refresh_popularity(MOVED).await?;
@@ -205,13 +210,10 @@ impl Catalog {
                 let upgraded = self.upgrade_reviews().await?;
                 Ok(batch(upgraded, UPGRADED))
             }
-            Worker::ProductVersions => {
-                let upgraded = self.upgrade_products().await?;
-                Ok(batch(upgraded, UPGRADED))
-            }
+            Worker::ProductVersions => self.upgrade_products().await,
             Worker::Activity => self.fill_buckets().await,
             Worker::Trending => self.refresh_trending().await,
-            Worker::Purchases => self.recheck_purchases().await.map(done),
+            Worker::Purchases => self.recheck_purchases().await,
             Worker::Audit => self.recount_some(upkeep).await,
         }
     }
@@ -331,7 +333,7 @@ fn done(count: usize) -> Run {
 }
 
 /// A full batch leaves at least one.
-fn batch(count: usize, most: u32) -> Run {
+pub(crate) fn batch(count: usize, most: u32) -> Run {
     let done = u64::try_from(count).unwrap_or(u64::MAX);
     Run {
         done,

@@ -33,6 +33,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 /// A worker that keeps up rests so many times as long as it has worked.
 const SHARE: u32 = 20;
+/// But no longer than this.
+const LONGEST_SHARE: Duration = Duration::from_mins(5);
 /// How long workers may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -269,7 +271,7 @@ impl Job {
         let usual = self.worker.every();
         match run {
             Some(run) if run.backlog > 0 => self.worker.pause(took),
-            Some(_) => usual.max(took * SHARE),
+            Some(_) => usual.max(LONGEST_SHARE.min(took * SHARE)),
             None => {
                 let longer = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));
                 longer.min(LONGEST_REST.max(usual))

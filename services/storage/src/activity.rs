@@ -90,6 +90,8 @@ pub struct Bucketed {
     pub handovers: usize,
     /// How many sales.
     pub sales: usize,
+    /// Whether there may be more to put into buckets.
+    pub more: bool,
 }
 
 /// How fine a series is.
@@ -267,24 +269,32 @@ impl Store {
             .hint(Hint::Name("open".to_owned()))
             .limit(i64::from(handovers));
         let handed: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let sold = self.sales_due(sales).await?;
+        let (sold, more_sold) = self.sales_due(sales).await?;
         if handed.is_empty() && sold.is_empty() {
             return Ok(Bucketed::default());
         }
         let mut filling = Filling::new(now);
+        let mut taken = 0;
         for doc in &handed {
-            match filling.handed(doc) {
+            if filling.days.len() >= MOST_SLOTS {
                 // The rest is for the next transaction.
-                Ok(()) if filling.days.len() >= MOST_SLOTS => break,
-                Ok(()) => {}
+                break;
+            }
+            taken += 1;
+            if let Err(error) = filling.handed(doc) {
                 // It keeps no other from being counted.
-                Err(error) => tracing::error!(%error, "what was handed over cannot be read"),
+                tracing::error!(%error, "what was handed over cannot be read");
             }
         }
         for sale in &sold {
             filling.sold(sale);
         }
-        self.fill(filling).await
+        let more_handed = taken < handed.len() || taken >= handovers as usize;
+        let filled = self.fill(filling).await?;
+        Ok(Bucketed {
+            more: more_handed || more_sold,
+            ..filled
+        })
     }
 
     /// In one transaction; in two of halves when that does not go through.
@@ -303,26 +313,28 @@ impl Store {
                 one.map(|one| Bucketed {
                     handovers: one.handovers + other.handovers,
                     sales: one.sales + other.sales,
+                    ..Bucketed::default()
                 })
             }
             filled => filled,
         }
     }
 
-    /// Sales that are not counted. Those of products that only a newer release may write wait, and
-    /// keep no others from being found.
-    async fn sales_due(&self, most: u32) -> Result<Vec<Sale>, StorageError> {
+    /// Sales that are not counted, and whether there may be more of them. Those of products that
+    /// only a newer release may write wait, and keep no others from being found.
+    async fn sales_due(&self, most: u32) -> Result<(Vec<Sale>, bool), StorageError> {
         let mut after = None;
         loop {
             let (sales, last) = self.some_sales_due(after, most).await?;
             if !sales.is_empty() || last.is_none() {
-                return Ok(sales);
+                return Ok((sales, last.is_some()));
             }
             after = last;
         }
     }
 
-    /// Some of them behind this one, without those that wait, and the last one that was looked at.
+    /// Some of them behind this one, without those that wait, and the last one that was looked at
+    /// when there may be more.
     async fn some_sales_due(
         &self,
         after: Option<Bson>,
@@ -339,7 +351,8 @@ impl Store {
             .hint(Hint::Name("due".to_owned()))
             .limit(i64::from(most));
         let found: Vec<Document> = find.max_time(self.max_time).await?.try_collect().await?;
-        let last = found.last().and_then(|doc| doc.get("_id").cloned());
+        let last = found.get(most.saturating_sub(1) as usize);
+        let last = last.and_then(|doc| doc.get("_id").cloned());
         let sales = found.iter().map(|doc| {
             let raw = RawDocumentBuf::try_from(doc);
             let raw = raw.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
@@ -684,6 +697,7 @@ impl Filling {
         Bucketed {
             handovers: self.handed.len(),
             sales: self.sales.len(),
+            ..Bucketed::default()
         }
     }
 

@@ -17,6 +17,7 @@
 //! | [`ratings`] | rating numbers by time, counted anew, and mended |
 //! | [`propagation`] | copies that follow what they were copied from |
 //! | [`changes`] | what changes, as it happens |
+//! | [`batch`] | writing many documents of which some may be impossible to write |
 //! | [`leases`], [`workers`] | who does the work in the background, and what became of it |
 //! | [`versions`] | documents of several versions side by side |
 //! | [`activity`] | views, carts and purchases in buckets |
@@ -37,6 +38,7 @@ mod transaction;
 
 pub mod activity;
 pub mod audit;
+pub mod batch;
 pub mod changes;
 pub mod counts;
 pub mod erasure;

@@ -15,6 +15,7 @@ use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
 use crate::audit::Difference;
+use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, product, reference};
 use crate::raw::{Fields, Read, uuid};
 use crate::store::durable;
@@ -94,62 +95,33 @@ impl Store {
         Ok(counted.max_time(self.max_time).await?)
     }
 
-    /// Gives products the newest version of their supplier, at most so many; gives how many there
-    /// were. None when all carry it.
+    /// Gives products the newest version of their supplier, at most so many. None are found when
+    /// all carry it.
     ///
     /// Each is written only while it carries an older version, so that neither a change of the
     /// supplier nor one of the product in the meantime is lost.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
+    /// [`StorageError`] when nothing could be read; it may be called again.
     pub async fn carry_supplier(
         &self,
         supplier: &Supplier,
         now: Timestamp,
         most: u32,
-    ) -> Result<usize, StorageError> {
+    ) -> Result<Batch, StorageError> {
         let found = self.products_behind(supplier, most).await?;
         let (moved, renamed): (Vec<Behind>, Vec<Behind>) = found
             .into_iter()
             .partition(|product| product.country != supplier.country);
-        let change = Change {
+        let change = &Change {
             supplier,
             extract: supplier.extract(now),
         };
-        let (renames, moves) = (
-            self.carry_each(&change, &renamed, false).await,
-            self.carry_each(&change, &moved, true).await,
-        );
-        renames?;
-        moves?;
-        Ok(moved.len() + renamed.len())
-    }
-
-    /// Writes products together; in halves when they cannot be, so that one that cannot be written
-    /// keeps no other from it.
-    async fn carry_each(
-        &self,
-        change: &Change<'_>,
-        products: &[Behind],
-        moved: bool,
-    ) -> Result<(), StorageError> {
-        if products.is_empty() {
-            return Ok(());
-        }
-        let carried = if moved {
-            retry_contended(|| self.carry_country(change, products)).await
-        } else {
-            self.carry_names(change, products).await
-        };
-        match carried {
-            Err(StorageError::Contended(_) | StorageError::Driver(_)) if products.len() > 1 => {
-                let (one, other) = products.split_at(products.len() / 2);
-                let one = Box::pin(self.carry_each(change, one, moved)).await;
-                Box::pin(self.carry_each(change, other, moved)).await?;
-                one
-            }
-            result => result,
-        }
+        let renames = in_parts(&renamed, |some| self.carry_names(change, some)).await;
+        let moves = in_parts(&moved, |some| {
+            retry_contended(move || self.carry_country(change, some))
+        });
+        Ok(renames.and(moves.await))
     }
 
     /// Nothing else follows from the name.

@@ -13,6 +13,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::id::ProductId;
 
+use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REVIEW_VERSION};
 use crate::raw::{Fields, Read, uuid};
 use crate::store::durable;
@@ -30,14 +31,13 @@ pub struct VersionCounts {
 }
 
 impl Store {
-    /// Brings some products to the newest version; gives how many there were to bring, none when
-    /// there are no more.
+    /// Brings some products to the newest version; none are found when there are no more.
     ///
     /// From 1 to 2: since when it is listed becomes a field.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn upgrade_products(&self, most: u32) -> Result<usize, StorageError> {
+    /// [`StorageError`] when nothing could be read; it may be called again.
+    pub async fn upgrade_products(&self, most: u32) -> Result<Batch, StorageError> {
         let collection = self.raw(products::COLLECTION);
         let find = collection
             .find(older(PRODUCT_VERSION))
@@ -45,15 +45,10 @@ impl Store {
             .hint(older_index())
             .limit(i64::from(most));
         let found: Vec<ProductId> = self.product_ids(find).await?;
-        if found.is_empty() {
-            return Ok(0);
-        }
         let ids: Vec<Bson> = found.iter().map(|id| uuid(id.to_bytes())).collect();
-        self.upgrade_these(&ids).await?;
-        Ok(ids.len())
+        Ok(in_parts(&ids, |some| self.upgrade_these(some)).await)
     }
 
-    /// Together; in halves when one of them cannot be written, so that it keeps no other from it.
     async fn upgrade_these(&self, ids: &[Bson]) -> Result<(), StorageError> {
         let mut filter = older(PRODUCT_VERSION);
         filter.insert("_id", doc! { "$in": ids });
@@ -65,16 +60,8 @@ impl Store {
         } }];
         let collection = self.documents(products::COLLECTION);
         let updated = collection.update_many(filter, upgrade);
-        let updated = updated.write_concern(durable()).await;
-        match updated.map_err(StorageError::from) {
-            Err(StorageError::Driver(_)) if ids.len() > 1 => {
-                let (one, other) = ids.split_at(ids.len() / 2);
-                let one = Box::pin(self.upgrade_these(one)).await;
-                Box::pin(self.upgrade_these(other)).await?;
-                one
-            }
-            updated => updated.map(drop),
-        }
+        updated.write_concern(durable()).await?;
+        Ok(())
     }
 
     /// How many products are of which version. Reads one key for each of an older version.

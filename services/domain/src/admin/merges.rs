@@ -25,6 +25,8 @@ use crate::{Catalog, DomainError};
 
 /// How many products are rewritten in one transaction.
 const BATCH: u32 = 100;
+/// How many times that many for each key in one run.
+const BATCHES: usize = 50;
 /// How long no product may carry the old key before a merge is over: far longer than a process
 /// goes on with the dictionary as it was.
 const SETTLED_MILLIS: i64 = 10_000;
@@ -144,10 +146,10 @@ impl Catalog {
     }
 
     /// Rewrites products until none carries the name, or those that do are being rewritten by
-    /// others.
+    /// others; so many at once that it takes seconds at most.
     async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
         let mut rewritten = 0;
-        loop {
+        for _ in 0..BATCHES {
             let (store, key) = (self.store().clone(), name.to_owned());
             let carriers = self
                 .shielded(async move { store.products_with_key(&key, BATCH).await })
@@ -163,6 +165,10 @@ impl Catalog {
                 return Ok(Pass { rewritten, clean });
             }
         }
+        Ok(Pass {
+            rewritten,
+            clean: false,
+        })
     }
 
     /// Rewrites products together, or each alone when other writers are met, or one belongs to a

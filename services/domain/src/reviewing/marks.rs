@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::review::{ReportReason, Review, Vote};
+use vitrine_model::worker::Run;
 use vitrine_storage::activity::Sale;
 use vitrine_storage::reviewing::{Marked, Report};
 
@@ -11,6 +12,7 @@ use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
 use crate::admin::refusals::Found;
 use crate::admin::{Outcome, Refusal, RefusalCode};
+use crate::workers::batch;
 use crate::{Catalog, DomainError};
 
 /// The longest note of a report, in characters.
@@ -188,23 +190,14 @@ impl Catalog {
     }
 
     /// Looks again for reviews that were being written in the very moment in which their author's
-    /// purchase was recorded. Gives how many purchases were looked at; each is once, a while after
-    /// it was recorded.
+    /// purchase was recorded. Each purchase is looked at once, a while after it was recorded.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
-    pub async fn recheck_purchases(&self) -> Result<usize, DomainError> {
-        let mut total = 0;
-        loop {
-            let (store, now) = (self.store().clone(), self.now());
-            let looked = self
-                .shielded(async move { store.recheck_purchases(now, RECHECKED).await })
-                .await?;
-            total += looked;
-            if looked < RECHECKED as usize {
-                return Ok(total);
-            }
-        }
+    pub async fn recheck_purchases(&self) -> Result<Run, DomainError> {
+        let (store, now) = (self.store().clone(), self.now());
+        let looked = self.shielded(async move { store.recheck_purchases(now, RECHECKED).await });
+        Ok(batch(looked.await?, RECHECKED))
     }
 }
 

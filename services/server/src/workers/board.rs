@@ -105,7 +105,7 @@ impl Board {
         })
     }
 
-    /// The reports that say something new.
+    /// The reports that say something new, once.
     fn news(&self) -> Vec<(&'static str, WorkerReport)> {
         let news = |worker: Worker| {
             self.with(worker, |state| {
@@ -113,6 +113,13 @@ impl Board {
             })
         };
         Worker::ALL.into_iter().filter_map(news).collect()
+    }
+
+    /// Lets the reports of all that ran be kept again.
+    fn keep_anew(&self) {
+        for worker in Worker::ALL {
+            self.with(worker, |state| state.new = state.report.runs > 0);
+        }
     }
 }
 
@@ -132,6 +139,7 @@ pub(super) async fn keep_reports(
             let kept = super::tamed(catalog.keep_reports(board.news())).await;
             if let Err(error) = kept {
                 tracing::debug!(%error, "what workers report could not be kept");
+                board.keep_anew();
             }
         }
         if stopped {
