@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_harness::process::{Service, run};
-use vitrine_harness::{eventually, http, mongod, product};
+use vitrine_harness::{eventually, http, mongod, product, test};
 use vitrine_model::money::Currency;
 use vitrine_storage::{Store, StoreOptions};
 
@@ -360,5 +360,42 @@ fn the_audit_finds_damage_and_says_so() {
         assert!(said.ends_with("0 differences\n"), "{said}");
         assert!(audit().status.success());
         assert!(service.stop().await.success());
+    });
+}
+
+#[test]
+fn a_database_that_lacks_something_is_not_served() {
+    test(async |app| {
+        let name = format!("{}_new", app.store.database_name());
+        let at = [
+            "--mongodb-uri",
+            app.uri(),
+            "--database",
+            &name,
+            "--cursor-secret",
+            "0123456789abcdef",
+            "--token-secret",
+            "0123456789abcdef0123456789abcdef",
+        ];
+        let serve = [&["serve", "--listen", "127.0.0.1:0"], at.as_slice()].concat();
+        let migrate = [&["migrate", "up"], at.as_slice()].concat();
+        let said = complaint(&serve);
+        assert!(
+            said.contains("run `vitrine migrate up`") && said.contains("\n  collection products\n"),
+            "{said}"
+        );
+        assert!(run(&migrate).status.success());
+        let database = app.direct().client().database(&name);
+        let products = database.collection::<Document>("products");
+        products.drop_index("popularity").await.unwrap();
+        for role in [&serve, &migrate] {
+            let said = complaint(role);
+            assert!(
+                said.contains("changed by hand")
+                    && said.contains("\n  index products.popularity\n"),
+                "{said}"
+            );
+        }
+        database.drop().await.unwrap();
     });
 }

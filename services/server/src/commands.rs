@@ -30,9 +30,6 @@ use crate::telemetry;
 pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     telemetry::start(&cli.common)?;
     let command = cli.command.clone().unwrap_or(Command::Dev);
-    if cli.dev.reset && !matches!(command, Command::Dev) {
-        anyhow::bail!("--reset goes with dev only");
-    }
     match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => serve::run(&cli).await,
@@ -104,6 +101,7 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
                 [] => "nothing to migrate".to_owned(),
                 some => format!("applied {}", some.join(", ")),
             });
+            database.require_schema().await?;
         }
         Migrate::Status => migration_status(store).await?,
     }
@@ -157,6 +155,11 @@ async fn audit_once(catalog: &Catalog) -> anyhow::Result<usize> {
         ));
     }
     say(&format!("{} differences", found.len()));
+    if !found.is_empty() {
+        report(
+            "what was written while it looked may be among them; in a shop that is in use, look twice",
+        );
+    }
     Ok(found.len())
 }
 

@@ -131,9 +131,14 @@ impl Database {
         if missing.is_empty() {
             return Ok(());
         }
+        let missing = missing.join("\n  ");
+        if self.store.is_migrated().await? {
+            bail!(
+                "the database was changed by hand since it was migrated; make what is missing again as `schema/mongodb` says. Missing:\n  {missing}"
+            );
+        }
         bail!(
-            "the database lacks what this release needs; run `vitrine migrate up`. Missing:\n  {}",
-            missing.join("\n  ")
+            "the database lacks what this release needs; run `vitrine migrate up`. Missing:\n  {missing}"
         )
     }
 

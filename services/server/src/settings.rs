@@ -4,7 +4,11 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{
+    ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
@@ -24,6 +28,42 @@ pub struct Cli {
     /// What `dev` does.
     #[command(flatten)]
     pub dev: Dev,
+}
+
+impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// What is wrong with it; also a flag that would do nothing. Environment variables may be shared
+    /// by several roles.
+    pub fn read(
+        arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        if let Some(reason) = idle_flag(&matches) {
+            return Err(command.error(ErrorKind::ArgumentConflict, reason));
+        }
+        Self::from_arg_matches(&matches)
+    }
+}
+
+/// A flag that the role has no use for, and for which it is.
+fn idle_flag(matches: &ArgMatches) -> Option<String> {
+    let (role, given) = matches.subcommand().unwrap_or(("dev", matches));
+    let flags = [
+        ("listen", "dev and serve", ["dev", "serve"].as_slice()),
+        ("review_moderation", "dev and serve", &["dev", "serve"]),
+        ("catalogue", "dev", &["dev"]),
+        ("reset", "dev", &["dev"]),
+        ("seed", "dev", &["dev"]),
+    ];
+    flags.iter().find_map(|(flag, purpose, roles)| {
+        let idle =
+            given.value_source(flag) == Some(ValueSource::CommandLine) && !roles.contains(&role);
+        let flag = flag.replace('_', "-");
+        idle.then(|| format!("--{flag} is for {purpose}; it does nothing for {role}"))
+    })
 }
 
 /// Settings that every command knows.
@@ -301,8 +341,6 @@ impl Common {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
@@ -321,5 +359,35 @@ mod tests {
         assert!(Cli::try_parse_from(["vitrine", "migrate", "status", "--dry-run"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "serve", "--listen", "127.0.0.1:1"]).is_ok());
         assert!(Cli::try_parse_from(["vitrine", "--reset", "--seed", "3"]).is_ok());
+    }
+
+    #[test]
+    fn flags_that_do_nothing_are_refused() {
+        let refused = |line: &str| {
+            let read = Cli::read(["vitrine"].into_iter().chain(line.split(' ')));
+            read.err().map(|error| error.to_string())
+        };
+        for (line, flag) in [
+            ("work --listen 127.0.0.1:1", "--listen is for dev and serve"),
+            ("--listen 127.0.0.1:1 work", "--listen is for dev and serve"),
+            ("serve --catalogue empty", "--catalogue is for dev"),
+            ("serve --reset", "--reset is for dev"),
+            ("migrate up --seed 3", "--seed is for dev"),
+            (
+                "audit --review-moderation before",
+                "--review-moderation is for dev and serve",
+            ),
+        ] {
+            let told = refused(line).expect(line);
+            assert!(told.contains(flag), "{line}: {told}");
+        }
+        for line in [
+            "--reset --seed 3 --catalogue empty",
+            "dev --listen 127.0.0.1:1",
+            "serve --listen 127.0.0.1:1 --review-moderation before",
+            "work --data-dir x",
+        ] {
+            assert_eq!(refused(line), None, "{line}");
+        }
     }
 }

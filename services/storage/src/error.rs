@@ -9,9 +9,6 @@ pub(crate) const DUPLICATE_KEY: i32 = 11_000;
 const MAX_TIME_EXPIRED: i32 = 50;
 /// The collection is there already (`NamespaceExists`).
 pub(crate) const NAMESPACE_EXISTS: i32 = 48;
-/// An index of the same name or key is there with other options (`IndexOptionsConflict`,
-/// `IndexKeySpecsConflict`).
-pub(crate) const INDEX_CONFLICTS: [i32; 2] = [85, 86];
 
 /// A stream of changes cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
 /// `InvalidResumeToken`, `CappedPositionLost`, and the one for a token that is no key string.

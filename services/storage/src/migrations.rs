@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{INDEX_CONFLICTS, NAMESPACE_EXISTS, code};
+use crate::error::{DUPLICATE_KEY, NAMESPACE_EXISTS, code};
 use crate::store::durable;
 use crate::{StorageError, Store};
 
@@ -179,6 +179,15 @@ impl Store {
         Ok(found.iter().map(name).collect())
     }
 
+    /// Whether the database has all migrations that this release knows.
+    ///
+    /// # Errors
+    /// [`MigrationError::Changed`] when an applied one is not what it was.
+    pub async fn is_migrated(&self) -> Result<bool, MigrationError> {
+        let status = self.migration_status().await?;
+        Ok(status.iter().all(|migration| migration.applied))
+    }
+
     /// Applies what is not applied yet and gives the names. Of several processes that start at
     /// once, one does it and the others wait. `report` is told of each step.
     ///
@@ -189,12 +198,7 @@ impl Store {
         owner: &str,
         report: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<&'static str>, MigrationError> {
-        if self
-            .migration_status()
-            .await?
-            .iter()
-            .all(|migration| migration.applied)
-        {
+        if self.is_migrated().await? {
             return Ok(Vec::new());
         }
         self.lock(owner).await?;
@@ -347,12 +351,11 @@ fn migration(name: &str) -> Migration {
 }
 
 fn describe(error: mongodb::error::Error) -> StorageError {
-    if code(&error).is_some_and(|code| INDEX_CONFLICTS.contains(&code)) {
-        return StorageError::Conflict {
-            key: Bson::from(error.to_string()).to_string(),
-        };
+    match code(&error) {
+        // The server says which key.
+        Some(DUPLICATE_KEY) => StorageError::Driver(error),
+        _ => error.into(),
     }
-    error.into()
 }
 
 fn checksum(text: &str) -> String {
