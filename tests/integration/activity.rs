@@ -950,3 +950,47 @@ fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
         assert_eq!(seen["views"]["value"], 3);
     });
 }
+
+#[test]
+fn what_waits_while_the_database_is_away_is_handed_over_at_once_when_it_is_back() {
+    alone(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        record(app, events("VIEW", &lamp, 1)).await;
+        app.fail_after(0, &["insert"], doc! { "errorCode": 96 })
+            .await;
+        // More than may wait: the rest stays where it was counted.
+        for _ in 0..40 {
+            assert!(app.catalog.hand_over_activity().await.is_err());
+            record(app, events("VIEW", &lamp, 1)).await;
+        }
+        app.fail_no_more().await;
+        app.catalog.hand_over_activity().await.unwrap();
+        assert_eq!(app.catalog.activity_waiting(), 0);
+        app.catalog.work_off(Worker::Activity).await.unwrap();
+        app.rest().await;
+        assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 41);
+    });
+}
+
+#[test]
+fn what_a_newer_release_hands_over_waits_for_it() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let [lamp] = ids(app, ["lamp"]).await;
+        record(app, events("VIEW", &lamp, 2)).await;
+        app.catalog.hand_over_activity().await.unwrap();
+        let handed = app.direct().collection::<Document>("activity_handed");
+        let version = async |version: i32| {
+            let set = doc! { "$set": { "schema_version": version } };
+            handed.update_many(doc! {}, set).await.unwrap();
+        };
+        version(9).await;
+        assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 0);
+        let waits = doc! { "open": true, "rows": { "$exists": true } };
+        assert_eq!(app.documents("activity_handed", waits).await.len(), 1);
+        version(1).await;
+        assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 1);
+        assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 2);
+    });
+}

@@ -442,20 +442,34 @@ fn ordinary_writes_bring_a_product_to_the_newest_version() {
 /// Makes a document one of the next release: of a higher version, with a field nobody knows.
 async fn of_the_future(app: &App, collection: &str) -> Document {
     let documents = app.direct().collection::<Document>(collection);
-    let newer = doc! { "$set": { "schema_version": 3, "hologram": { "depth": 4 } } };
-    documents.update_one(doc! {}, newer).await.unwrap();
+    let newer = doc! { "schema_version": 3, "hologram": { "depth": 4 } };
+    documents
+        .update_one(doc! {}, doc! { "$set": newer })
+        .await
+        .unwrap();
+    let within = doc! { "details.narrator": "Zoe" };
+    let detailed = doc! { "details": { "$exists": true } };
+    documents
+        .update_one(detailed, doc! { "$set": within })
+        .await
+        .unwrap();
     app.documents(collection, doc! {}).await.remove(0)
 }
 
 #[test]
 fn a_product_of_the_future_is_read_and_never_written() {
     test(async |app| {
+        let book = Details::Book(Book {
+            isbn: Some("9783161484100".to_owned()),
+            ..Book::default()
+        });
         app.has([product("Lamp")
+            .details(book)
             .supplier("North", "DE")
             .price("5.00")
             .text("colour", "Red")])
             .await;
-        let page = "{ product(slug: \"lamp\") { id name price { amount } supplier { id name } ratingStats { count } specs { text } } }";
+        let page = "{ product(slug: \"lamp\") { ... on Book { isbn } id name price { amount } supplier { id name } ratingStats { count } specs { text } } }";
         let seen = app.query(page).await;
         let id = seen.text("/product/id");
         let newer = of_the_future(app, "products").await;
@@ -501,7 +515,7 @@ fn a_product_of_the_future_is_read_and_never_written() {
         assert_eq!(app.documents("sales", doc! { "due": true }).await.len(), 1);
         // The newer release goes on, or goes away.
         let products = app.direct().collection::<Document>("products");
-        let back = doc! { "$set": { "schema_version": 2 }, "$unset": { "hologram": 1 } };
+        let back = doc! { "$set": { "schema_version": 2 }, "$unset": { "hologram": 1, "details.narrator": 1 } };
         products.update_one(doc! {}, back).await.unwrap();
         app.catalog.work_off(Worker::Suppliers).await.unwrap();
         app.rest().await;

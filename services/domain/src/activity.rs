@@ -120,15 +120,16 @@ impl Desk {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes handovers of what was counted, unless too many wait already.
-    fn clear(&self) {
+    /// Makes handovers of what was counted, unless too many wait already; gives whether it did.
+    fn clear(&self) -> bool {
         let mut waiting = self.waiting();
         if waiting.len() >= MOST_WAITING {
-            return;
+            return false;
         }
         let counted = self.tally().take();
         let handovers = counted.chunks(MOST_SLOTS);
         waiting.extend(handovers.map(|rows| Handover::new(rows.to_vec())));
+        true
     }
 }
 
@@ -214,12 +215,16 @@ impl Catalog {
     pub async fn hand_over_activity(&self) -> Result<usize, DomainError> {
         let desk = self.desk();
         let _one = desk.handing.lock().await;
-        desk.clear();
-        let mut handed = 0;
+        let (mut cleared, mut handed) = (desk.clear(), 0);
         loop {
             let next = desk.waiting().front().cloned();
             let Some(handover) = next else {
-                return Ok(handed);
+                if cleared {
+                    return Ok(handed);
+                }
+                // There is room now for what was counted meanwhile.
+                cleared = desk.clear();
+                continue;
             };
             handed += handover.len();
             let (store, now) = (self.store().clone(), self.now());

@@ -168,7 +168,7 @@ impl Tally {
 }
 
 /// By how much a count that was made one in so many is off in the mean, as a share of itself: the
-/// standard deviation of a sum of independent draws, `sqrt((k - 1) / n)`. 0 when all were counted.
+/// standard deviation of a sum of independent draws, `sqrt((k - 1) / n)`. 0 when all were counted, or none.
 #[must_use]
 pub fn relative_error(count: i64, one_in: i64) -> f64 {
     if one_in <= 1 || count <= 0 {

@@ -285,7 +285,7 @@ impl Details {
 
 /// What clothes and shoes have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Apparel {
     /// How it is cut: `slim`, `regular`.
     pub fit: Option<String>,
@@ -295,7 +295,6 @@ pub struct Apparel {
 
 /// The measures of one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SizeChartRow {
     /// The size: `M`.
     pub size: String,
@@ -305,7 +304,6 @@ pub struct SizeChartRow {
 
 /// One measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Measurement {
     /// What was measured: `chest`.
     pub name: String,
@@ -317,7 +315,7 @@ pub struct Measurement {
 
 /// What books have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Book {
     /// Who made it.
     pub contributors: Vec<Contributor>,
@@ -331,7 +329,6 @@ pub struct Book {
 
 /// Someone who had a part in a work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Contributor {
     /// The name.
     pub name: String,
@@ -341,7 +338,7 @@ pub struct Contributor {
 
 /// What things with a plug or a battery have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Electronics {
     /// The energy label: `A` to `G`.
     pub energy_label: Option<String>,
@@ -353,7 +350,7 @@ pub struct Electronics {
 
 /// What food and drink have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Grocery {
     /// The list of ingredients.
     pub ingredients: Option<String>,
@@ -365,7 +362,7 @@ pub struct Grocery {
 
 /// What films have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Movie {
     /// Who plays whom.
     pub cast: Vec<Contributor>,
@@ -375,7 +372,7 @@ pub struct Movie {
 
 /// What bundles have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Bundle {
     /// The products in it.
     pub items: Vec<BundleItem>,
@@ -383,7 +380,6 @@ pub struct Bundle {
 
 /// A product in a bundle, with what is copied of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct BundleItem {
     /// The product.
     pub product_id: ProductId,

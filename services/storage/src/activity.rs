@@ -264,8 +264,9 @@ impl Store {
         sales: u32,
     ) -> Result<Bucketed, StorageError> {
         let collection = self.raw(HANDED);
+        // What a newer release has handed over may say more than this one knows.
         let find = collection
-            .find(doc! { "open": true })
+            .find(doc! { "open": true, "schema_version": up_to(REFERENCE_VERSION) })
             .hint(Hint::Name("open".to_owned()))
             .limit(i64::from(handovers));
         let handed: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
@@ -454,7 +455,7 @@ impl Store {
     pub async fn count_unfilled(&self) -> Result<u64, StorageError> {
         let open = self.raw(HANDED);
         let open = open
-            .count_documents(doc! { "open": true })
+            .count_documents(doc! { "open": true, "schema_version": up_to(REFERENCE_VERSION) })
             .hint(Hint::Name("open".to_owned()));
         let handed = open.max_time(self.max_time).await?;
         let sales = self.raw(SALES);

@@ -3,6 +3,7 @@
 //! The mapping names the fields of the model's own structures; a line whose kind has no such field
 //! says so in its reasons.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Movie};
 
@@ -143,16 +144,30 @@ fn number(number: f64) -> Value {
 
 fn typed(kind: &str, object: Value) -> Result<Details, String> {
     let details = match kind {
-        "apparel" => serde_json::from_value::<Apparel>(object).map(Details::Apparel),
-        "book" => serde_json::from_value::<Book>(object).map(Details::Book),
-        "electronics" => serde_json::from_value::<Electronics>(object).map(Details::Electronics),
-        "grocery" => serde_json::from_value::<Grocery>(object).map(Details::Grocery),
-        "movie" => serde_json::from_value::<Movie>(object).map(Details::Movie),
+        "apparel" => known::<Apparel>(object).map(Details::Apparel),
+        "book" => known::<Book>(object).map(Details::Book),
+        "electronics" => known::<Electronics>(object).map(Details::Electronics),
+        "grocery" => known::<Grocery>(object).map(Details::Grocery),
+        "movie" => known::<Movie>(object).map(Details::Movie),
         _ => {
             return Err(format!(
                 "a product of kind {kind:?} has no details, only specs"
             ));
         }
     };
-    details.map_err(|error| format!("a product of kind {kind}: {error}"))
+    details.map_err(|reason| format!("a product of kind {kind}: {reason}"))
+}
+
+/// The structure, if it has all fields that are given. What is stored may have more fields, of a
+/// release to come; what a mapping names may not.
+fn known<T: DeserializeOwned>(object: Value) -> Result<T, String> {
+    let mut unknown = None;
+    let read = serde_ignored::deserialize(object, |path| {
+        unknown.get_or_insert_with(|| path.to_string());
+    });
+    match (read, unknown) {
+        (Err(error), _) => Err(error.to_string()),
+        (Ok(_), Some(field)) => Err(format!("unknown field `{field}`")),
+        (Ok(read), None) => Ok(read),
+    }
 }

@@ -83,7 +83,7 @@ pub(crate) struct LabelledCount {
     /// Whether it is exact or an estimate.
     relation: Relation,
     /// By how much an estimate may be off because, under a flood of events, one in so many was
-    /// counted: the standard deviation as a share of the count. 0 when all were counted.
+    /// counted: the standard deviation as a share of the count. 0 when all were counted, or none.
     relative_error: f64,
     /// As of when; null when nothing was counted yet.
     as_of: Option<DateTime>,
