@@ -46,15 +46,8 @@ mod writers;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vitrine_harness::mongod::find_mongod;
-use vitrine_harness::surroundings::target_dir;
-use vitrine_mongod::{Instance, StartOptions};
-
 use desk::Desk;
 use load::Contents;
-
-/// The memory for the cache of mongod, in MiB.
-const CACHE: u32 = 1536;
 
 /// What was asked for on the command line.
 pub(crate) struct Options {
@@ -115,20 +108,7 @@ impl Options {
 }
 
 async fn run(options: Options) {
-    let parent = target_dir().join("tmp");
-    std::fs::create_dir_all(&parent).unwrap();
-    let temporary = tempfile::tempdir_in(parent).unwrap();
-    let directory = options
-        .data
-        .clone()
-        .unwrap_or_else(|| temporary.path().to_owned());
-    let mut start = StartOptions::new(directory);
-    start.cache_mib = CACHE;
-    // Without the diagnostic files, whose making would be measured.
-    start.ephemeral = true;
-    let server = Instance::start(&find_mongod().await.unwrap(), &start)
-        .await
-        .unwrap();
+    let (_directory, server) = load::server(options.data.clone()).await;
     let contents = Contents::Generated {
         seed: 7,
         products: options.products,

@@ -51,17 +51,11 @@ mod writes;
 
 use std::path::PathBuf;
 
-use vitrine_harness::mongod::find_mongod;
-use vitrine_harness::surroundings::target_dir;
-use vitrine_mongod::{Instance, StartOptions};
-
 use cases::place;
 use desk::{Case, Desk, Row, millis};
 use load::Contents;
 use probe::Scope;
 
-/// The memory for the cache of mongod, in MiB.
-const CACHE: u32 = 1536;
 /// The category of huge products in made-up catalogues.
 const HEAVY: &str = "heavyweights";
 
@@ -128,21 +122,7 @@ impl Options {
 }
 
 async fn run(options: Options) {
-    // Gone with the process, like the server in it.
-    let parent = target_dir().join("tmp");
-    std::fs::create_dir_all(&parent).unwrap();
-    let temporary = tempfile::tempdir_in(parent).unwrap();
-    let directory = options
-        .data
-        .clone()
-        .unwrap_or_else(|| temporary.path().to_owned());
-    let mut start = StartOptions::new(directory);
-    start.cache_mib = CACHE;
-    // Without the diagnostic files, whose making would be measured.
-    start.ephemeral = true;
-    let server = Instance::start(&find_mongod().await.unwrap(), &start)
-        .await
-        .unwrap();
+    let (_directory, server) = load::server(options.data.clone()).await;
     load::fill(server.uri(), "scale", &options.contents).await;
     let desk = Desk::open(server.uri(), "scale", options.rounds).await;
     let scopes = probe::scopes(&desk).await;

@@ -268,14 +268,19 @@ async fn carried(app: &App) -> String {
     lamp.text("/product/supplier/name")
 }
 
+/// A lamp and its supplier, whose id it gives.
+async fn supplied(app: &App) -> String {
+    app.has([product("Lamp").supplier("North", "DE")]).await;
+    let lamp = app
+        .query("{ product(slug: \"lamp\") { supplier { id } } }")
+        .await;
+    lamp.text("/product/supplier/id")
+}
+
 #[test]
 fn the_place_in_the_stream_moves_with_every_change_that_is_dealt_with() {
     alone(async |app| {
-        app.has([product("Lamp").supplier("North", "DE")]).await;
-        let lamp = app
-            .query("{ product(slug: \"lamp\") { supplier { id } } }")
-            .await;
-        let id = lamp.text("/product/supplier/id");
+        let id = supplied(app).await;
         let rename = async |name: &str| {
             let input = json!({ "id": id, "name": name });
             app.order("updateSupplier", input).await.done();
@@ -305,11 +310,7 @@ fn the_place_in_the_stream_moves_with_every_change_that_is_dealt_with() {
 #[test]
 fn a_killed_process_is_followed_by_another_within_seconds() {
     alone(async |app| {
-        app.has([product("Lamp").supplier("North", "DE")]).await;
-        let lamp = app
-            .query("{ product(slug: \"lamp\") { supplier { id } } }")
-            .await;
-        let id = lamp.text("/product/supplier/id");
+        let id = supplied(app).await;
         let rename = async |name: &str| {
             let input = json!({ "id": id, "name": name });
             app.order("updateSupplier", input).await.done();

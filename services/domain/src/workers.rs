@@ -142,7 +142,7 @@ impl Worker {
     }
 
     /// How long it rests after a run that left nothing, unless it is woken. After one that took long
-    /// it rests longer, so that it works a twentieth of the time at most.
+    /// it rests longer, for some minutes at most, so that it works a twentieth of the time.
     #[must_use]
     pub const fn every(self) -> Duration {
         match self {

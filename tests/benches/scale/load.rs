@@ -1,17 +1,21 @@
-//! Filling a database, unless an earlier run has.
+//! Starting a database, and filling it unless an earlier run has.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use mongodb::bson::{Document, doc};
+use tempfile::TempDir;
 use vitrine_domain::facets::PanelUpkeep;
 use vitrine_domain::import::{ImportMode, ImportSession};
 use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_harness::mongod::find_mongod;
+use vitrine_harness::surroundings::target_dir;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOrder, import};
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
+use vitrine_mongod::{Instance, StartOptions};
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::generated::Generated;
@@ -22,6 +26,25 @@ const MARKS: &str = "scale_marks";
 const BATCH: usize = 4_000;
 /// How many sessions import reviews at the same time, each those of other products.
 const SESSIONS: usize = 2;
+
+/// The memory for the cache of mongod, in MiB.
+const CACHE: u32 = 1536;
+
+/// A mongod with its data in this directory; else in one that goes when it is dropped, which is to
+/// be after the server has stopped.
+pub(crate) async fn server(data: Option<PathBuf>) -> (TempDir, Instance) {
+    let parent = target_dir().join("tmp");
+    std::fs::create_dir_all(&parent).unwrap();
+    let temporary = tempfile::tempdir_in(parent).unwrap();
+    let directory = data.unwrap_or_else(|| temporary.path().to_owned());
+    let mut start = StartOptions::new(directory);
+    start.cache_mib = CACHE;
+    // Without the diagnostic files, whose making would be measured.
+    start.ephemeral = true;
+    let mongod = find_mongod().await.unwrap();
+    let server = Instance::start(&mongod, &start).await.unwrap();
+    (temporary, server)
+}
 
 /// What a database is to hold.
 #[derive(Clone, Debug)]
