@@ -20,6 +20,7 @@ use vitrine_storage::{Store, StoreOptions};
 
 use crate::ask::Ask;
 use crate::mongod::Server;
+use crate::replica_set::Members;
 
 /// The instant at which the clock of every test stands.
 pub const NOW: &str = "2026-05-31T12:00:00Z";
@@ -56,24 +57,24 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// An app on an empty database of this server.
-    async fn on(server: &Server) -> anyhow::Result<Self> {
+    /// An app on an empty database of the servers at this address.
+    async fn on(uri: &str) -> anyhow::Result<Self> {
         let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
         let commands = Commands::default();
         let seen = Arc::clone(&commands);
         let options = StoreOptions {
             observer: Some(Arc::new(move |command| note(&seen, command))),
-            ..StoreOptions::new(server.uri(), &database)
+            ..StoreOptions::new(uri, &database)
         };
         let store = Store::connect(&options).await?;
         store.create_schema().await?;
-        let direct = mongodb::Client::with_uri_str(server.uri())
+        let direct = mongodb::Client::with_uri_str(uri)
             .await?
             .database(&database);
         let now = Timestamp::parse(NOW).expect("an instant");
         let clock = Arc::new(ManualClock::at(now));
         let catalog = Catalog::open(store.clone(), options_with(Arc::clone(&clock))).await?;
-        let (engine, uri) = (ENGINE.clone(), server.uri().to_owned());
+        let (engine, uri) = (ENGINE.clone(), uri.to_owned());
         Ok(Self {
             store,
             catalog,
@@ -305,9 +306,12 @@ impl App {
                 d.place, d.what, d.stored, d.expected
             )
         };
-        let lines: Vec<String> = found.iter().map(line).collect();
+        let mut lines: Vec<String> = found.differences.iter().map(line).collect();
+        if found.waiting > 0 {
+            lines.push(format!("{} reviews that wait to be counted", found.waiting));
+        }
         assert!(
-            lines.is_empty(),
+            lines.is_empty() && found.count() == 0,
             "the audit found\n  {}",
             lines.join("\n  ")
         );
@@ -324,7 +328,8 @@ const BATCH: usize = 1000;
 /// # Panics
 /// When the test does, or the audit finds something.
 pub fn test<F: AsyncFnOnce(&App)>(body: F) {
-    run(Server::shared(), body);
+    let server = Server::shared();
+    run(server.uri(), |database| server.keep(database), body);
 }
 
 /// The same with a server that nobody else uses, for tests that make it fail.
@@ -336,14 +341,31 @@ pub fn alone<F: AsyncFnOnce(&App)>(body: F) {
     let server = runtime
         .block_on(Server::start("alone"))
         .expect("mongod starts");
-    run(&server, body);
+    run(server.uri(), |database| server.keep(database), body);
     runtime.block_on(server.stop()).expect("mongod ends");
 }
 
-fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
+/// The same with three servers that nobody else uses, which are one replica set, for tests of what
+/// happens when some of them fail. Those that are frozen go on before the database is audited.
+///
+/// # Panics
+/// When the test does, or the audit finds something.
+pub fn with_members<F: AsyncFnOnce(&App, &Members)>(body: F) {
+    let runtime = runtime();
+    let members = runtime.block_on(Members::start());
+    let members = members.expect("three mongods start");
+    let tested = async |app: &App| {
+        body(app, &members).await;
+        members.recover().await;
+    };
+    run(&members.uri(), |database| members.keep(database), tested);
+    members.end();
+}
+
+fn run<F: AsyncFnOnce(&App)>(uri: &str, keep: impl FnOnce(&str) -> String, body: F) {
     let runtime = runtime();
     let app = runtime
-        .block_on(App::on(server))
+        .block_on(App::on(uri))
         .expect("a database can be made");
     let tested = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
@@ -353,7 +375,7 @@ fn run<F: AsyncFnOnce(&App)>(server: &Server, body: F) {
         });
     }));
     if let Err(failure) = tested {
-        eprintln!("{}", server.keep(app.store.database_name()));
+        eprintln!("{}", keep(app.store.database_name()));
         resume_unwind(failure);
     }
     runtime

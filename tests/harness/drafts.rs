@@ -9,7 +9,7 @@ use vitrine_model::import::{
     BundleItemDraft, ExternalRef, ProductDraft, ReviewDraft, SupplierDraft,
 };
 use vitrine_model::money::{Currency, Money};
-use vitrine_model::product::{Details, Media, MediaKind, ProductStatus};
+use vitrine_model::product::{Details, Kind, Media, MediaKind, ProductStatus};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::Author;
 use vitrine_model::spec::{Spec, SpecValue};
@@ -115,7 +115,7 @@ impl ProductBuilder {
     pub fn details(mut self, details: Details) -> Self {
         details
             .kind()
-            .unwrap_or("thing")
+            .map_or("thing", Kind::name)
             .clone_into(&mut self.draft.kind);
         self.draft.details = details;
         self

@@ -26,6 +26,7 @@
 //! | [`process`] | the real binary |
 //! | [`http`] | as little HTTP as it takes to ask it |
 //! | [`mongod`] | the database server of a test run |
+//! | [`replica_set`] | three database servers of which some are frozen or killed |
 //! | [`surroundings`] | what is read from the environment |
 
 pub mod app;
@@ -39,11 +40,13 @@ pub mod mongod;
 pub mod orders;
 pub mod process;
 pub mod profile;
+pub mod replica_set;
 pub mod shown;
 pub mod surroundings;
 
-pub use app::{App, alone, test};
+pub use app::{App, alone, test, with_members};
 pub use ask::Answer;
 pub use drafts::{ProductBuilder, ReviewBuilder, product, review};
 pub use eventually::eventually;
+pub use replica_set::Members;
 pub use shown::shown;

@@ -53,7 +53,7 @@ impl Server {
         options.ephemeral = true;
         options.test_commands = true;
         let instance = Instance::start(&mongod, &options).await?;
-        directory.removed_after(instance.pid())?;
+        directory.removed_after(&[instance.pid()])?;
         let mongod = mongod.path().to_owned();
         Ok(Self {
             instance,
@@ -68,6 +68,22 @@ impl Server {
         self.instance.uri()
     }
 
+    /// Stops the server from doing anything at all, until [`Server::thaw`].
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn freeze(&self) {
+        signal(self.instance.pid(), "STOP");
+    }
+
+    /// Lets a frozen server go on.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn thaw(&self) {
+        signal(self.instance.pid(), "CONT");
+    }
+
     /// Keeps the directory when the process ends, and says how to look at a database in it.
     ///
     /// # Panics
@@ -75,7 +91,8 @@ impl Server {
     #[must_use]
     pub fn keep(&self, database: &str) -> String {
         let path = &self.directory.path;
-        fs::write(path.join(KEPT), database).expect("the directory of the run is there");
+        let kept = self.directory.keep(database);
+        kept.expect("the directory of the run is there");
         format!(
             "the database {database} is kept until the next run; while this run lasts:\n  \
              mongosh '{}&directConnection=true' --eval 'use {database}' --shell\nafterwards:\n  \
@@ -104,27 +121,42 @@ pub async fn find_mongod() -> anyhow::Result<Mongod> {
     Ok(Mongod::find(&search(), &|line| eprintln!("{line}")).await?)
 }
 
+/// Sends a signal to a process: `STOP`, `CONT`, `KILL`.
+///
+/// # Panics
+/// When the process is gone.
+pub(crate) fn signal(pid: u32, signal: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", signal, &pid.to_string()])
+        .status();
+    assert!(sent.expect("kill runs").success(), "process {pid} is gone");
+}
+
 const KEPT: &str = "kept";
 const LOCK: &str = "lock";
 
-/// Waits on its standard input, which closes with the test process; then for mongod; then removes
-/// the directory. Its arguments are the directory and the process id of mongod.
+/// Waits on its standard input, which closes with the test process; then for every mongod; then
+/// removes the directory. Its arguments are the directory and the process ids.
 const JANITOR: &str = r#"
+directory=$1
+shift
 while read -r _; do :; done
-while kill -0 "$2" 2>/dev/null; do sleep 0.1; done
-[ -e "$1/kept" ] || rm -rf "$1"
+for mongod; do
+    while kill -0 "$mongod" 2>/dev/null; do sleep 0.1; done
+done
+[ -e "$directory/kept" ] || rm -rf "$directory"
 "#;
 
 /// A directory that belongs to this process while it holds the lock in it.
 #[derive(Debug)]
-struct RunDirectory {
-    path: PathBuf,
+pub(crate) struct RunDirectory {
+    pub(crate) path: PathBuf,
     _lock: File,
 }
 
 impl RunDirectory {
     /// Makes a directory, and removes those that dead runs have left.
-    fn claim(name: &str) -> io::Result<Self> {
+    pub(crate) fn claim(name: &str) -> io::Result<Self> {
         let all = target_dir().join("tmp/vitrine-tests");
         fs::create_dir_all(&all)?;
         remove_leftovers(&all)?;
@@ -136,13 +168,18 @@ impl RunDirectory {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Has the directory removed when this process and then mongod have ended.
-    fn removed_after(&self, mongod: u32) -> io::Result<()> {
+    /// Keeps the directory when the process ends.
+    pub(crate) fn keep(&self, database: &str) -> io::Result<()> {
+        fs::write(self.path.join(KEPT), database)
+    }
+
+    /// Has the directory removed when this process and then each mongod has ended.
+    pub(crate) fn removed_after(&self, mongods: &[u32]) -> io::Result<()> {
         let mut janitor = Command::new("/bin/sh");
         janitor
             .args(["-c", JANITOR, "janitor"])
             .arg(&self.path)
-            .arg(mongod.to_string());
+            .args(mongods.iter().map(u32::to_string));
         janitor
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

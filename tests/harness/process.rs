@@ -104,12 +104,24 @@ impl Service {
     /// # Panics
     /// When it does not become ready in time.
     pub async fn ready(&self) -> String {
+        self.address("ready at http://").await
+    }
+
+    /// Waits until it listens, ready or not, and gives the address.
+    ///
+    /// # Panics
+    /// When it does not listen in time.
+    pub async fn listening(&self) -> String {
+        self.address("listening at http://").await
+    }
+
+    async fn address(&self, before: &str) -> String {
         let look = async || {
             let said = self.said();
-            let (_, after) = said.split_once("ready at http://")?;
+            let (_, after) = said.split_once(before)?;
             Some(after.split('/').next()?.to_owned())
         };
-        eventually("a service that is ready", START, look).await
+        eventually(before, START, look).await
     }
 
     /// Sends it a signal: `TERM`, `KILL`.

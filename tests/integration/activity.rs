@@ -6,7 +6,7 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::activity::{Event, Ignored};
-use vitrine_domain::workers::Worker;
+use vitrine_domain::workers::{Upkeep, Worker};
 use vitrine_harness::{App, alone, eventually, product, test};
 use vitrine_model::activity::{
     ActivityCounts, ActivityKind, Counted, DAY_MILLIS, HOUR_MILLIS, hour,
@@ -389,7 +389,12 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
                 let _ = app.catalog.work_off(Worker::Activity).await;
                 app.fail_no_more().await;
                 let bought = json!({ "productId": lamp, "customerId": format!("{at} {command}") });
-                app.order("recordPurchase", bought).await.done();
+                // The driver may take the server for lost for some seconds.
+                let recorded = async || {
+                    let reply = app.order("recordPurchase", bought.clone()).await;
+                    reply.0.errors().is_empty().then_some(())
+                };
+                eventually("it is recorded", Duration::from_mins(1), recorded).await;
             }
         }
         app.rest().await;
@@ -933,7 +938,8 @@ fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
             run,
             Run {
                 done: 2,
-                backlog: 1
+                backlog: 1,
+                ..Run::default()
             }
         );
         let run = app.catalog.fill_buckets().await.unwrap();
@@ -941,7 +947,8 @@ fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
             run,
             Run {
                 done: 1,
-                backlog: 0
+                backlog: 0,
+                ..Run::default()
             }
         );
         assert_eq!(app.catalog.fill_buckets().await.unwrap(), Run::default());
@@ -992,5 +999,206 @@ fn what_a_newer_release_hands_over_waits_for_it() {
         version(1).await;
         assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 1);
         assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 2);
+    });
+}
+
+/// How products stand, and what they are sorted by, by name.
+async fn ranks(app: &App) -> Vec<(String, Document)> {
+    let products = app.documents("products", doc! {}).await;
+    let rank = |product: &Document| {
+        let mut rank = product.get_document("rank").unwrap().clone();
+        if let Ok(standing) = product.get_document("activity") {
+            rank.insert("views", standing.get("views"));
+            rank.insert("as_of", standing.get("as_of"));
+        }
+        (product.get_str("name").unwrap().to_owned(), rank)
+    };
+    let mut ranks: Vec<_> = products.iter().map(rank).collect();
+    ranks.sort_by(|a, b| a.0.cmp(&b.0));
+    ranks
+}
+
+#[test]
+fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
+    test(async |app| {
+        let [_, _, chair, _] = shop(app).await;
+        record(app, events("VIEW", &chair, 100)).await;
+        app.rest().await;
+        app.forget_commands();
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
+        let sent = app.sent();
+        let written = |sent: &[String]| sent.iter().filter(|one| *one == "update products").count();
+        assert_eq!(written(&sent), 1, "{sent:?}");
+        let (_, rank) = ranks(app).await.remove(2);
+        assert_eq!(
+            rank.get_i32("popularity").unwrap(),
+            3,
+            "with the same write"
+        );
+        assert!(!rank.contains_key("due"), "{rank}");
+        // Nobody would notice a few more.
+        record(app, events("VIEW", &chair, 5)).await;
+        app.rest().await;
+        app.forget_commands();
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 0);
+        assert_eq!(written(&app.sent()), 0);
+        record(app, events("VIEW", &chair, 30)).await;
+        app.rest().await;
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
+        let (_, rank) = ranks(app).await.remove(2);
+        assert_eq!(rank.get_i64("views").unwrap(), 140);
+    });
+}
+
+#[test]
+fn a_product_that_cannot_be_written_keeps_no_other_from_standing_out() {
+    test(async |app| {
+        let [lamp, bulb, chair, _] = shop(app).await;
+        for product in [&lamp, &bulb, &chair] {
+            record(app, events("VIEW", product, 20)).await;
+        }
+        app.rest().await;
+        let work = async || {
+            assert!(app.catalog.work_off(Worker::Trending).await.is_err());
+            let stands =
+                |(name, rank): (String, Document)| rank.contains_key("trend").then_some(name);
+            let standing: Vec<String> = ranks(app).await.into_iter().filter_map(stands).collect();
+            assert_eq!(standing, ["Chair", "Lamp"]);
+            let rows = trending(app, "window: DAY").await;
+            assert_eq!(rows.len(), 2, "{rows:?}");
+        };
+        // A product whose name is none is not shown either.
+        app.with_damaged("bulb", "status", Box::pin(work())).await;
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
+        let refused = async || {
+            app.clock.advance(2 * DAY_MILLIS);
+            assert!(app.catalog.work_off(Worker::Trending).await.is_err());
+            let ranks = ranks(app).await;
+            let trend = |at: usize| ranks[at].1.get_i32("trend").unwrap();
+            assert!(trend(1) > trend(2) && trend(2) == trend(3), "{ranks:?}");
+        };
+        app.with_damaged("bulb", "name_key", Box::pin(refused()))
+            .await;
+        assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
+    test(async |app| {
+        shop(app).await;
+        let due = doc! { "$set": { "rank.due": true, "rank.popularity": 9 } };
+        let products = app.direct().collection::<Document>("products");
+        products.update_many(doc! {}, due).await.unwrap();
+        let work = async || {
+            let mut upkeep = Upkeep::default();
+            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            let most = Run {
+                done: 3,
+                backlog: 1,
+                ..Run::default()
+            };
+            assert_eq!(run.unwrap(), most, "one is left");
+            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            assert!(run.is_err(), "nothing else is left");
+            // It comes to an end.
+            assert!(app.catalog.fold_pending().await.is_err());
+        };
+        app.with_damaged("bulb", "name_key", Box::pin(work())).await;
+        assert_eq!(app.catalog.work_off(Worker::Popularity).await.unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_clock_that_was_ahead_freezes_nothing() {
+    test(async |app| {
+        let [lamp, bulb, chair, _] = shop(app).await;
+        record(app, events("VIEW", &lamp, 50)).await;
+        app.rest().await;
+        app.clock.advance(DAY_MILLIS);
+        record(app, events("VIEW", &bulb, 50)).await;
+        app.rest().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        app.clock.advance(-DAY_MILLIS);
+        record(app, events("VIEW", &chair, 50)).await;
+        app.rest().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        let rows = trending(app, "window: DAY").await;
+        let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        assert!(
+            names.contains(&"Chair") && names.contains(&"Lamp"),
+            "{names:?}"
+        );
+        let as_of = app.query("{ trending(window: MONTH) { asOf } }").await;
+        assert_eq!(as_of.text("/trending/0/asOf"), "2026-05-31T12:00:00.000Z");
+        let now = mongodb::bson::DateTime::from_millis(app.clock.now().as_millis());
+        for (name, rank) in ranks(app).await {
+            let stands = rank.get_datetime("as_of").ok();
+            let expected = ["Chair", "Lamp"].contains(&name.as_str()).then_some(&now);
+            assert_eq!(stands, expected, "{name}");
+        }
+        // Clocks that differ by seconds do not overwrite each other's.
+        app.clock.advance(-30_000);
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        let as_of = app.query("{ trending(window: MONTH) { asOf } }").await;
+        assert_eq!(as_of.text("/trending/0/asOf"), "2026-05-31T12:00:00.000Z");
+    });
+}
+
+#[test]
+fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
+    test(async |app| {
+        const PRODUCTS: u64 = 1_010;
+        app.has((0..PRODUCTS).map(|n| product(&format!("P{n}"))))
+            .await;
+        let at = hour(app.clock.now());
+        let seen = Counted {
+            counts: ActivityCounts {
+                views: 40,
+                ..ActivityCounts::default()
+            },
+            one_in: 1,
+        };
+        let products = app.documents("products", doc! {}).await;
+        let id = |product: &Document| match product.get("_id") {
+            Some(mongodb::bson::Bson::Binary(id)) => {
+                ProductId::from_bytes(id.bytes.clone().try_into().unwrap())
+            }
+            other => panic!("no id: {other:?}"),
+        };
+        let rows = products.iter().map(|product| ((id(product), at), seen));
+        let handover = Handover::new(rows.collect());
+        app.store.hand_over(&handover, at).await.unwrap();
+        app.rest().await;
+        app.forget_commands();
+        assert_eq!(
+            app.catalog.work_off(Worker::Trending).await.unwrap(),
+            PRODUCTS
+        );
+        let updates = app.sent();
+        let updates = updates.iter().filter(|one| *one == "update products");
+        assert_eq!(updates.count(), 3, "some at a time");
+        // How much waits is known all the time.
+        let due = doc! { "$set": { "rank.due": true } };
+        let collection = app.direct().collection::<Document>("products");
+        collection.update_many(doc! {}, due).await.unwrap();
+        let (mut upkeep, mut done) = (Upkeep::default(), 0);
+        loop {
+            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            let run = run.unwrap();
+            done += run.done;
+            assert_eq!(done + run.backlog, PRODUCTS);
+            if run.backlog == 0 {
+                break;
+            }
+        }
+        app.clock.advance(31 * DAY_MILLIS);
+        assert_eq!(
+            app.catalog.work_off(Worker::Trending).await.unwrap(),
+            PRODUCTS
+        );
+        let standing = doc! { "activity": { "$exists": true } };
+        assert!(app.documents("products", standing).await.is_empty());
     });
 }

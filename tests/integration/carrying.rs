@@ -186,7 +186,8 @@ fn bundles_that_nobody_noted_are_found() {
             run.unwrap(),
             Run {
                 done: 1,
-                backlog: 0
+                backlog: 0,
+                ..Run::default()
             }
         );
         assert_eq!(bundle(app).await["price"]["amount"], "22.00");

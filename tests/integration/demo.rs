@@ -64,9 +64,11 @@ fn the_usual_one_is_as_large_as_promised() {
     let mut kinds: Vec<String> = demo.products().map(|product| product.kind).collect();
     kinds.sort();
     kinds.dedup();
-    let coded = vitrine_model::product::Details::KINDS;
+    let coded = vitrine_model::product::Kind::TYPED;
     assert!(
-        coded.iter().all(|kind| kinds.contains(&(*kind).to_owned())),
+        coded
+            .iter()
+            .all(|kind| kinds.contains(&kind.name().to_owned())),
         "{kinds:?}"
     );
     assert!(

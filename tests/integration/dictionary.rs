@@ -225,7 +225,7 @@ fn a_page_of_coverage_is_looked_up_together() {
         let again = app.query(page).await;
         let mut sent = again.sent().to_vec();
         sent.sort();
-        assert_eq!(sent, ["find category_stamps", "find key_coverage"]);
+        assert_eq!(sent, ["aggregate category_stamps", "find key_coverage"]);
         let without = app
             .query("{ specKeys(first: 100) { nodes { key } } }")
             .await;

@@ -8,7 +8,10 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_harness::orders::Reply;
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, alone, eventually, product};
+use vitrine_harness::{App, alone, eventually, product, review};
+use vitrine_model::clock::Clock as _;
+use vitrine_model::erasure::ErasurePolicy;
+use vitrine_model::id::AuthorId;
 
 /// Every command that an order may send.
 const COMMANDS: [&str; 9] = [
@@ -444,5 +447,40 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
             .await
             .unwrap();
         assert_eq!(twice, 0, "each product was rewritten once");
+    });
+}
+
+#[test]
+fn a_worker_killed_in_the_middle_of_an_erasure_is_replaced_by_the_next() {
+    alone(async |app| {
+        let names: Vec<String> = (0..400).map(|n| format!("Lamp {n}")).collect();
+        app.has(names.iter().map(|name| product(name))).await;
+        let by_ann = names.iter().map(|name| review(name, name, 3).author("ann"));
+        app.has_reviews(by_ann).await;
+        let (ann, now) = (AuthorId("ann".to_owned()), app.clock.now());
+        let store = &app.store;
+        let opened = store.open_erasure(&ann, ErasurePolicy::Remove, "admin", now);
+        store
+            .release_erasure(&opened.await.unwrap().unwrap())
+            .await
+            .unwrap();
+        // A batch of reviews and a part of the folds are committed; the next one waits.
+        let stuck = doc! { "blockConnection": true, "blockTimeMS": 60_000 };
+        app.fail_after(3, &["commitTransaction"], stuck).await;
+        let mut worker = work(app);
+        let receipt = async || store.erasure(&ann).await.unwrap().unwrap();
+        let begun = async || (receipt().await.done.reviews == 200).then_some(());
+        eventually("a batch that is erased", Duration::from_mins(3), begun).await;
+        worker.signal("KILL");
+        worker.ended().await;
+        app.fail_no_more().await;
+        app.abandoned_transactions_end().await;
+        assert!(receipt().await.finished_at.is_none());
+        let next = work(app);
+        let done = async || receipt().await.finished_at;
+        eventually("the end of the erasure", Duration::from_mins(3), done).await;
+        assert!(next.stop().await.success());
+        assert_eq!(receipt().await.done.reviews, 400);
+        assert!(app.store.residue(&ann).await.unwrap().is_empty());
     });
 }

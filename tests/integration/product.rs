@@ -1,10 +1,12 @@
 //! A product page: every kind, specs and units, price, supplier, ratings, top reviews; and who may
 //! see what.
 
+use std::collections::BTreeSet;
+
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::product::{
-    Apparel, Book, Contributor, Details, Electronics, Grocery, Measurement, Movie, ProductStatus,
-    SizeChartRow,
+    Apparel, Book, Contributor, Details, Electronics, Grocery, Kind, Measurement, Movie,
+    ProductStatus, SizeChartRow,
 };
 
 #[test]
@@ -160,20 +162,17 @@ fn measurement(name: &str, value: f64, unit: &str) -> Measurement {
     }
 }
 
-fn every_kind() -> [Details; 5] {
-    let (chest, protein) = (
-        measurement("chest", 96.5, "cm"),
-        measurement("protein", 7.5, "g"),
-    );
-    [
-        Details::Apparel(Apparel {
+/// Details of a kind with a value in each field. A bundle has items instead.
+fn sample(kind: Kind<'_>) -> Option<Details> {
+    Some(match kind {
+        Kind::Apparel => Details::Apparel(Apparel {
             fit: Some("slim".to_owned()),
             size_chart: vec![SizeChartRow {
                 size: "M".to_owned(),
-                measurements: vec![chest],
+                measurements: vec![measurement("chest", 96.5, "cm")],
             }],
         }),
-        Details::Book(Book {
+        Kind::Book => Details::Book(Book {
             contributors: vec![
                 contributor("A. Writer", "author"),
                 contributor("B. Other", "translator"),
@@ -182,32 +181,51 @@ fn every_kind() -> [Details; 5] {
             format: Some("paperback".to_owned()),
             pages: Some(320),
         }),
-        Details::Electronics(Electronics {
+        Kind::Electronics => Details::Electronics(Electronics {
             energy_label: Some("B".to_owned()),
             warranty_months: Some(24),
             compatibility: vec!["USB-C".to_owned()],
         }),
-        Details::Grocery(Grocery {
+        Kind::Grocery => Details::Grocery(Grocery {
             ingredients: Some("Oats, salt".to_owned()),
             allergens: vec!["gluten".to_owned()],
-            nutrition: vec![protein],
+            nutrition: vec![measurement("protein", 7.5, "g")],
         }),
-        Details::Movie(Movie {
+        Kind::Movie => Details::Movie(Movie {
             cast: vec![contributor("C. Player", "The Detective")],
             runtime_minutes: Some(97),
         }),
-    ]
+        Kind::Bundle | Kind::Other(_) => return None,
+    })
+}
+
+#[test]
+fn every_kind_has_a_type_and_an_input() {
+    test(async |app| {
+        let found = app
+            .query(r#"{ product: __type(name: "Product") { possibleTypes { name } } input: __type(name: "ProductDetailsInput") { inputFields { name } } }"#)
+            .await;
+        let names = |list: &serde_json::Value| {
+            let names = list.as_array().unwrap().iter();
+            let name = |one: &serde_json::Value| one["name"].as_str().unwrap().to_lowercase();
+            names.map(name).collect::<BTreeSet<String>>()
+        };
+        let kinds = Kind::TYPED.iter().map(|kind| kind.name().replace('_', ""));
+        let mut kinds: BTreeSet<String> = kinds.collect();
+        assert_eq!(names(&found.data()["input"]["inputFields"]), kinds);
+        kinds.insert("genericproduct".to_owned());
+        assert_eq!(names(&found.data()["product"]["possibleTypes"]), kinds);
+    });
 }
 
 #[test]
 fn every_kind_has_its_own_fields() {
     test(async |app| {
-        let kinds = every_kind().map(|details| {
-            product(details.kind().unwrap())
-                .price("10")
-                .details(details)
-        });
-        app.has(kinds).await;
+        let kind = |kind: &Kind<'_>| {
+            let details = sample(*kind)?;
+            Some(product(kind.name()).price("10").details(details))
+        };
+        app.has(Kind::TYPED.iter().filter_map(kind)).await;
         app.has([
             product("bundle").item("book", 2).item("movie", 1),
             product("lamp").kind("lamp").number("watts", 8.0),
@@ -287,11 +305,10 @@ fn every_kind_has_its_own_fields() {
 #[test]
 fn kinds_without_details_have_empty_ones() {
     test(async |app| {
-        app.has(
-            ["apparel", "book", "electronics", "grocery", "movie"]
-                .map(|kind| product(kind).kind(kind)),
-        )
-        .await;
+        // A bundle has its items, always.
+        let kinds = Kind::TYPED.iter().filter(|kind| **kind != Kind::Bundle);
+        app.has(kinds.map(|kind| product(kind.name()).kind(kind.name())))
+            .await;
         let list =
             format!("{{ products(sort: [{{ key: NAME }}]) {{ nodes {{ __typename {OWN} }} }} }}");
         insta::assert_snapshot!(app.query(&list).await.shown(), @r#"

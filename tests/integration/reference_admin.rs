@@ -297,6 +297,53 @@ fn a_unit_is_usable_in_the_next_request_also_with_an_offset() {
 }
 
 #[test]
+fn the_unit_of_a_shop_is_not_replaced_by_one_of_a_release() {
+    test(async |app| {
+        // As if the release had brought its pound only after the shop defined one of 500 g.
+        let pound = doc! {
+            "_id": "lb", "schema_version": 1, "dimension": "mass", "factor": 500.0, "offset": 0.0,
+            "aliases": ["pfund"],
+        };
+        let units = app.direct().collection::<Document>("units");
+        units.insert_one(pound).await.unwrap();
+        // With whatever is defined next, all units are read again.
+        let pood = json!({ "symbol": "pood", "dimension": "mass", "factor": 16380 });
+        app.order("defineUnit", pood).await.done();
+        app.has([product("Cheese").quantity("weight", 2.0, "lb")])
+            .await;
+        let shown = app
+            .query(r#"{ product(slug: "cheese") { g: spec(key: "weight", displayUnit: "g") { text } pfund: spec(key: "weight", displayUnit: "pfund") { text } } units { symbol factor } }"#)
+            .await;
+        assert_eq!(
+            (
+                shown.text("/product/g/text"),
+                shown.text("/product/pfund/text")
+            ),
+            ("1000 g".to_owned(), "2 lb".to_owned())
+        );
+        let units = shown.data()["units"].as_array().unwrap();
+        let pounds: Vec<_> = units.iter().filter(|unit| unit["symbol"] == "lb").collect();
+        assert_eq!(pounds, [&json!({ "symbol": "lb", "factor": 500.0 })]);
+        // The base unit is the release's own, and so are all others.
+        let found = app
+            .query(r#"{ products(filter: { specs: [{ key: "weight", number: { eq: 1, unit: "kg" } }] }) { nodes { name } } }"#)
+            .await;
+        assert_eq!(found.names("/products"), ["Cheese"]);
+        let again = json!({ "symbol": "lb", "dimension": "mass", "factor": 453.59237 });
+        let refused = app.order("defineUnit", again).await;
+        assert_eq!(refused.places(), ["TAKEN at symbol"]);
+        let reference = app.other_process().await.reference();
+        let set_aside: Vec<&str> = reference
+            .units
+            .set_aside()
+            .iter()
+            .map(|u| u.id.as_str())
+            .collect();
+        assert_eq!(set_aside, ["lb"]);
+    });
+}
+
+#[test]
 fn a_dimension_begins_with_its_base_and_units_never_change() {
     test(async |app| {
         let define = async |unit: Value| app.order("defineUnit", unit).await;

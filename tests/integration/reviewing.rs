@@ -1,5 +1,6 @@
 //! Reviews as shoppers write them and moderators see to them, through the API.
 
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
 use vitrine_harness::orders::Reply;
@@ -132,6 +133,59 @@ fn a_second_review_is_refused_with_the_first() {
             elsewhere.places(),
             ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
         );
+    });
+}
+
+#[test]
+fn a_top_list_that_is_too_short_lets_nobody_in_before_others() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let helpful = |n: i64| review("Lamp", n, 4).title(&format!("{n}")).helpful(n);
+        app.has_reviews((1..=30).map(helpful)).await;
+        let titles = async || {
+            let query = "{ product(slug: \"lamp\") { topReviews { title } reviews(first: 8, sort: MOST_HELPFUL) { nodes { title } } } }";
+            let found = app.query(query).await;
+            let titles = |place: &str| {
+                let list = found
+                    .data()
+                    .pointer(place)
+                    .unwrap()
+                    .as_array()
+                    .unwrap()
+                    .iter();
+                list.map(|one| one["title"].as_str().unwrap().to_owned())
+                    .collect::<Vec<_>>()
+            };
+            (
+                titles("/product/topReviews"),
+                titles("/product/reviews/nodes"),
+            )
+        };
+        let right = titles().await;
+        assert_eq!(
+            right.0,
+            ["30", "29", "28", "27", "26", "25", "24", "23", "22", "21"]
+        );
+        // As a release leaves the list that carries fewer reviews.
+        let shorten = async |kept: i32| {
+            let products = app.direct().collection::<Document>("products");
+            let kept = doc! { "$slice": ["$top_reviews", kept] };
+            let shorten = vec![doc! { "$set": { "top_reviews": kept } }];
+            products.update_one(doc! {}, shorten).await.unwrap();
+        };
+        for (kept, author) in [(8, "ann"), (9, "ben"), (1, "cleo")] {
+            shorten(kept).await;
+            // A page of the most helpful is not taken from a list that is too short for it.
+            assert_eq!(titles().await.1, right.1, "{kept} were kept");
+            submit(app, author, &id, 5).await.done();
+            settle(app).await;
+            assert_eq!(titles().await, right, "{kept} were kept");
+        }
+        // Also where an import counts its reviews as it stores them.
+        shorten(9).await;
+        let late = (31..=33).map(|n| review("Lamp", n, 4).title(&format!("{n}")));
+        app.has_reviews(late).await;
+        assert_eq!(titles().await, right);
     });
 }
 

@@ -629,6 +629,7 @@ fn progress_is_data() {
             Run {
                 done: 10,
                 backlog: 41,
+                ..Run::default()
             },
             now,
             5,
@@ -637,6 +638,7 @@ fn progress_is_data() {
             Run {
                 done: 10,
                 backlog: 31,
+                ..Run::default()
             },
             now.plus_millis(2_000),
             5,
@@ -808,7 +810,8 @@ fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
                 first,
                 Run {
                     done: 20,
-                    backlog: 1
+                    backlog: 1,
+                    ..Run::default()
                 }
             );
             assert!(app.catalog.upgrade_products().await.is_err());
@@ -820,7 +823,8 @@ fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
             last,
             Run {
                 done: 1,
-                backlog: 0
+                backlog: 0,
+                ..Run::default()
             }
         );
     });

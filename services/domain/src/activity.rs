@@ -197,9 +197,9 @@ impl Catalog {
         if unknown.is_empty() {
             return Ok(there);
         }
-        let (store, unknown) = (self.store().clone(), Vec::from_iter(unknown));
+        let unknown = Vec::from_iter(unknown);
         let found = self
-            .shielded(async move { store.products_on_sale(&unknown).await })
+            .read(|store| async move { store.products_on_sale(&unknown).await })
             .await?;
         for product in &found {
             known.insert(*product, ());
@@ -227,8 +227,8 @@ impl Catalog {
                 continue;
             };
             handed += handover.len();
-            let (store, now) = (self.store().clone(), self.now());
-            self.shielded(async move { store.hand_over(&handover, now).await })
+            let now = self.now();
+            self.maintain(|store| async move { store.hand_over(&handover, now).await })
                 .await?;
             desk.waiting().pop_front();
         }
@@ -252,9 +252,9 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
     pub async fn fill_buckets(&self) -> Result<Run, DomainError> {
-        let (store, now) = (self.store().clone(), self.now());
+        let now = self.now();
         let (filled, left) = self
-            .shielded(async move {
+            .maintain(|store| async move {
                 let filled = store.fill_buckets(now, HANDOVERS, SALES).await?;
                 let left = if filled.more {
                     store.count_unfilled().await?
@@ -267,6 +267,7 @@ impl Catalog {
         Ok(Run {
             done: u64::try_from(filled.handovers + filled.sales).unwrap_or(u64::MAX),
             backlog: left,
+            ..Run::default()
         })
     }
 
@@ -282,9 +283,8 @@ impl Catalog {
         resolution: Resolution,
     ) -> Result<(Vec<Bucket>, bool), DomainError> {
         let (from, to, step) = range((from, to), resolution, self.now())?;
-        let store = self.store().clone();
         let found = self
-            .shielded(async move {
+            .read(|store| async move {
                 // First: what is counted meanwhile is in the buckets then.
                 let waiting = store.sales_wait(product).await?;
                 let buckets = store.buckets(product, (from, to), resolution).await?;

@@ -5,13 +5,18 @@
 //! its pool for half a second). So each piece of work that talks to the database runs in a task of
 //! its own that its caller only awaits, and waits for its turn in a queue that survives callers
 //! leaving: fewer permits than the driver has connections, and a bounded number of waiters.
+//!
+//! Reads, writes and background work have permits of their own ([`Lane`]), so that none of them can
+//! take the place of another. A read or write that the server does not answer in time gives its
+//! permit back and fails; the operation itself goes on until the driver ends it.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use vitrine_model::clock::{Clock, Timestamp};
 use vitrine_model::cursor::CursorCodec;
@@ -23,14 +28,21 @@ use crate::DomainError;
 use crate::activity::Desk;
 use crate::admin::merges::Settling;
 use crate::admin::words::KnownWords;
+use crate::category_counts::CountMemory;
 use crate::clock::SystemClock;
 use crate::facets::selectivity::PanelMemory;
 use crate::feed::Hub;
+use crate::lane::{Lane, Permit};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{Heat, Moderation};
 
 /// How long operations under way may take when the service stops.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest that a caller waits for a read: a second more than the server may work on one
+/// ([`StoreOptions::max_time`](vitrine_storage::StoreOptions::max_time)).
+const MAX_READ: Duration = Duration::from_secs(6);
+/// The longest that a caller waits for a write: a second more than the server waits for a majority.
+const MAX_WRITE: Duration = Duration::from_secs(6);
 
 /// How a catalogue is set up.
 #[derive(Clone, Debug)]
@@ -44,9 +56,15 @@ pub struct CatalogOptions {
     pub clock: Arc<dyn Clock>,
     /// Whether reviews are seen before a moderator looked at them.
     pub moderation: Moderation,
-    /// How many operations may talk to the database at once; fewer than the driver's connections.
+    /// How many reads may talk to the database at once. With writes and background work fewer than
+    /// the driver's connections.
     pub concurrency: usize,
-    /// How many more may wait for their turn before new ones are turned away.
+    /// How many writes may talk to the database at once.
+    pub write_concurrency: usize,
+    /// How many operations of background work may talk to the database at once.
+    pub background_concurrency: usize,
+    /// How many more reads, and how many more writes, may wait for their turn before new ones are
+    /// turned away.
     pub queue: usize,
     /// How many products facets count one by one, and of searches half as many. Of more a sample
     /// is counted, and a search looks through the most popular.
@@ -57,7 +75,7 @@ pub struct CatalogOptions {
 }
 
 impl CatalogOptions {
-    /// The defaults: 64 operations at once, 2,000 waiting, 20,000 products read, 10,000 events kept,
+    /// The defaults: 64 reads, 24 writes and 8 background operations at once, 2,000 waiting, 20,000 products read, 10,000 events kept,
     /// the machine's clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
@@ -67,6 +85,8 @@ impl CatalogOptions {
             clock: Arc::new(SystemClock),
             moderation: Moderation::default(),
             concurrency: 64,
+            write_concurrency: 24,
+            background_concurrency: 8,
             queue: 2_000,
             most_read: 20_000,
             events_kept: 10_000,
@@ -88,15 +108,18 @@ struct Shared {
     words: KnownWords,
     settling: Settling,
     panels: PanelMemory,
+    counts: CountMemory,
     heat: Heat,
     desk: Desk,
     hub: Hub,
     moderation: Moderation,
-    permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    queue: usize,
+    reads: Lane,
+    writes: Lane,
+    background: Lane,
     most_read: u32,
     events_kept: usize,
+    /// Whether a transaction that nobody goes on with may be in the way.
+    suspects_abandoned: AtomicBool,
     tasks: TaskTracker,
 }
 
@@ -143,15 +166,18 @@ impl Catalog {
             words: KnownWords::default(),
             settling: Settling::default(),
             panels: PanelMemory::default(),
+            counts: CountMemory::default(),
             heat: Heat::default(),
             desk: Desk::default(),
             hub: Hub::default(),
             moderation: options.moderation,
-            permits: Arc::new(Semaphore::new(options.concurrency)),
-            waiting: AtomicUsize::new(0),
-            queue: options.queue,
+            reads: Lane::new(options.concurrency, options.queue),
+            writes: Lane::new(options.write_concurrency, options.queue),
+            // Workers are few, and wait for each other.
+            background: Lane::new(options.background_concurrency, usize::MAX),
             most_read: options.most_read,
             events_kept: options.events_kept,
+            suspects_abandoned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         })))
     }
@@ -183,13 +209,13 @@ impl Catalog {
         self.0.clock.now()
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, beside the queues of requests and without a time limit. Returns
+    /// what time its clock shows.
     ///
     /// # Errors
     /// [`DomainError`] when it does not.
-    pub async fn ping(&self) -> Result<(), DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.ping().await }).await
+    pub async fn ping(&self) -> Result<Timestamp, DomainError> {
+        Ok(self.store().ping().await?)
     }
 
     /// Waits for the work that is under way, but not for ever. Call when nothing new will come.
@@ -230,6 +256,10 @@ impl Catalog {
         &self.0.panels
     }
 
+    pub(crate) fn count_memory(&self) -> &CountMemory {
+        &self.0.counts
+    }
+
     pub(crate) fn hub(&self) -> &Hub {
         &self.0.hub
     }
@@ -260,12 +290,66 @@ impl Catalog {
         }
     }
 
-    /// Runs work that talks to the database where no caller can cut it off.
-    pub(crate) async fn shielded<T: Send + 'static>(
+    /// Reads from the database. A caller that leaves does not cut the work off; one whose answer does
+    /// not come within [`MAX_READ`], or before another primary is elected, gets an error.
+    pub(crate) async fn read<T, Work>(
+        &self,
+        work: impl FnOnce(Store) -> Work,
+    ) -> Result<T, DomainError>
+    where
+        T: Send + 'static,
+        Work: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let permit = self.0.reads.permit().await?;
+        let work = work(self.store().clone());
+        said(self.limited(permit, MAX_READ, work).await)
+    }
+
+    /// Writes to the database: as [`Catalog::read`], with permits and a time limit of its own. After
+    /// an error the write may still take place.
+    pub(crate) async fn write<T, Work>(
+        &self,
+        work: impl FnOnce(Store) -> Work,
+    ) -> Result<T, DomainError>
+    where
+        T: Send + 'static,
+        Work: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let permit = self.0.writes.permit().await?;
+        let work = work(self.store().clone());
+        said(self.limited(permit, MAX_WRITE, work).await)
+    }
+
+    /// As [`Catalog::read`], for work that several callers share.
+    pub(crate) async fn read_for_many<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Result<T, DomainError> {
-        let permit = self.permit().await?;
+    ) -> Result<Outcome<T>, DomainError> {
+        let permit = self.0.reads.permit().await?;
+        Ok(self.limited(permit, MAX_READ, work).await)
+    }
+
+    /// As [`Catalog::write`], for work that several callers share.
+    pub(crate) async fn write_for_many<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Result<Outcome<T>, DomainError> {
+        let permit = self.0.writes.permit().await?;
+        Ok(self.limited(permit, MAX_WRITE, work).await)
+    }
+
+    /// Reads and writes in the background, batch by batch, for as long as it takes; each command has
+    /// a time limit of its own. Callers that leave do not cut it off.
+    pub(crate) async fn maintain<T, Work>(
+        &self,
+        work: impl FnOnce(Store) -> Work,
+    ) -> Result<T, DomainError>
+    where
+        T: Send + 'static,
+        Work: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let permit = self.0.background.permit().await?;
+        let work = work(self.store().clone());
         let task = self.spawned(async move {
             let result = work.await;
             drop(permit);
@@ -277,6 +361,51 @@ impl Catalog {
         }
     }
 
+    /// Runs work to its end in a task of its own; its caller waits for it this long at most.
+    async fn limited<T: Send + 'static>(
+        &self,
+        permit: Permit,
+        limit: Duration,
+        work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Outcome<T> {
+        let (answer, answered) = oneshot::channel();
+        let catalog = self.clone();
+        let elected = self.store().next_election();
+        self.in_background(async move {
+            let mut work = pin!(work);
+            let overdue = tokio::select! {
+                biased;
+                result = &mut work => {
+                    drop(permit);
+                    if matches!(result, Err(StorageError::Contended(_))) {
+                        catalog.suspect_abandoned();
+                    }
+                    // A caller that has left is not told.
+                    let _ = answer.send(result);
+                    return;
+                }
+                () = elected => StorageError::LostPrimary,
+                () = tokio::time::sleep(limit) => StorageError::NoAnswer,
+            };
+            drop(permit);
+            catalog.suspect_abandoned();
+            let _ = answer.send(Err(overdue));
+            // The driver would close the connection of a future that is dropped.
+            let _ = work.await;
+        });
+        answered.await
+    }
+
+    /// Notes that something was in the way for longer than our own transactions take.
+    pub(crate) fn suspect_abandoned(&self) {
+        self.0.suspects_abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something was in the way since this was asked last.
+    pub(crate) fn suspects_abandoned(&self) -> bool {
+        self.0.suspects_abandoned.swap(false, Ordering::Relaxed)
+    }
+
     /// Runs work to its end whatever becomes of the caller.
     pub(crate) fn spawned<T: Send + 'static>(
         &self,
@@ -284,34 +413,14 @@ impl Catalog {
     ) -> tokio::task::JoinHandle<T> {
         self.0.tasks.spawn(work)
     }
-
-    pub(crate) async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, DomainError> {
-        let permits = Arc::clone(&self.0.permits);
-        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let _place =
-            Place::take(&self.0.waiting, self.0.queue).ok_or(DomainError::Unavailable(None))?;
-        permits
-            .acquire_owned()
-            .await
-            .map_err(|_| DomainError::Unavailable(None))
-    }
 }
 
-/// A place in the queue, given back when its holder leaves, served or not.
-struct Place<'a>(&'a AtomicUsize);
+/// How work ended; an outer error when it panicked.
+pub(crate) type Outcome<T> = Result<Result<T, StorageError>, oneshot::error::RecvError>;
 
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let before = waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Self(waiting);
-        (before < most).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+fn said<T>(outcome: Outcome<T>) -> Result<T, DomainError> {
+    match outcome {
+        Ok(result) => Ok(result?),
+        Err(lost) => Err(DomainError::Internal(Box::new(lost))),
     }
 }

@@ -55,15 +55,17 @@ impl DomainError {
 impl From<StorageError> for DomainError {
     fn from(error: StorageError) -> Self {
         match error {
-            StorageError::Unavailable(_) | StorageError::Contended(_) => {
-                Self::Unavailable(Some(error))
-            }
+            StorageError::Unavailable(_)
+            | StorageError::Interrupted(_)
+            | StorageError::Contended(_)
+            | StorageError::TakenOver
+            | StorageError::LostPrimary => Self::Unavailable(Some(error)),
             StorageError::Newer { .. } => Self::Newer(error),
             StorageError::TooFarBack => Self::InvalidCursor {
                 field: "after",
                 source: InvalidCursor::Forgotten,
             },
-            StorageError::Timeout(_) => Self::Timeout(error),
+            StorageError::Timeout(_) | StorageError::NoAnswer => Self::Timeout(error),
             _ => Self::Internal(Box::new(error)),
         }
     }

@@ -7,13 +7,16 @@
 //! may be off. What is asked most, whole categories, is counted ahead and kept with a stamp that
 //! tells whether any product of the category has changed since.
 
+mod ahead;
 mod coverage;
 mod panel;
 pub(crate) mod selectivity;
 mod shape;
+mod stamp;
 
 pub use crate::search::{SearchReading, SearchWord, WordReading};
-pub use coverage::{KeyCoverage, PanelUpkeep, SuggestedKey};
+pub use ahead::{PanelLimits, PanelUpkeep};
+pub use coverage::{KeyCoverage, SuggestedKey};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -291,18 +294,21 @@ impl Catalog {
             return self.count_live(list, pass, plan, wanted, reference).await;
         };
         if scope.categories.is_none() && pass.facets.as_deref() == Some(&[FacetKey::Category]) {
-            return self.count_categories(reference).await;
+            match self.count_categories().await {
+                // They are being counted: until then a sample says how many there are.
+                Err(DomainError::Unavailable(_)) => {}
+                counts => return counts,
+            }
         }
-        let (kept, stamp) = self.kept_panel(&scope, reference).await?;
-        let kept = kept.filter(|(_, panel)| pass.is_within(panel));
-        if let Some((kept, panel)) = kept {
-            let current = kept.stamp == stamp;
+        let (kept, sum) = self.kept_panel(&scope, reference).await?;
+        let kept = kept.filter(|kept| pass.is_within(&kept.panel));
+        if let Some(kept) = kept {
             // What is too much to count while the caller waits is given as it was counted last.
-            if current || panel.products > self.most_read().into() {
+            if kept.current || kept.panel.products > self.most_read().into() {
                 return Ok(Counts {
-                    panel,
+                    panel: kept.panel,
                     accuracy: FacetAccuracy::Precomputed,
-                    current,
+                    current: kept.current,
                     sample: None,
                     counted: Vec::new(),
                     as_of: kept.as_of,
@@ -319,7 +325,7 @@ impl Catalog {
             .await?;
         if counts.accuracy == FacetAccuracy::Exact {
             // The answer is there, whether or not it can be kept for others.
-            let kept = self.keep_panel(&scope, stamp, &counts.panel, counts.as_of);
+            let kept = self.keep_panel(&scope, sum, &counts.panel, counts.as_of, reference);
             if let Err(error) = kept.await {
                 tracing::warn!(%error, "a panel could not be kept");
             }
@@ -455,16 +461,15 @@ impl Catalog {
                 None => return Ok(None),
             }
         }
-        let store = self.store().clone();
-        self.shielded(async move { store.count_products(&condition, MOST_EXACT).await })
+        self.read(|store| async move { store.count_products(&condition, MOST_EXACT).await })
             .await
             .map(Some)
     }
 
     /// What every category page shows beside its own facets, found without reading products.
-    async fn count_categories(&self, reference: &Reference) -> Result<Counts, DomainError> {
-        let as_of = self.now();
-        let counts = self.category_counts_ahead(reference).await?;
+    async fn count_categories(&self) -> Result<Counts, DomainError> {
+        let own = self.own_counts().await?;
+        let counts = own.by_size();
         let products = counts.iter().map(|(_, count)| count).sum();
         let facet = PanelFacet {
             key: FacetKey::Category.name().to_owned(),
@@ -476,12 +481,17 @@ impl Catalog {
             panel: Panel {
                 products,
                 facets: vec![facet],
+                ..Panel::default()
             },
-            accuracy: FacetAccuracy::Exact,
-            current: true,
+            accuracy: if own.is_current() {
+                FacetAccuracy::Exact
+            } else {
+                FacetAccuracy::Precomputed
+            },
+            current: own.is_current(),
             sample: None,
             counted: Vec::new(),
-            as_of,
+            as_of: own.as_of,
         })
     }
 
@@ -561,12 +571,11 @@ impl Catalog {
         list: &ListedProducts,
         condition: Condition,
     ) -> Result<Option<Condition>, DomainError> {
-        let store = self.store().clone();
         let most = match list.search {
             Some(_) => self.most_searched(),
             None => self.most_read(),
         };
-        self.shielded(async move {
+        self.read(|store| async move {
             let bound = store.bound(&condition, most).await?;
             let is_countable = if bound.is_exceeded() && !bound.decides {
                 let most = u64::from(most);
@@ -594,10 +603,10 @@ impl Catalog {
             max_time,
             renamed: renamed(reference),
         };
-        let (store, tally) = (self.store().clone(), Tally::new(wanted));
+        let tally = Tally::new(wanted);
         // Waited for by the caller and not in the shield: who leaves does not count any more.
         let _turn = self.panel_memory().turn().await;
-        self.shielded(async move { store.tally(order, tally).await })
+        self.read(|store| async move { store.tally(order, tally).await })
             .await
     }
 
@@ -622,10 +631,10 @@ impl Catalog {
             max_time: None,
             renamed: HashMap::new(),
         };
-        let (store, renamed) = (self.store().clone(), renamed(reference));
+        let renamed = renamed(reference);
         let (tally, most) = (Tally::new(wanted), u64::from(self.most_read()));
         let _turn = self.panel_memory().turn().await;
-        self.shielded(async move {
+        self.read(|store| async move {
             let order = |slots| CountOrder {
                 renamed: renamed.clone(),
                 ..order(slots)
@@ -651,16 +660,16 @@ impl Catalog {
         .await
     }
 
-    /// The panel that was counted ahead for a scope, and the stamp the scope has now.
+    /// The kept panel of a scope, and the sum of the counters that the scope has now.
     async fn kept_panel(
         &self,
         scope: &Scope,
         reference: &Reference,
-    ) -> Result<(Option<(Kept, Panel)>, String), DomainError> {
-        let (store, name) = (self.store().clone(), scope.name.clone());
+    ) -> Result<(Option<KeptPanel>, i64), DomainError> {
+        let name = scope.name.clone();
         let categories = scope.categories.clone();
-        let (kept, stamp) = self
-            .shielded(async move {
+        let (kept, sum) = self
+            .read(|store| async move {
                 futures_util::future::try_join(
                     store.panel(&name),
                     store.stamp(categories.as_deref()),
@@ -668,33 +677,47 @@ impl Catalog {
                 .await
             })
             .await?;
-        // A panel of another release may be of another form: then it is counted anew.
         let read = |kept: Kept| {
-            serde_json::from_str(&kept.counted)
-                .ok()
-                .map(|panel| (kept, panel))
+            // A panel of another release may be of another form: then it is counted anew.
+            let panel: Panel = serde_json::from_str(&kept.counted).ok()?;
+            let stamp = stamp::of_panel(scope, sum, &panel.keys, reference);
+            Some(KeptPanel {
+                current: kept.stamp == stamp,
+                as_of: kept.as_of,
+                panel,
+            })
         };
-        Ok((kept.and_then(read), stamp_text(stamp, reference)))
+        Ok((kept.and_then(read), sum))
     }
 
+    /// Keeps a panel that was counted after the counters of its scope had this sum.
     async fn keep_panel(
         &self,
         scope: &Scope,
-        stamp: String,
+        sum: i64,
         panel: &Panel,
         as_of: Timestamp,
+        reference: &Reference,
     ) -> Result<(), DomainError> {
         let counted = serde_json::to_string(panel).expect("panels are plain data");
         let kept = Kept {
-            stamp,
+            stamp: stamp::of_panel(scope, sum, &panel.keys, reference),
             as_of,
             counted,
             products: i64::try_from(panel.products).unwrap_or(i64::MAX),
         };
-        let (store, name) = (self.store().clone(), scope.name.clone());
-        self.shielded(async move { store.keep_panel(&name, &kept).await })
+        let name = scope.name.clone();
+        self.write(|store| async move { store.keep_panel(&name, &kept).await })
             .await
     }
+}
+
+/// A panel that was counted before.
+struct KeptPanel {
+    panel: Panel,
+    as_of: Timestamp,
+    /// Whether a new count would be the same, but for ratings.
+    current: bool,
 }
 
 /// A set of products that panels are kept for: all that are on sale, or those of a category and
@@ -756,11 +779,6 @@ impl Scope {
         }
         Self::around(filter, query.sight, reference)
     }
-}
-
-/// What a count was made from: the products, and the reference data that gives keys their meaning.
-fn stamp_text(stamp: i64, reference: &Reference) -> String {
-    format!("{stamp}/{}", reference.version())
 }
 
 /// That products have a key, under whatever name.

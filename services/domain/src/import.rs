@@ -91,8 +91,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn is_empty(&self) -> Result<bool, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.is_empty().await }).await
+        self.maintain(|store| async move { store.is_empty().await })
+            .await
     }
 
     /// Notes that a named run begins.
@@ -104,8 +104,8 @@ impl Catalog {
         id: &'static str,
         system: &'static str,
     ) -> Result<(), DomainError> {
-        let (store, now) = (self.store().clone(), self.now());
-        self.shielded(async move { store.begin_run(id, system, now).await })
+        let now = self.now();
+        self.maintain(|store| async move { store.begin_run(id, system, now).await })
             .await
     }
 
@@ -114,8 +114,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn finish_run(&self, id: &'static str) -> Result<(), DomainError> {
-        let (store, now) = (self.store().clone(), self.now());
-        self.shielded(async move { store.finish_run(id, now).await })
+        let now = self.now();
+        self.maintain(|store| async move { store.finish_run(id, now).await })
             .await
     }
 
@@ -124,8 +124,7 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn run_state(&self, id: &'static str) -> Result<Option<RunState>, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.run_state(id).await })
+        self.maintain(|store| async move { store.run_state(id).await })
             .await
     }
 }
@@ -149,9 +148,7 @@ impl ImportSession {
         T: Send + 'static,
         W: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        self.catalog
-            .shielded(work(self.catalog.store().clone()))
-            .await
+        self.catalog.maintain(work).await
     }
 
     fn writes(&self) -> bool {

@@ -27,12 +27,15 @@
 pub mod activity;
 pub mod admin;
 pub mod catalog;
+mod category_counts;
 pub mod clock;
 pub mod error;
 pub mod facets;
 pub mod feed;
 pub mod filter;
+mod flight;
 pub mod import;
+mod lane;
 mod limits;
 pub mod page;
 pub mod products;

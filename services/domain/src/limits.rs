@@ -3,7 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use vitrine_model::product::{Details, MOST_KIND_BYTES, MOST_NAME_CHARACTERS, MOST_SKU_BYTES};
+use vitrine_model::product::{
+    Details, Kind, MOST_KIND_BYTES, MOST_NAME_CHARACTERS, MOST_SKU_BYTES,
+};
 use vitrine_model::product::{MOST_MEDIA, Media, Product};
 use vitrine_model::search::MOST_KEYWORD_TEXT_BYTES;
 use vitrine_model::spec::{MOST_SPECS, Spec, SpecValue};
@@ -161,7 +163,7 @@ fn is_plainly_small(product: &Product) -> bool {
         + product.specs.iter().map(spec).sum::<usize>()
         + product.media.iter().map(media).sum::<usize>()
         + product.sources.len() * 500;
-    product.details == Details::empty(&product.kind) && bytes < MOST_CONTENT_BYTES
+    product.details == Details::empty(Kind::of(&product.kind)) && bytes < MOST_CONTENT_BYTES
 }
 
 /// A number for people: `41,230`.

@@ -116,8 +116,7 @@ impl Catalog {
         key: ProductKey,
         sight: Sight,
     ) -> Result<Option<ProductView>, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.get_product(&key, sight.states()).await })
+        self.read(|store| async move { store.get_product(&key, sight.states()).await })
             .await
     }
 
@@ -130,9 +129,8 @@ impl Catalog {
         ids: Vec<ProductId>,
         sight: Sight,
     ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
-        let store = self.store().clone();
         let found =
-            self.shielded(async move { store.get_many_products(&ids, sight.states()).await });
+            self.read(|store| async move { store.get_many_products(&ids, sight.states()).await });
         Ok(found
             .await?
             .into_iter()
@@ -176,8 +174,8 @@ impl Catalog {
                 more: false,
             }
         } else {
-            let (store, list, request) = (self.store().clone(), list.clone(), request.clone());
-            self.shielded(async move { store.page_products(&list, &request).await })
+            let (list, request) = (list.clone(), request.clone());
+            self.read(|store| async move { store.page_products(&list, &request).await })
                 .await?
         };
         Ok(ListedProducts {
@@ -220,9 +218,9 @@ impl Catalog {
         } else if page.list.condition.is_nothing() {
             0
         } else {
-            let (store, condition) = (self.store().clone(), page.list.condition.clone());
+            let condition = page.list.condition.clone();
             let limit = most.saturating_add(1);
-            self.shielded(async move { store.count_products(&condition, limit).await })
+            self.read(|store| async move { store.count_products(&condition, limit).await })
                 .await?
         };
         let relation = if found > most || page.list.partial {
@@ -234,27 +232,23 @@ impl Catalog {
         Ok(Total { value, relation })
     }
 
-    /// How many products the caller may see in each category or below it. One command.
+    /// How many products the caller may see in each category or below it. One command while nothing
+    /// has changed. Exact, but where more products of categories that have changed would have to be
+    /// counted than facets read: then as it was counted within the last ten minutes.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails.
+    /// [`DomainError::Unavailable`] while categories with very many products are counted for the first
+    /// time.
     pub async fn category_counts(
         &self,
         sight: Sight,
     ) -> Result<HashMap<CategoryId, u64>, DomainError> {
-        let (store, reference) = (self.store().clone(), self.reference());
-        let all = reference.categories.all().iter();
-        let ids: Vec<CategoryId> = all.map(|category| category.id).collect();
-        let own = self
-            .shielded(async move { store.count_by_category(sight.states(), &ids).await })
-            .await?;
+        let counts = self.own_counts().await?;
+        let reference = self.reference();
         let below = |id: CategoryId| {
-            reference
-                .categories
-                .subtree(id)
-                .iter()
-                .filter_map(|id| own.get(id))
-                .sum::<u64>()
+            let ids = reference.categories.subtree(id);
+            let each = ids.iter().map(|id| counts.of_category(*id, sight));
+            each.sum::<u64>()
         };
         Ok(reference
             .categories
@@ -272,9 +266,8 @@ impl Catalog {
         &self,
         ids: Vec<SupplierId>,
     ) -> Result<HashMap<SupplierId, Supplier>, DomainError> {
-        let store = self.store().clone();
         let found = self
-            .shielded(async move { store.get_many_suppliers(&ids).await })
+            .read(|store| async move { store.get_many_suppliers(&ids).await })
             .await?;
         Ok(found
             .into_iter()
@@ -294,12 +287,12 @@ impl Catalog {
         let reference = self
             .reference_knowing(|reference| reference.dictionary.get(key).is_some())
             .await?;
-        let (store, condition) = (self.store().clone(), condition.clone());
+        let condition = condition.clone();
         let found = if condition.is_nothing() {
             0
         } else {
             let most = MOST_SORTED_BY_SPEC + 1;
-            self.shielded(async move { store.count_products(&condition, most).await })
+            self.read(|store| async move { store.count_products(&condition, most).await })
                 .await?
         };
         if found > MOST_SORTED_BY_SPEC {
@@ -333,8 +326,8 @@ impl Catalog {
             Beyond::Known(more) => Ok(more),
             Beyond::Look(_) if list.condition.is_nothing() => Ok(false),
             Beyond::Look(from) => {
-                let (store, list) = (self.store().clone(), list.clone());
-                self.shielded(async move { store.has_product(&list, from).await })
+                let list = list.clone();
+                self.read(|store| async move { store.has_product(&list, from).await })
                     .await
             }
         }

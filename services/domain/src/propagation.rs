@@ -70,8 +70,7 @@ impl Catalog {
         upkeep: &mut PropagationUpkeep,
     ) -> Result<Run, DomainError> {
         self.sweep_suppliers(upkeep).await?;
-        let store = self.store().clone();
-        let changed = self.shielded(async move { store.changed_suppliers().await });
+        let changed = self.maintain(|store| async move { store.changed_suppliers().await });
         let mut changed: HashMap<SupplierId, Supplier> = changed
             .await?
             .into_iter()
@@ -90,15 +89,19 @@ impl Catalog {
             }
         }
         let backlog = upkeep.behind.values().sum();
-        carried(Run { done, backlog }, failed)
+        let run = Run {
+            done,
+            backlog,
+            ..Run::default()
+        };
+        carried(run, failed)
     }
 
     async fn sweep_suppliers(&self, upkeep: &mut PropagationUpkeep) -> Result<(), DomainError> {
         if upkeep.swept.is_some_and(|at| at.elapsed() < SWEEP) {
             return Ok(());
         }
-        let store = self.store().clone();
-        let found = self.shielded(async move { store.suppliers_carried_too_old().await });
+        let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
         upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
         upkeep.swept = Some(Instant::now());
         Ok(())
@@ -109,8 +112,9 @@ impl Catalog {
         supplier: Supplier,
         upkeep: &mut PropagationUpkeep,
     ) -> Result<u64, DomainError> {
-        let (store, of, now) = (self.store().clone(), supplier.clone(), self.now());
-        let batch = self.shielded(async move { store.carry_supplier(&of, now, BATCH).await });
+        let (of, now) = (supplier.clone(), self.now());
+        let batch =
+            self.maintain(|store| async move { store.carry_supplier(&of, now, BATCH).await });
         let batch = batch.await?;
         let carried = u64::try_from(batch.written).unwrap_or(u64::MAX);
         if let Some(error) = batch.failed {
@@ -121,8 +125,7 @@ impl Catalog {
         } else if batch.found < BATCH as usize {
             upkeep.behind.remove(&supplier.id);
             upkeep.found.remove(&supplier.id);
-            let store = self.store().clone();
-            self.shielded(async move { store.supplier_propagated(&supplier).await })
+            self.maintain(|store| async move { store.supplier_propagated(&supplier).await })
                 .await?;
             return Ok(carried);
         }
@@ -140,8 +143,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn count_behind(&self, supplier: &Supplier) -> Result<u64, DomainError> {
-        let (store, supplier) = (self.store().clone(), supplier.clone());
-        self.shielded(async move { store.count_behind(&supplier).await })
+        let supplier = supplier.clone();
+        self.maintain(|store| async move { store.count_behind(&supplier).await })
             .await
     }
 
@@ -153,9 +156,9 @@ impl Catalog {
     /// rest only counts as left.
     pub async fn refresh_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<Run, DomainError> {
         self.sweep_bundles(upkeep).await?;
-        let (store, after) = (self.store().clone(), upkeep.after.take());
+        let after = upkeep.after.take();
         let due = self
-            .shielded(async move { store.copies_due(after, DUE).await })
+            .maintain(|store| async move { store.copies_due(after, DUE).await })
             .await?;
         if due.len() >= DUE as usize {
             upkeep.after = due.last().map(|due| due.product);
@@ -175,9 +178,8 @@ impl Catalog {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let store = self.store().clone();
         let backlog = self
-            .shielded(async move {
+            .maintain(|store| async move {
                 store.copies_done(&done).await?;
                 store.count_copies_due().await
             })
@@ -185,6 +187,7 @@ impl Catalog {
         let run = Run {
             done: rewritten,
             backlog,
+            ..Run::default()
         };
         carried(run, failed)
     }
@@ -194,9 +197,8 @@ impl Catalog {
         if upkeep.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
-        let store = self.store().clone();
         let noted = self
-            .shielded(async move { store.note_stale_bundles(NOTED).await })
+            .maintain(|store| async move { store.note_stale_bundles(NOTED).await })
             .await?;
         if noted < NOTED as usize {
             let rest = began.elapsed() * BUNDLE_SWEEP_SHARE;
@@ -213,7 +215,7 @@ impl Catalog {
         due: CopyDue,
     ) -> Result<(u64, Result<bool, StorageError>), DomainError> {
         let catalog = self.clone();
-        self.shielded(async move {
+        self.maintain(|_| async move {
             let store = catalog.store();
             let key = ProductKey::Id(due.product);
             let Some(view) = store.get_product(&key, &ProductStatus::ALL).await? else {

@@ -15,7 +15,7 @@ use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::id::CategoryId;
 use vitrine_model::review::DimensionTable;
 use vitrine_model::spec::{Dictionary, SpecKey};
-use vitrine_model::unit::{Unit, UnitTable};
+use vitrine_model::unit::UnitTable;
 use vitrine_storage::keyset::{From, PageRequest};
 use vitrine_storage::{StorageError, Store};
 
@@ -81,7 +81,9 @@ pub(crate) struct ReferenceCache {
 
 impl ReferenceCache {
     pub(crate) async fn load(store: &Store) -> Result<Self, StorageError> {
-        let current = ArcSwap::from_pointee(read(store).await?);
+        let reference = read(store).await?;
+        report_set_aside(&reference.units);
+        let current = ArcSwap::from_pointee(reference);
         Ok(Self {
             current,
             looked: Mutex::new(None),
@@ -101,9 +103,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the snapshot stays.
     pub async fn refresh_reference(&self) -> Result<bool, DomainError> {
-        let store = self.store().clone();
         let known = self.reference().version;
-        let read = self.shielded(async move {
+        let read = self.read(|store| async move {
             let changed = store.reference_version().await? != known;
             if changed {
                 read(&store).await.map(Some)
@@ -204,17 +205,22 @@ async fn read(store: &Store) -> Result<Reference, StorageError> {
     Ok(Reference {
         categories: CategoryTree::new(store.all_categories().await?),
         dictionary: Dictionary::new(store.all_spec_keys().await?),
-        units: unit_table(store.all_units().await?),
+        units: UnitTable::with_defined(store.all_units().await?),
         dimensions: store.all_review_dimensions().await?,
         version,
     })
 }
 
-/// The built-in units and those that were defined.
-pub(crate) fn unit_table(defined: Vec<Unit>) -> UnitTable {
-    let mut units = UnitTable::built_in().units().to_vec();
-    units.extend(defined);
-    UnitTable::new(units)
+/// Says, once for each process, which units of this release the shop does without.
+fn report_set_aside(units: &UnitTable) {
+    let set_aside: Vec<&str> = units.set_aside().iter().map(|u| u.id.as_str()).collect();
+    if !set_aside.is_empty() {
+        tracing::warn!(
+            units = ?set_aside,
+            "built-in units are not used: this shop has defined others with the same spellings or \
+             with another base unit, and its values are stored in those"
+        );
+    }
 }
 
 fn position(key: &SpecKey) -> Position {

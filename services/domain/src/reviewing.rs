@@ -210,9 +210,9 @@ impl Catalog {
         let reason = query.reason.map_or("", QueueReason::name);
         let fingerprint = ListFingerprint::of(&[b"queue", reason.as_bytes()]);
         let request = query.page.request(self, fingerprint)?;
-        let (store, asked) = (self.store().clone(), request.clone());
+        let asked = request.clone();
         let page: Page<Review> = self
-            .shielded(async move { store.page_queue(query.reason, &asked).await })
+            .read(|store| async move { store.page_queue(query.reason, &asked).await })
             .await?;
         Ok(Listed::new(self, fingerprint, query.reason, request, page))
     }
@@ -241,8 +241,7 @@ impl Catalog {
         match beyond {
             Beyond::Known(more) => Ok(more),
             Beyond::Look(from) => {
-                let store = self.store().clone();
-                self.shielded(async move { store.has_queued(reason, from).await })
+                self.read(|store| async move { store.has_queued(reason, from).await })
                     .await
             }
         }
@@ -257,8 +256,7 @@ impl Catalog {
         reason: Option<QueueReason>,
         most: u64,
     ) -> Result<u64, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.count_queue(reason, most).await })
+        self.read(|store| async move { store.count_queue(reason, most).await })
             .await
     }
 
@@ -274,9 +272,8 @@ impl Catalog {
         if to <= from {
             return Err(DomainError::invalid("to", "must be after from"));
         }
-        let store = self.store().clone();
         let counts = self
-            .shielded(async move { store.count_decisions(from, to).await })
+            .read(|store| async move { store.count_decisions(from, to).await })
             .await?;
         let mut report = FairnessReport {
             by_rating: no_decisions(),

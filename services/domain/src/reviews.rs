@@ -72,8 +72,8 @@ impl Catalog {
                 more: false,
             }
         } else {
-            let (store, list, request) = (self.store().clone(), list.clone(), request.clone());
-            self.shielded(async move { store.page_reviews(&list, &request).await })
+            let (list, request) = (list.clone(), request.clone());
+            self.read(|store| async move { store.page_reviews(&list, &request).await })
                 .await?
         };
         Ok(Listed::new(self, fingerprint, list, request, page))
@@ -105,15 +105,16 @@ impl Catalog {
         if request.from != first.from || request.size > first.size {
             return Ok(None);
         }
-        let count = view.stats()?.count();
+        let counted = usize::try_from(view.stats()?.count()).unwrap_or(0);
         let top = view.top_reviews()?;
         let hot = view.outlier()?.is_hot(self.now());
-        let carried = i64::try_from(top.len().min(request.size)).unwrap_or(0);
-        let wanted = i64::try_from(request.size).unwrap_or(i64::MAX).min(count);
-        if hot || carried < wanted {
+        // A list may be longer than what is counted, and shorter than this release makes it.
+        let known = counted.max(top.len());
+        let wanted = request.size.min(known);
+        if hot || top.len() < wanted {
             return Ok(None);
         }
-        let rows = top.into_iter().take(request.size).map(|top| Row {
+        let rows = top.into_iter().take(wanted).map(|top| Row {
             position: Position {
                 keys: vec![
                     KeyValue::Int(top.helpful),
@@ -126,7 +127,7 @@ impl Catalog {
         });
         let page = Page {
             rows: rows.collect(),
-            more: wanted < count,
+            more: wanted < known,
         };
         let list = ReviewList {
             product: query.product,
@@ -161,9 +162,9 @@ impl Catalog {
         ids: Vec<(ProductId, ReviewId)>,
         reader: &Reader,
     ) -> Result<HashMap<ReviewId, Review>, DomainError> {
-        let (store, states) = (self.store().clone(), reader.sight.states());
+        let states = reader.sight.states();
         let found = self
-            .shielded(async move { store.get_many_reviews(&ids, states).await })
+            .read(|store| async move { store.get_many_reviews(&ids, states).await })
             .await?;
         Ok(found
             .into_iter()
@@ -176,8 +177,8 @@ impl Catalog {
         match beyond {
             Beyond::Known(more) => Ok(more),
             Beyond::Look(from) => {
-                let (store, list) = (self.store().clone(), list.clone());
-                self.shielded(async move { store.has_review(&list, from).await })
+                let list = list.clone();
+                self.read(|store| async move { store.has_review(&list, from).await })
                     .await
             }
         }
@@ -213,7 +214,6 @@ fn carried_review(product: ProductId, top: TopReview) -> Review {
         reports: 0,
         queued: None,
         round: 0,
-        idempotency: None,
         applied: None,
         dirty: false,
     }

@@ -261,9 +261,8 @@ impl Catalog {
             size: MOST_SUGGESTING,
             from: PageFrom::After(None),
         };
-        let store = self.store().clone();
         let page = self
-            .shielded(async move { store.page_products(&list, &request).await })
+            .read(|store| async move { store.page_products(&list, &request).await })
             .await?;
         let name = |row: vitrine_storage::keyset::Row<crate::products::ProductView>| {
             row.value.name().map(str::to_owned)
@@ -323,8 +322,7 @@ impl Catalog {
         condition: Condition,
         most: u32,
     ) -> Result<(Condition, Option<u32>), DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move {
+        self.read(|store| async move {
             let bound = store.bound(&condition, most).await?;
             let through = bound.is_exceeded().then(|| bound.looked_through());
             Ok((bound.lead(condition), through))
@@ -347,9 +345,9 @@ impl Catalog {
             return Ok(keywords);
         }
         let of_names = keywords.is_empty();
-        let (store, typed) = (self.store().clone(), beginning.to_owned());
+        let typed = beginning.to_owned();
         let words = self
-            .shielded(async move { store.words_beginning(&typed, MOST_CONTINUATIONS).await })
+            .read(|store| async move { store.words_beginning(&typed, MOST_CONTINUATIONS).await })
             .await?;
         for word in words.iter().filter(|word| *word != beginning) {
             keywords.push(other_keyword(word));
@@ -370,9 +368,9 @@ impl Catalog {
         if word.chars().count() < LEAST_CORRECTED || word.contains(char::is_numeric) {
             return Ok(Vec::new());
         }
-        let (store, asked) = (self.store().clone(), word.to_owned());
+        let asked = word.to_owned();
         let near = self
-            .shielded(async move { store.words_near(&asked, MOST_CONTINUATIONS).await })
+            .read(|store| async move { store.words_near(&asked, MOST_CONTINUATIONS).await })
             .await?;
         let near = near.into_iter().filter(|found| within_one(found, word));
         let near: Vec<String> = near.take(MOST_CANDIDATES).collect();
@@ -414,8 +412,7 @@ impl Catalog {
         if condition.is_nothing() {
             return Ok(0);
         }
-        let store = self.store().clone();
-        self.shielded(async move { store.count_products(&condition, most).await })
+        self.read(|store| async move { store.count_products(&condition, most).await })
             .await
     }
 
@@ -458,9 +455,8 @@ impl Catalog {
         if word.chars().count() < LEAST_CORRECTED {
             return Ok(None);
         }
-        let store = self.store().clone();
         let alike = self
-            .shielded(async move { store.words_beginning(&beginning, MOST_COMPARED).await })
+            .read(|store| async move { store.words_beginning(&beginning, MOST_COMPARED).await })
             .await?;
         let distance = |found: &String| strsim::osa_distance(found, word);
         let near = alike.into_iter().map(|found| (distance(&found), found));
@@ -486,9 +482,8 @@ impl Catalog {
             return Ok(false);
         }
         let condition = self.glanced_through(condition).await?;
-        let store = self.store().clone();
         let found = self
-            .shielded(async move { store.count_products(&condition, 1).await })
+            .read(|store| async move { store.count_products(&condition, 1).await })
             .await?;
         Ok(found > 0)
     }

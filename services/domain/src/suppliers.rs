@@ -18,9 +18,9 @@ impl Catalog {
     pub async fn suppliers(&self, page: &PageArguments) -> Result<ListedSuppliers, DomainError> {
         let fingerprint = ListFingerprint::of(&[b"suppliers"]);
         let request = page.request(self, fingerprint)?;
-        let (store, asked) = (self.store().clone(), request.clone());
+        let asked = request.clone();
         let page = self
-            .shielded(async move { store.page_suppliers(&asked).await })
+            .read(|store| async move { store.page_suppliers(&asked).await })
             .await?;
         Ok(Listed::new(self, fingerprint, (), request, page))
     }
@@ -46,8 +46,7 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn count_suppliers(&self) -> Result<u64, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.count_suppliers().await })
+        self.read(|store| async move { store.count_suppliers().await })
             .await
     }
 
@@ -55,8 +54,7 @@ impl Catalog {
         match beyond {
             Beyond::Known(more) => Ok(more),
             Beyond::Look(from) => {
-                let store = self.store().clone();
-                self.shielded(async move { store.has_supplier(from).await })
+                self.read(|store| async move { store.has_supplier(from).await })
                     .await
             }
         }

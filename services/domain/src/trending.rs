@@ -1,14 +1,18 @@
 //! What gets attention: counted ahead by a worker, read as one document.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use vitrine_model::activity::{ActivityCounts, Standing, TrendingWindow, day, hour};
+use tokio::sync::Mutex;
+use vitrine_model::activity::{Standing, TrendingWindow};
 use vitrine_model::category::CategoryTree;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::worker::Run;
-use vitrine_storage::activity::{Resolution, Score};
+use vitrine_storage::StorageError;
+use vitrine_storage::activity::{Attention, AttentionCursor};
 use vitrine_storage::trending::{NewStanding, Placed, Trending};
 
 pub use vitrine_storage::trending::TrendingRow;
@@ -19,14 +23,30 @@ use crate::{Catalog, DomainError};
 /// How many products a list of what gets attention has.
 pub const MOST_TRENDING: usize = 100;
 /// How many products are looked up at once.
-const BATCH: usize = 500;
+const BATCH: u32 = 500;
+/// For how long products are looked at in one run; the rest is for the next.
+const RUN: Duration = Duration::from_secs(4);
 
-/// What happened around a product, over the windows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Attention {
-    /// Of today and the 30 days before.
-    counts: ActivityCounts,
-    scores: [f64; 3],
+/// What the worker that counts what gets attention remembers between its runs.
+#[derive(Debug, Default)]
+pub struct TrendingUpkeep {
+    pass: Option<Pass>,
+}
+
+/// A pass through all products around which something happened, in the order of their ids.
+#[derive(Debug)]
+struct Pass {
+    now: Timestamp,
+    rows: Arc<Mutex<AttentionCursor>>,
+    lists: Lists,
+    /// The last product that was looked at.
+    after: Option<ProductId>,
+    /// How many products stand otherwise than before.
+    changed: u64,
+    /// How many are said to stand so in time to come.
+    ahead: usize,
+    /// The first failure.
+    failed: Option<StorageError>,
 }
 
 impl Catalog {
@@ -58,80 +78,108 @@ impl Catalog {
                 Some(found.id)
             }
         };
-        let store = self.store().clone();
         let states = sight.states();
-        self.shielded(async move { store.trending(category, window, states, most).await })
+        self.read(|store| async move { store.trending(category, window, states, most).await })
             .await
     }
 
-    /// Counts anew what gets attention, and how products stand with it. Gives how many products
-    /// stand otherwise than before.
+    /// Counts anew what gets attention, and how products stand with it, for seconds at most. Returns
+    /// how many products stand otherwise than before, and whether some were not looked at yet.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call does it all again.
-    pub async fn refresh_trending(&self) -> Result<Run, DomainError> {
-        let now = self.now();
-        let attention = self.attention(now).await?;
-        let mut ids: Vec<ProductId> = attention.keys().copied().collect();
-        ids.sort_unstable();
-        let (mut lists, mut changed) = (Lists::default(), 0);
-        for some in ids.chunks(BATCH) {
-            let placed = self.placed(some).await?;
-            lists.add(&placed, &attention, &self.reference().categories);
-            changed += self.restand(placed, &attention, now).await?;
+    /// [`DomainError`] when the database fails; the next call begins anew. The first failure of a
+    /// product that cannot be read or written, when all others are done.
+    pub async fn refresh_trending(&self, upkeep: &mut TrendingUpkeep) -> Result<Run, DomainError> {
+        let began = Instant::now();
+        let mut pass = match upkeep.pass.take() {
+            Some(pass) => pass,
+            None => self.begin_pass().await?,
+        };
+        let before = pass.changed;
+        while self.look_on(&mut pass).await? {
+            if began.elapsed() >= RUN {
+                let done = pass.changed - before;
+                upkeep.pass = Some(pass);
+                return Ok(Run {
+                    done,
+                    backlog: 1,
+                    ..Run::default()
+                });
+            }
         }
-        changed += self.sit_down(&attention, now).await?;
+        let (done, now) = (pass.changed - before, pass.now);
         for (at, window) in TrendingWindow::ALL.into_iter().enumerate() {
-            let lists = lists.of(at, window);
-            let store = self.store().clone();
-            self.shielded(async move { store.keep_trending(window, &lists, now).await })
+            let lists = pass.lists.of(at, window);
+            self.maintain(|store| async move { store.keep_trending(window, &lists, now).await })
                 .await?;
         }
-        Ok(Run {
-            done: changed,
-            backlog: 0,
+        if pass.ahead > 0 {
+            tracing::warn!(
+                products = pass.ahead,
+                "the clock of a process was ahead, or that of this one is behind: what products \
+                 are said to get of attention in time to come is counted anew"
+            );
+        }
+        pass.failed.map_or(
+            Ok(Run {
+                done,
+                ..Run::default()
+            }),
+            |error| Err(error.into()),
+        )
+    }
+
+    async fn begin_pass(&self) -> Result<Pass, DomainError> {
+        let now = self.now();
+        let rows = self
+            .maintain(|store| async move { store.attention(now, BATCH).await })
+            .await?;
+        Ok(Pass {
+            now,
+            rows: Arc::new(Mutex::new(rows)),
+            lists: Lists::default(),
+            after: None,
+            changed: 0,
+            ahead: 0,
+            failed: None,
         })
     }
 
-    async fn attention(
-        &self,
-        now: Timestamp,
-    ) -> Result<HashMap<ProductId, Attention>, DomainError> {
-        let mut all: HashMap<ProductId, Attention> = HashMap::new();
-        for (at, window) in TrendingWindow::ALL.into_iter().enumerate() {
-            let resolution = match window {
-                TrendingWindow::Day => Resolution::Hour,
-                TrendingWindow::Week | TrendingWindow::Month => Resolution::Day,
-            };
-            let since = now.plus_millis(-window.millis());
-            // Whole hours and days: the one that the window begins in as well.
-            let since = match resolution {
-                Resolution::Hour => hour(since),
-                Resolution::Day => day(since),
-            };
-            let store = self.store().clone();
-            let half_life = window.half_life_millis();
-            let scores =
-                self.shielded(async move { store.scores(since, now, half_life, resolution).await });
-            for Score {
-                product,
-                counts,
-                score,
-            } in scores.await?
-            {
-                let one = all.entry(product).or_default();
-                one.scores[at] = score;
-                if window == TrendingWindow::Month {
-                    one.counts = counts;
-                }
-            }
-        }
-        Ok(all)
+    /// Looks at the next products. Returns whether there are more.
+    async fn look_on(&self, pass: &mut Pass) -> Result<bool, DomainError> {
+        let rows = Arc::clone(&pass.rows);
+        let some = self
+            .maintain(|_| async move { rows.lock().await.next(BATCH as usize).await })
+            .await?;
+        let more = some.len() >= BATCH as usize;
+        let until = some.last().filter(|_| more).map(|last| last.product);
+        let attention: HashMap<ProductId, Attention> =
+            some.iter().map(|one| (one.product, *one)).collect();
+        let ids = some.iter().map(|one| one.product).collect();
+        let placed = self.placed(ids, pass).await?;
+        let categories = &self.reference().categories;
+        pass.lists.add(&placed, &attention, categories);
+        self.restand(placed, &attention, pass).await?;
+        self.sit_down(until, &attention, pass).await?;
+        pass.after = until;
+        Ok(more)
     }
 
-    async fn placed(&self, ids: &[ProductId]) -> Result<Vec<Placed>, DomainError> {
-        let (store, ids) = (self.store().clone(), ids.to_vec());
-        self.shielded(async move { store.placed(&ids).await }).await
+    async fn placed(
+        &self,
+        ids: Vec<ProductId>,
+        pass: &mut Pass,
+    ) -> Result<Vec<Placed>, DomainError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let batch = self
+            .maintain(|store| async move { store.placed(&ids).await })
+            .await?;
+        pass.failed = pass.failed.take().or(batch.failed);
+        let ahead = batch.placed.iter().filter(|one| one.is_ahead(pass.now));
+        pass.ahead += ahead.count();
+        Ok(batch.placed)
     }
 
     /// Writes how products stand, of those that stand otherwise than before, or whose popularity is
@@ -140,55 +188,60 @@ impl Catalog {
         &self,
         placed: Vec<Placed>,
         attention: &HashMap<ProductId, Attention>,
-        now: Timestamp,
-    ) -> Result<u64, DomainError> {
+        pass: &mut Pass,
+    ) -> Result<(), DomainError> {
+        let now = pass.now;
         let standing = |placed: Placed| {
             let attention = attention.get(&placed.product);
             // The score of the week says what gets attention now.
             let standing = attention.map(|one| Standing::of(one.counts, one.scores[1], now));
-            let same = placed.standing.same(standing.unwrap_or_default());
-            let known = placed.standing.as_of.is_some() == standing.is_some();
-            (!same || !known || placed.adrift).then_some(NewStanding { placed, standing })
+            let same = placed.standing.is_near(standing.unwrap_or_default())
+                && placed.standing.as_of.is_some() == standing.is_some();
+            (!same || placed.adrift || placed.is_ahead(now))
+                .then_some(NewStanding { placed, standing })
         };
         let changed: Vec<NewStanding> = placed.into_iter().filter_map(standing).collect();
-        let count = u64::try_from(changed.len()).unwrap_or(u64::MAX);
-        let store = self.store().clone();
-        self.shielded(async move { store.keep_standings(&changed, now).await })
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let batch = self
+            .maintain(|store| async move { store.keep_standings(&changed, now).await })
             .await?;
-        Ok(count)
+        pass.changed += u64::try_from(batch.written).unwrap_or(u64::MAX);
+        pass.failed = pass.failed.take().or(batch.failed);
+        Ok(())
     }
 
-    /// Products around which nothing happened for so long do not stand out any more.
+    /// Products around which nothing happened for so long do not stand out any more: those behind the
+    /// last that was looked at, up to this one.
     async fn sit_down(
         &self,
+        until: Option<ProductId>,
         attention: &HashMap<ProductId, Attention>,
-        now: Timestamp,
-    ) -> Result<u64, DomainError> {
-        let (mut after, mut changed) = (None, 0);
+        pass: &mut Pass,
+    ) -> Result<(), DomainError> {
+        let mut after = pass.after;
         loop {
-            let store = self.store().clone();
-            let most = u32::try_from(BATCH).expect("hundreds");
             let some = self
-                .shielded(async move { store.standing_products(after, most).await })
+                .maintain(|store| async move { store.standing_products(after, until, BATCH).await })
                 .await?;
-            let Some(last) = some.last() else {
-                return Ok(changed);
-            };
-            after = Some(*last);
+            let more = some.len() >= BATCH as usize;
+            after = some.last().copied();
             let gone: Vec<ProductId> = some
                 .into_iter()
                 .filter(|product| !attention.contains_key(product))
                 .collect();
-            if !gone.is_empty() {
-                let placed = self.placed(&gone).await?;
-                changed += self.restand(placed, attention, now).await?;
+            let placed = self.placed(gone, pass).await?;
+            self.restand(placed, attention, pass).await?;
+            if !more {
+                return Ok(());
             }
         }
     }
 }
 
 /// The best of each category, window by window.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Lists([BTreeMap<Option<CategoryId>, Items>; 3]);
 
 /// Products with their scores.
@@ -218,7 +271,7 @@ impl Lists {
                 for category in &within {
                     let list = lists.entry(*category).or_default();
                     list.push((placed.product, score));
-                    if list.len() >= 4 * MOST_TRENDING {
+                    if list.len() >= 2 * MOST_TRENDING {
                         shorten(list);
                     }
                 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::worker::Run;
-use vitrine_storage::audit::Difference;
-use vitrine_storage::fold::Folded;
+use vitrine_storage::audit::Audit;
+use vitrine_storage::fold::{Folded, Uncounted};
 use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
 
@@ -15,11 +15,26 @@ use crate::workers::{Worker, batch};
 use crate::{Catalog, DomainError};
 
 /// How many products are moved to their new popularity with one command.
-const MOVED: u32 = 100;
+const MOVED: u32 = 200;
+/// For how long products are moved in one run; what still waits is for the next.
+const MOVING: Duration = Duration::from_secs(1);
+/// How often it is counted how many wait.
+const COUNTED: Duration = Duration::from_secs(30);
+/// How many products that cannot be moved are passed over before moving is given up for a while.
+const MAX_REFUSED: usize = 10_000;
 /// How many reviews are brought to the newest version at once.
 pub(crate) const UPGRADED: u32 = 500;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
+/// How many waiting reviews are looked at to see which are left to a newer release.
+const LEFT_ALONE: u32 = 10_000;
+/// How long a review may wait to be counted before every process helps.
+const LATE_MILLIS: i64 = 2_000;
+/// How long a process does not help again when nothing of what waits could be counted: a newer release
+/// has to do it.
+const IN_VAIN: Duration = Duration::from_secs(30);
+/// How many products every process helps with at a time.
+const HELPED: u32 = 20;
 /// For how long products are folded in one run; what still waits is for the next.
 const FOLDED: Duration = Duration::from_secs(4);
 
@@ -28,10 +43,31 @@ const FOLDED: Duration = Duration::from_secs(4);
 pub struct FoldUpkeep {
     /// Which product had its turn last.
     after: Option<ProductId>,
+    /// How many products had reviews that wait.
+    waiting: usize,
     /// How many reviews were folded.
     reviews: usize,
     /// The first failure.
     failed: Option<StorageError>,
+}
+
+/// What a process remembers between two looks at reviews that wait.
+#[derive(Debug, Default)]
+pub struct UncountedWatch {
+    /// Until when it does not help, because nothing could be counted the last time.
+    rests_until: Option<Instant>,
+}
+
+/// What moving products to their popularity remembers of a round, in which every product that waits
+/// has one turn.
+#[derive(Debug, Default)]
+pub struct PopularityUpkeep {
+    /// Those that cannot be moved.
+    refused: Vec<ProductId>,
+    /// Why; the first reason.
+    failed: Option<StorageError>,
+    /// How many waited, and when that was counted.
+    waiting: Option<(u64, Instant)>,
 }
 
 /// How far the documents of a collection are on their way to the newest version.
@@ -46,26 +82,94 @@ pub struct DataVersions {
 }
 
 impl Catalog {
-    /// Brings the computed data of all products up to date with their reviews, popularity as well.
-    /// Reads two small indexes when nothing is to be done. A product that cannot be folded does not
-    /// keep others from it.
+    /// Brings the computed data of all products up to date with the reviews that wait now, popularity
+    /// as well. What others write meanwhile is not waited for. Reads two small indexes when nothing is
+    /// to be done. A product that cannot be folded does not keep others from it.
     ///
     /// # Errors
     /// The first [`DomainError`] met; what could be folded is folded.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
         let folded = self.fold_dirty().await?;
-        while self.refresh_popularity(MOVED).await? > 0 {}
+        let mut upkeep = PopularityUpkeep::default();
+        let mut run = self.refresh_popularity(&mut upkeep).await?;
+        // No more than wait now.
+        let (mut moved, due) = (run.done, run.done + run.backlog);
+        while run.backlog > 0 && moved < due {
+            run = self.refresh_popularity(&mut upkeep).await?;
+            moved += run.done;
+        }
         Ok(folded)
     }
 
-    /// Moves some products to the popularity that their reviews give them. Gives how many.
+    /// Moves products to the popularity that their reviews and activity give them, for a second or so.
+    /// Returns how many were moved, and how many wait; that is counted twice a minute.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails.
-    pub async fn refresh_popularity(&self, most: u32) -> Result<usize, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.refresh_popularity(most).await })
-            .await
+    /// [`DomainError`] when the database fails. The first failure of a product that cannot be moved,
+    /// when no others wait any more.
+    pub async fn refresh_popularity(
+        &self,
+        upkeep: &mut PopularityUpkeep,
+    ) -> Result<Run, DomainError> {
+        let (began, mut done) = (Instant::now(), 0);
+        loop {
+            let skipped = upkeep.refused.clone();
+            let moved = self
+                .maintain(|store| async move { store.refresh_popularity(MOVED, &skipped).await })
+                .await?;
+            done += u64::try_from(moved.moved).unwrap_or(u64::MAX);
+            let (found, stuck) = (moved.found, moved.moved == 0 && moved.refused.is_empty());
+            for (product, error) in moved.refused {
+                upkeep.refused.push(product);
+                upkeep.failed.get_or_insert(error);
+            }
+            if found < MOVED as usize || upkeep.refused.len() > MAX_REFUSED {
+                let round = std::mem::take(upkeep);
+                return match round.failed {
+                    None => Ok(Run {
+                        done,
+                        ..Run::default()
+                    }),
+                    Some(error) if done == 0 => Err(error.into()),
+                    Some(_) => {
+                        let backlog = u64::try_from(round.refused.len()).unwrap_or(u64::MAX);
+                        *upkeep = round;
+                        Ok(Run {
+                            done,
+                            backlog,
+                            ..Run::default()
+                        })
+                    }
+                };
+            }
+            if stuck || began.elapsed() >= MOVING {
+                let backlog = self.popularity_waiting(done, upkeep).await?;
+                return Ok(Run {
+                    done,
+                    backlog,
+                    ..Run::default()
+                });
+            }
+        }
+    }
+
+    /// How many products wait to be moved after so many have been.
+    async fn popularity_waiting(
+        &self,
+        moved: u64,
+        upkeep: &mut PopularityUpkeep,
+    ) -> Result<u64, DomainError> {
+        let (waiting, at) = match upkeep.waiting {
+            Some((waiting, at)) if at.elapsed() < COUNTED => (waiting.saturating_sub(moved), at),
+            _ => {
+                let count =
+                    self.maintain(|store| async move { store.count_popularity_due().await });
+                (count.await?, Instant::now())
+            }
+        };
+        upkeep.waiting = Some((waiting, at));
+        // A full batch was found.
+        Ok(waiting.max(1))
     }
 
     /// Brings some reviews of an older version to the newest: the fold does it, and counts them by
@@ -75,9 +179,9 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
     pub async fn upgrade_reviews(&self) -> Result<usize, DomainError> {
-        let store = self.store().clone();
+        let now = self.now();
         let upgraded = self
-            .shielded(async move { store.upgrade_reviews(UPGRADED).await })
+            .maintain(|store| async move { store.upgrade_reviews(UPGRADED, now).await })
             .await?;
         if upgraded > 0 {
             self.fold_some(&mut FoldUpkeep::default()).await?;
@@ -92,8 +196,7 @@ impl Catalog {
     /// [`DomainError`] when the database fails, or none of them can be written; the next call goes
     /// on.
     pub async fn upgrade_products(&self) -> Result<Run, DomainError> {
-        let store = self.store().clone();
-        let upgraded = self.shielded(async move { store.upgrade_products(UPGRADED).await });
+        let upgraded = self.maintain(|store| async move { store.upgrade_products(UPGRADED).await });
         let upgraded = upgraded.await?;
         match upgraded.failed {
             Some(error) if upgraded.written == 0 => Err(error.into()),
@@ -111,9 +214,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn data_versions(&self) -> Result<Vec<DataVersions>, DomainError> {
-        let store = self.store().clone();
         let (products, reviews, reports) = self
-            .shielded(async move {
+            .maintain(|store| async move {
                 let (products, reviews) =
                     (store.product_versions(), store.review_versions_stored());
                 futures_util::future::try_join3(products, reviews, store.reports()).await
@@ -139,14 +241,84 @@ impl Catalog {
     /// As there.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
         let (mut total, mut upkeep) = (Folded::default(), FoldUpkeep::default());
+        let began = self.now();
         loop {
             let (folded, all) = self.fold_some(&mut upkeep).await?;
             total.reviews += folded.reviews;
             total.products += folded.products;
-            if all {
+            if all
+                || self
+                    .uncounted()
+                    .await?
+                    .since
+                    .is_some_and(|since| since > began)
+            {
                 return Ok(total);
             }
         }
+    }
+
+    /// What every process does each second: looks whether reviews wait too long to be counted. If they
+    /// do, whoever should count them is gone or held up, so this process counts those that wait
+    /// longest, and ends transactions that nobody goes on with. Returns what waited. One command when
+    /// nothing waits long.
+    ///
+    /// # Errors
+    /// The first [`DomainError`] met.
+    pub async fn watch_uncounted(
+        &self,
+        watch: &mut UncountedWatch,
+    ) -> Result<Uncounted, DomainError> {
+        let waiting = self.uncounted().await?;
+        let late = waiting
+            .since
+            .is_some_and(|since| since.plus_millis(LATE_MILLIS) <= self.now());
+        let late = late
+            && watch
+                .rests_until
+                .is_none_or(|until| until <= Instant::now());
+        if self.suspects_abandoned() || late {
+            self.end_abandoned_transactions().await?;
+        }
+        if late {
+            let now = self.now();
+            let folded = self.maintain(|store| async move {
+                let products = store.products_waiting_longest(HELPED).await?;
+                fold_each(&store, &products, now).await
+            });
+            let (folded, failed) = folded.await?;
+            if folded.reviews == 0 && failed.is_none() {
+                watch.rests_until = Some(Instant::now() + IN_VAIN);
+            }
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
+        }
+        Ok(waiting)
+    }
+
+    /// Ends transactions that a process has left open which was killed, frozen or cut off. Returns how
+    /// many.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn end_abandoned_transactions(&self) -> Result<usize, DomainError> {
+        let ended = self
+            .maintain(|store| async move { store.end_abandoned_transactions().await })
+            .await?;
+        if ended > 0 {
+            tracing::warn!(ended, "ended transactions that nobody went on with");
+        }
+        Ok(ended)
+    }
+
+    /// How many reviews are not counted yet, and since when the oldest of them waits. One command.
+    ///
+    /// # Errors
+    /// [`DomainError`] when the database fails.
+    pub async fn uncounted(&self) -> Result<Uncounted, DomainError> {
+        self.maintain(|store| async move { store.uncounted().await })
+            .await
     }
 
     /// Folds products that wait, each once, and each before any is folded again; for seconds at
@@ -161,17 +333,22 @@ impl Catalog {
         let (began, mut total) = (Instant::now(), Folded::default());
         let mut round = std::mem::take(upkeep);
         while began.elapsed() < FOLDED {
-            let (store, after) = (self.store().clone(), round.after);
+            let after = round.after;
             let waiting = self
-                .shielded(async move { store.products_to_fold(after, GROUP).await })
+                .maintain(|store| async move { store.products_to_fold(after, GROUP).await })
                 .await?;
             let Some(last) = waiting.last() else {
                 return match round.failed {
                     Some(error) if round.reviews == 0 => Err(error.into()),
-                    _ => Ok((total, round.reviews == 0)),
+                    _ => {
+                        // Where nothing could be counted, what waits is left alone.
+                        total.left_alone = total.left_alone.max(round.waiting);
+                        Ok((total, round.reviews == 0))
+                    }
                 };
             };
             round.after = Some(*last);
+            round.waiting += waiting.len();
             let (folded, error) = self.fold_group(waiting).await?;
             round.reviews += folded.reviews;
             round.failed = round.failed.or(error);
@@ -182,42 +359,64 @@ impl Catalog {
         Ok((total, false))
     }
 
+    /// What a run of the fold did, and what it leaves.
+    pub(crate) async fn fold_run(&self, folded: Folded, all: bool) -> Result<Run, DomainError> {
+        let run = Run {
+            done: u64::try_from(folded.reviews).unwrap_or(u64::MAX),
+            ..Run::default()
+        };
+        if all && folded.left_alone == 0 {
+            return Ok(run);
+        }
+        let (waiting, left_alone) = self
+            .maintain(|store| async move {
+                let left_alone = store.left_alone_by_folds(LEFT_ALONE);
+                futures_util::future::try_join(store.uncounted(), left_alone).await
+            })
+            .await?;
+        let backlog = waiting.reviews.saturating_sub(left_alone);
+        Ok(Run {
+            // A round that counted nothing more leaves nothing that can be counted.
+            backlog: if all { 0 } else { backlog.max(1) },
+            left_alone,
+            waiting_since: waiting.since,
+            ..run
+        })
+    }
+
     /// Folds some products together, or each alone when together nothing comes of it. Gives what was folded
     /// and the first failure.
     async fn fold_group(
         &self,
         products: Vec<ProductId>,
     ) -> Result<(Folded, Option<StorageError>), DomainError> {
-        let (store, now) = (self.store().clone(), self.now());
-        self.shielded(async move {
+        let now = self.now();
+        self.maintain(|store| async move {
             match store.fold(&products, now).await {
                 // Many reviews that cannot be counted may have hidden those of other products.
                 Ok(folded) if folded.reviews > 0 || products.len() == 1 => Ok((folded, None)),
-                Err(error @ StorageError::Unavailable(_)) => Err(error),
+                Err(error) if error.is_outage() => Err(error),
                 _ => fold_each(&store, &products, now).await,
             }
         })
         .await
     }
 
-    /// Compares everything computed or copied with where it comes from. Empty when all is well.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
-    pub async fn audit(&self) -> Result<Vec<Difference>, DomainError> {
-        let (store, reference, currency) =
-            (self.store().clone(), self.reference(), self.currency());
+    /// Compares everything computed or copied with where it comes from. Reviews that wait to be
+    /// counted are told apart from what differs.
+    pub async fn audit(&self) -> Result<Audit, DomainError> {
+        let (reference, currency) = (self.reference(), self.currency());
         let now = self.now();
-        let audit = self.shielded(async move {
+        let audit = self.maintain(|store| async move {
             let encoding = vitrine_storage::products::Encoding {
                 units: &reference.units,
                 currency,
             };
             store.audit(encoding, now).await
         });
-        let mut differences = audit.await?;
-        differences.extend(self.audit_panels().await?);
-        Ok(differences)
+        let mut audit = audit.await?;
+        audit.extend(self.audit_panels().await?);
+        Ok(audit)
     }
 }
 
@@ -234,7 +433,7 @@ async fn fold_each(
                 total.reviews += folded.reviews;
                 total.products += folded.products;
             }
-            Err(error @ StorageError::Unavailable(_)) => return Err(error),
+            Err(error) if error.is_outage() => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }
     }

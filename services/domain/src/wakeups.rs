@@ -48,8 +48,7 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn keep_wakeups(&self, point: ChangePoint) -> Result<(), DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.keep_work_point(&point).await })
+        self.maintain(|store| async move { store.keep_work_point(&point).await })
             .await
     }
 }

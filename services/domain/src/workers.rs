@@ -12,13 +12,12 @@ use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelUpkeep;
 use crate::propagation::{BundleUpkeep, PropagationUpkeep};
-use crate::upkeep::{FoldUpkeep, UPGRADED};
+use crate::trending::TrendingUpkeep;
+use crate::upkeep::{FoldUpkeep, PopularityUpkeep, UPGRADED};
 use crate::{Catalog, DomainError};
 
 /// The lease of whoever does the work in the background.
 const WORK: &str = "work";
-/// How many products are moved to their new popularity in one run.
-const MOVED: u32 = 200;
 /// How many products are counted anew in one run.
 const RECOUNTED: i32 = 100;
 
@@ -61,6 +60,8 @@ pub struct Upkeep {
     propagation: PropagationUpkeep,
     bundles: BundleUpkeep,
     panels: PanelUpkeep,
+    popularity: PopularityUpkeep,
+    trending: TrendingUpkeep,
     audited: Option<ProductId>,
     /// What the audit found in its last run.
     pub audit: Audited,
@@ -142,18 +143,27 @@ impl Worker {
     }
 
     /// How long it rests after a run that left nothing, unless it is woken. After one that took long
-    /// it rests longer, for some minutes at most, so that it works a twentieth of the time.
+    /// it rests longer, for some minutes at most, so that it works a twentieth of the time; unless
+    /// it [is prompt](Self::is_prompt).
     #[must_use]
     pub const fn every(self) -> Duration {
         match self {
-            Self::Fold | Self::Popularity | Self::Activity => Duration::from_secs(2),
+            Self::Fold | Self::Popularity | Self::Activity | Self::Erasures => {
+                Duration::from_secs(2)
+            }
             Self::Panels => Duration::from_secs(3),
             Self::Audit => Duration::from_secs(5),
             Self::Purchases => Duration::from_secs(10),
             Self::Suppliers | Self::Bundles | Self::Merges => Duration::from_secs(15),
-            Self::Erasures => Duration::from_secs(30),
             Self::ReviewVersions | Self::ProductVersions | Self::Trending => Duration::from_mins(1),
         }
+    }
+
+    /// Whether it rests no longer after a run that took long: what it does next was promised to
+    /// somebody, and costs nearly nothing when there is nothing to do.
+    #[must_use]
+    pub const fn is_prompt(self) -> bool {
+        matches!(self, Self::Erasures)
     }
 
     /// How long it rests after a run that took so long and left something: enough for readers not
@@ -162,7 +172,7 @@ impl Worker {
     #[must_use]
     pub fn pause(self, took: Duration) -> Duration {
         match self {
-            Self::Suppliers | Self::Bundles | Self::ProductVersions => {
+            Self::Popularity | Self::Suppliers | Self::Bundles | Self::ProductVersions => {
                 (took * 2 / 3).max(Duration::from_millis(20))
             }
             Self::ReviewVersions | Self::Activity => Duration::from_millis(100),
@@ -182,15 +192,9 @@ impl Catalog {
         match worker {
             Worker::Fold => {
                 let (folded, all) = self.fold_some(&mut upkeep.fold).await?;
-                Ok(Run {
-                    backlog: u64::from(!all),
-                    ..done(folded.reviews)
-                })
+                self.fold_run(folded, all).await
             }
-            Worker::Popularity => {
-                let moved = self.refresh_popularity(MOVED).await?;
-                Ok(batch(moved, MOVED))
-            }
+            Worker::Popularity => self.refresh_popularity(&mut upkeep.popularity).await,
             Worker::Suppliers => self.propagate_suppliers(&mut upkeep.propagation).await,
             Worker::Bundles => self.refresh_bundles(&mut upkeep.bundles).await,
             Worker::Merges => {
@@ -202,17 +206,18 @@ impl Catalog {
                 Ok(Run {
                     done: products,
                     backlog,
+                    ..Run::default()
                 })
             }
-            Worker::Panels => self.refresh_panels(&mut upkeep.panels).await.map(done),
-            Worker::Erasures => self.continue_erasures().await.map(done),
+            Worker::Panels => self.refresh_panels(&mut upkeep.panels).await,
+            Worker::Erasures => self.continue_erasures().await,
             Worker::ReviewVersions => {
                 let upgraded = self.upgrade_reviews().await?;
                 Ok(batch(upgraded, UPGRADED))
             }
             Worker::ProductVersions => self.upgrade_products().await,
             Worker::Activity => self.fill_buckets().await,
-            Worker::Trending => self.refresh_trending().await,
+            Worker::Trending => self.refresh_trending(&mut upkeep.trending).await,
             Worker::Purchases => self.recheck_purchases().await,
             Worker::Audit => self.recount_some(upkeep).await,
         }
@@ -262,8 +267,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; it is not known then who holds it.
     pub async fn take_work(&self, owner: &str, time: Duration) -> Result<Lease, DomainError> {
-        let (store, owner) = (self.store().clone(), owner.to_owned());
-        self.shielded(async move { store.take_lease(WORK, &owner, time).await })
+        let owner = owner.to_owned();
+        self.maintain(|store| async move { store.take_lease(WORK, &owner, time).await })
             .await
     }
 
@@ -272,8 +277,8 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the lease ends by itself then.
     pub async fn release_work(&self, owner: &str) -> Result<(), DomainError> {
-        let (store, owner) = (self.store().clone(), owner.to_owned());
-        self.shielded(async move { store.release_lease(WORK, &owner).await })
+        let owner = owner.to_owned();
+        self.maintain(|store| async move { store.release_lease(WORK, &owner).await })
             .await
     }
 
@@ -285,29 +290,29 @@ impl Catalog {
         &self,
         reports: Vec<(&'static str, WorkerReport)>,
     ) -> Result<(), DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.keep_reports(&reports).await })
+        self.maintain(|store| async move { store.keep_reports(&reports).await })
             .await
     }
 
-    /// Who does the work, and what each worker reported last; two commands. A worker that never
-    /// ran has an empty report.
+    /// Who does the work, and what each worker reported last; three commands. A worker that never
+    /// ran has an empty report. What waits for the fold is as of now, whoever runs it.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
     pub async fn workers(&self) -> Result<WorkersSeen, DomainError> {
-        let store = self.store().clone();
-        let (lease, reports) = self
-            .shielded(async move {
-                futures_util::future::try_join(store.lease(WORK), store.reports()).await
+        let (lease, reports, uncounted) = self
+            .read(|store| async move {
+                let (lease, reports) = (store.lease(WORK), store.reports());
+                futures_util::future::try_join3(lease, reports, store.uncounted()).await
             })
             .await?;
         let report = |worker: Worker| {
             let own = reports.iter().find(|(name, _)| name == worker.name());
-            (
-                worker,
-                own.map(|(_, report)| report.clone()).unwrap_or_default(),
-            )
+            let mut report = own.map(|(_, report)| report.clone()).unwrap_or_default();
+            if worker == Worker::Fold {
+                report.waits(uncounted.reviews, uncounted.since, self.now());
+            }
+            (worker, report)
         };
         Ok(WorkersSeen {
             lease,
@@ -328,7 +333,7 @@ pub struct WorkersSeen {
 fn done(count: usize) -> Run {
     Run {
         done: u64::try_from(count).unwrap_or(u64::MAX),
-        backlog: 0,
+        ..Run::default()
     }
 }
 
@@ -338,6 +343,7 @@ pub(crate) fn batch(count: usize, most: u32) -> Run {
     Run {
         done,
         backlog: u64::from(done >= u64::from(most)),
+        ..Run::default()
     }
 }
 

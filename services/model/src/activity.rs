@@ -248,14 +248,16 @@ impl Standing {
         }
     }
 
-    /// Whether both say the same, whenever they do.
+    /// Whether both are so near to each other that a product need not be written again: it sold as
+    /// much, and other numbers differ by a tenth or by two at most, what it gets of attention by one
+    /// step.
     #[must_use]
-    pub fn same(self, other: Self) -> bool {
-        let timeless = |standing: Self| Self {
-            as_of: None,
-            ..standing
-        };
-        timeless(self) == timeless(other)
+    pub const fn is_near(self, other: Self) -> bool {
+        let trend = self.trend.abs_diff(other.trend);
+        self.units == other.units
+            && (trend == 0 || (trend == 1 && self.trend > 0 && other.trend > 0))
+            && near(self.views, other.views)
+            && near(self.carts, other.carts)
     }
 
     /// For how many people who would write a review its activity stands: a unit bought for one, a
@@ -270,6 +272,12 @@ impl Standing {
         .weight()
             / PURCHASE_WEIGHT
     }
+}
+
+const fn near(one: i64, other: i64) -> bool {
+    let larger = if one > other { one } else { other };
+    let difference = one.abs_diff(other);
+    difference <= 2 || difference <= (larger / 10).unsigned_abs()
 }
 
 /// Rounded to two digits: 1,234 to 1,200.
@@ -446,7 +454,19 @@ mod tests {
             as_of: None,
             ..standing(1_249, 3, 1.0)
         };
-        assert!(standing(1_230, 3, 1.1).same(later));
+        assert!(standing(1_230, 3, 1.1).is_near(later));
+        assert!(
+            standing(1_300, 3, 1.4).is_near(later),
+            "a tenth, and a step"
+        );
+        for far in [
+            (1_400, 3, 1.0),
+            (1_249, 4, 1.0),
+            (1_249, 3, 2.0),
+            (1_249, 3, 0.0),
+        ] {
+            assert!(!standing(far.0, far.1, far.2).is_near(later), "{far:?}");
+        }
         assert!((decay(50, 50) - 0.5).abs() < 1e-9 && (decay(-1, 50) - 1.0).abs() < 1e-9);
     }
 }

@@ -44,7 +44,7 @@ pub struct ErasureReceipt {
     pub started_at: Timestamp,
     /// When nothing was left; `None` while it goes on.
     pub finished_at: Option<Timestamp>,
-    /// What was changed. Where a process died in the middle, what it had just changed is not counted.
+    /// What was changed, by whichever processes worked on it.
     pub done: ErasureCounts,
 }
 
@@ -55,6 +55,8 @@ pub struct ErasureCounts {
     pub reviews: i64,
     /// How many votes.
     pub votes: i64,
+    /// How many earlier versions of reviews were deleted.
+    pub versions: i64,
     /// How many replies.
     pub replies: i64,
     /// How many reports of reviews were made anonymous.

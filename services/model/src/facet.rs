@@ -205,6 +205,9 @@ pub struct Panel {
     pub products: u64,
     /// What they can be counted by.
     pub facets: Vec<PanelFacet>,
+    /// The spec keys that were counted for it, those that it shows and those that nobody could make
+    /// sense of.
+    pub keys: Vec<String>,
 }
 
 /// One key of a panel.
@@ -341,6 +344,7 @@ mod tests {
         let number = Bucket::between(&[0.1, 0.2, 0.3]);
         let panel = Panel {
             products: 4,
+            keys: vec!["weight".to_owned()],
             facets: vec![
                 facet(PanelData::Text {
                     values: vec![value],

@@ -28,15 +28,20 @@ pub struct Computed {
 pub struct FoldOutcome {
     /// By how much each month's histogram changes.
     pub months: BTreeMap<i32, Histogram>,
-    /// Whether a review of the top list moved down or left, so that only the database knows who
-    /// comes next: the list must be read again.
+    /// Whether the top list may lack a review that belongs in it, so that it must be read again: a
+    /// review of it moved down or left, or it was shorter than it should be.
     pub refill: bool,
 }
 
 impl Computed {
     /// Folds changed reviews of one product in.
     pub fn fold(&mut self, reviews: &[Review], now: Timestamp) -> FoldOutcome {
-        let mut outcome = FoldOutcome::default();
+        // The list may be of a release that carried more reviews, or fewer.
+        self.top_reviews.truncate(TOP_REVIEWS);
+        let mut outcome = FoldOutcome {
+            refill: self.lacks_top_reviews(),
+            ..FoldOutcome::default()
+        };
         for review in reviews {
             if let Some(counted) = &review.applied {
                 self.count(counted, -1, &mut outcome);
@@ -47,6 +52,7 @@ impl Computed {
             outcome.refill |= self.moves_down(review);
             self.merge(review);
         }
+        outcome.refill |= self.lacks_top_reviews();
         outcome
             .months
             .retain(|_, change| *change != Histogram::default());
@@ -61,7 +67,17 @@ impl Computed {
         outcome
     }
 
-    /// The sort key of the tenth top review; `None` while there are fewer.
+    /// Counts a review more, of which this is counted; for recounts, which begin with nothing.
+    /// Returns the month it is counted in.
+    pub fn recount(&mut self, review: &Review, counted: Option<&Applied>) -> Option<i32> {
+        if let Some(counted) = counted {
+            self.count(counted, 1, &mut FoldOutcome::default());
+        }
+        self.merge(review);
+        counted.and_then(|counted| counted.month)
+    }
+
+    /// The sort key of the last top review of a full list; `None` while there are fewer.
     #[must_use]
     pub fn top_floor(&self) -> Option<TopKey> {
         self.top_reviews.get(TOP_REVIEWS - 1).map(TopReview::key)
@@ -93,6 +109,13 @@ impl Computed {
         if let Some(month) = counted.month {
             outcome.months.entry(month).or_default().0[stars] += by;
         }
+    }
+
+    /// Whether the top list is too short for the reviews that are counted. One more review then
+    /// says nothing about those between it and the list.
+    fn lacks_top_reviews(&self) -> bool {
+        let counted = usize::try_from(self.stats.count()).unwrap_or(0);
+        self.top_reviews.len() < TOP_REVIEWS.min(counted)
     }
 
     fn moves_down(&self, review: &Review) -> bool {
@@ -132,10 +155,7 @@ pub fn recount(reviews: &[Review]) -> Computed {
 pub fn recount_as<'a>(reviews: impl Iterator<Item = (&'a Review, Option<Applied>)>) -> Computed {
     let mut computed = Computed::default();
     for (review, counted) in reviews {
-        if let Some(counted) = &counted {
-            computed.count(counted, 1, &mut FoldOutcome::default());
-        }
-        computed.merge(review);
+        computed.recount(review, counted.as_ref());
     }
     computed
 }
@@ -176,7 +196,6 @@ mod tests {
             reports: 0,
             queued: None,
             round: 0,
-            idempotency: None,
             applied: None,
             dirty: true,
         }
@@ -265,6 +284,60 @@ mod tests {
                 review.dirty = false;
             }
         }
+    }
+
+    /// Counted reviews, each more helpful than the one before it, and what is computed from them.
+    fn counted(reviews: u8) -> (Vec<Review>, Computed) {
+        let mut all: Vec<Review> = (0..reviews).map(review).collect();
+        for (votes, review) in (1..).zip(&mut all) {
+            review.helpful = votes;
+        }
+        let mut computed = Computed::default();
+        fold_all(&mut computed, &mut all, usize::MAX);
+        (all, computed)
+    }
+
+    #[test]
+    fn a_list_of_another_length_is_neither_taken_for_complete_nor_kept() {
+        for stored in [0, 1, 8, TOP_REVIEWS - 1, TOP_REVIEWS, TOP_REVIEWS + 2] {
+            for new in [1, 2, 12] {
+                let (mut all, mut computed) = counted(50);
+                let mut expected = all.clone();
+                expected.reverse();
+                computed.top_reviews = expected[..stored].iter().map(Review::top).collect();
+                all.extend((50..50 + new).map(review));
+                fold_all(&mut computed, &mut all, usize::MAX);
+                expected.truncate(TOP_REVIEWS);
+                let expected: Vec<TopReview> = expected.iter().map(Review::top).collect();
+                assert_eq!(computed.top_reviews, expected, "{stored} stored, {new} new");
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_again_only_where_it_may_be_wrong() {
+        let (_, mut computed) = counted(50);
+        let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
+        assert!(!outcome.refill);
+        for few in 0..12 {
+            let (_, mut computed) = counted(few);
+            let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
+            assert!(!outcome.refill, "{few} reviews");
+        }
+        let (_, mut computed) = counted(50);
+        computed.stats.histogram.0[0] = 5_000;
+        computed.top_reviews.truncate(8);
+        let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
+        assert!(outcome.refill);
+        // Also when nothing published is folded.
+        let (_, mut computed) = counted(50);
+        computed.top_reviews.push(review(60).top());
+        let rejected = Review {
+            status: ReviewStatus::Rejected,
+            ..review(61)
+        };
+        computed.fold(&[rejected], Timestamp::from_millis(0));
+        assert_eq!(computed.top_reviews.len(), TOP_REVIEWS);
     }
 
     proptest! {

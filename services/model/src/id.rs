@@ -73,12 +73,27 @@ id_type!(
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AuthorId(pub String);
 
+/// The subject of a token: who acts, not of whom something is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subject<'a>(pub &'a str);
+
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one source of new ids"
 )]
 fn new_uuid() -> Uuid {
     Uuid::new_v4()
+}
+
+/// Random bytes, for whatever is no id: seeds, marks, pauses of random length. At most 14.
+#[must_use]
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    const { assert!(N <= 14, "an id has 14 bytes that are random throughout") };
+    let bytes = new_uuid().into_bytes();
+    let mut random = bytes.into_iter().enumerate();
+    // Bytes 6 and 8 hold the version and the variant.
+    let mut random = random.by_ref().filter(|(at, _)| !matches!(at, 6 | 8));
+    std::array::from_fn(|_| random.next().map_or(0, |(_, byte)| byte))
 }
 
 /// What a global id of the API refers to.

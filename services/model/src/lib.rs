@@ -36,6 +36,7 @@ pub mod facet;
 pub mod filter;
 pub mod fold;
 pub mod id;
+pub mod idempotency;
 pub mod import;
 pub mod money;
 pub mod product;

@@ -201,15 +201,6 @@ pub struct Queued {
     pub since: Timestamp,
 }
 
-/// What makes it safe to submit a review twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Idempotency {
-    /// The key that the author chose.
-    pub key: String,
-    /// The digest of what was submitted with it.
-    pub hash: String,
-}
-
 /// A review as it was before its author changed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewVersion {
@@ -322,8 +313,6 @@ pub struct Review {
     /// Rises when the review is written anew after it was deleted or rejected. Votes belong to one
     /// round; those of earlier ones count no more.
     pub round: i32,
-    /// What its author submitted it with.
-    pub idempotency: Option<Idempotency>,
     /// What of it is counted in its product at present.
     pub applied: Option<Applied>,
     /// Whether a fold has yet to look at it.

@@ -5,7 +5,7 @@
 //! are the exact ones of the SI brochure and NIST Special Publication 811; the `ucum` codes are
 //! those of the Unified Code for Units of Measure.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,11 @@ impl Unit {
     #[must_use]
     pub fn from_base(&self, base: f64) -> f64 {
         (base - self.offset) / self.factor
+    }
+
+    /// All spellings that are understood.
+    fn spellings(&self) -> impl Iterator<Item = &String> {
+        self.aliases.iter().chain(&self.ucum).chain([&self.id])
     }
 
     /// Whether this is the unit its dimension is counted in.
@@ -82,6 +87,7 @@ fn shown(spelling: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct UnitTable {
     units: Vec<Unit>,
+    set_aside: Vec<Unit>,
     exact: HashMap<String, usize>,
     folded: HashMap<String, Option<usize>>,
 }
@@ -97,16 +103,48 @@ impl UnitTable {
         table
     }
 
-    /// The table every new database starts with: about ninety units of twenty-odd dimensions.
+    /// The table every new database starts with: the built-in units.
     #[must_use]
     pub fn built_in() -> Self {
         Self::new(built_in::units())
+    }
+
+    /// The built-in units and those that a shop has defined.
+    ///
+    /// A release may bring a unit that a shop has defined otherwise before. Values are stored in
+    /// terms of the shop's, so that one is kept and the built-in one is set aside; with the base
+    /// unit of a dimension all built-in units of it are, since they are counted in it.
+    #[must_use]
+    pub fn with_defined(defined: Vec<Unit>) -> Self {
+        Self::joined(Self::built_in(), defined)
+    }
+
+    fn joined(built_in: Self, mut defined: Vec<Unit>) -> Self {
+        defined.retain(|unit| !built_in.units.contains(unit));
+        let set_aside = built_in.displaced_by(&defined);
+        let (set_aside, kept): (Vec<Unit>, Vec<Unit>) = built_in
+            .units
+            .into_iter()
+            .partition(|unit| set_aside.contains(&unit.id));
+        let mut table = Self::new(kept);
+        table.set_aside = set_aside;
+        for unit in defined {
+            table.add(unit);
+        }
+        table
     }
 
     /// All units, in the order they were given.
     #[must_use]
     pub fn units(&self) -> &[Unit] {
         &self.units
+    }
+
+    /// The built-in units that are not known, because the shop has defined others with their
+    /// spellings.
+    #[must_use]
+    pub fn set_aside(&self) -> &[Unit] {
+        &self.set_aside
     }
 
     /// The unit with this spelling: exactly, or in another case where that leaves no doubt (`mb`
@@ -181,10 +219,42 @@ impl UnitTable {
         Some((number, self.find(&text[end..])?))
     }
 
+    /// The ids of those units that cannot stay beside these: they have a spelling in common, or
+    /// their dimension has another base unit.
+    fn displaced_by(&self, defined: &[Unit]) -> HashSet<String> {
+        let clashes = |unit: &Unit, other: &Unit| {
+            other.spellings().any(|spelling| {
+                let found = self.find(spelling).map(|found| &found.id);
+                found == Some(&unit.id) || unit.spellings().any(|own| own == spelling)
+            })
+        };
+        let clashing = |unit: &&Unit| defined.iter().any(|other| clashes(unit, other));
+        let displaced: HashSet<&str> = self
+            .units
+            .iter()
+            .filter(clashing)
+            .map(|unit| unit.id.as_str())
+            .collect();
+        let keeps_base = |dimension: &str| {
+            let ours = self.base(dimension);
+            let theirs = defined
+                .iter()
+                .find(|unit| unit.dimension == dimension && unit.is_base());
+            match (ours, theirs) {
+                (Some(ours), None) => !displaced.contains(ours.id.as_str()),
+                (Some(ours), Some(theirs)) => clashes(ours, theirs),
+                (None, _) => false,
+            }
+        };
+        let is_displaced =
+            |unit: &&Unit| displaced.contains(unit.id.as_str()) || !keeps_base(&unit.dimension);
+        let ids = self.units.iter().filter(is_displaced);
+        ids.map(|unit| unit.id.clone()).collect()
+    }
+
     fn add(&mut self, unit: Unit) {
         let index = self.units.len();
-        let spellings = unit.aliases.iter().chain(&unit.ucum).chain([&unit.id]);
-        for spelling in spellings {
+        for spelling in unit.spellings() {
             self.exact.entry(spelling.clone()).or_insert(index);
             self.folded
                 .entry(key(spelling))
@@ -298,6 +368,87 @@ mod tests {
         assert_eq!(format_number(-0.0), "0");
     }
 
+    fn of_dimension<'a>(table: &'a UnitTable, dimension: &str) -> Vec<&'a Unit> {
+        let units = table.units().iter();
+        units.filter(|unit| unit.dimension == dimension).collect()
+    }
+
+    fn defined(id: &str, dimension: &str, factor: f64) -> Unit {
+        Unit {
+            id: id.to_owned(),
+            dimension: dimension.to_owned(),
+            factor,
+            offset: 0.0,
+            ucum: None,
+            aliases: Vec::new(),
+        }
+    }
+
+    fn ids(units: &[Unit]) -> Vec<&str> {
+        units.iter().map(|unit| unit.id.as_str()).collect()
+    }
+
+    /// What a release knows that has just got a dimension: `lx`, also written `lux`, and `fc`.
+    fn release() -> UnitTable {
+        let lux = Unit {
+            aliases: vec!["lux".to_owned()],
+            ..defined("lx", "illuminance", 1.0)
+        };
+        let candle = defined("fc", "illuminance", 10.764);
+        let kilogram = defined("kg", "mass", 1.0);
+        let pound = defined("lb", "mass", 0.4536);
+        UnitTable::new(vec![kilogram, pound, lux, candle])
+    }
+
+    #[test]
+    fn the_units_of_a_shop_keep_their_meaning() {
+        // The same name, another factor: of a dimension with a base of its own.
+        let own = vec![defined("klx", "light", 1.0), defined("lx", "light", 0.001)];
+        let table = UnitTable::joined(release(), own);
+        assert_eq!(ids(table.units()), ["kg", "lb", "klx", "lx"]);
+        assert_eq!(ids(table.set_aside()), ["lx", "fc"]);
+        let found = table.get_in("lx", "light").unwrap();
+        assert!((found.to_base(500.0) - 0.5).abs() < 1e-12);
+        assert_eq!(table.find("lux"), None);
+        // Found by another spelling of the built-in one, and in another case.
+        for spelling in ["lux", "LX", "Lux"] {
+            let table = UnitTable::joined(release(), vec![defined(spelling, "illuminance", 1.0)]);
+            assert_eq!(ids(table.set_aside()), ["lx"], "{spelling}");
+            assert_eq!(table.find(spelling).unwrap().id, spelling);
+            assert_eq!(table.base("illuminance").unwrap().id, spelling);
+            assert!(table.find("fc").is_some(), "counted in the same unit");
+        }
+        // A dimension of the same name that is counted in something else.
+        let own = vec![defined("footcandle", "illuminance", 1.0)];
+        let table = UnitTable::joined(release(), own);
+        assert_eq!(ids(table.set_aside()), ["lx", "fc"]);
+        assert_eq!(table.base("illuminance").unwrap().id, "footcandle");
+        // One that is not the base: the others stay.
+        let own = vec![defined("fc", "illuminance", 10.0)];
+        let table = UnitTable::joined(release(), own);
+        assert_eq!(ids(table.set_aside()), ["fc"]);
+        assert!((table.find("fc").unwrap().factor - 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_does_not_clash_stays_beside_the_built_in_units() {
+        let own = || vec![defined("st", "mass", 6.35), defined("rub", "wear", 1.0)];
+        let table = UnitTable::joined(release(), own());
+        assert_eq!(ids(table.units()), ["kg", "lb", "lx", "fc", "st", "rub"]);
+        assert_eq!(table.set_aside(), []);
+        // Nor does a built-in unit that a shop has defined in the same way.
+        let same = defined("fc", "illuminance", 10.764);
+        let table = UnitTable::joined(release(), vec![same]);
+        assert_eq!(ids(table.units()), ["kg", "lb", "lx", "fc"]);
+        assert_eq!(table.set_aside(), []);
+        // Whatever can be defined clashes with nothing.
+        let mut table = UnitTable::built_in();
+        for unit in own() {
+            table.define(unit).unwrap();
+        }
+        assert_eq!(UnitTable::with_defined(own()).units(), table.units());
+    }
+
     /// Equal to seven digits, which is how many `uom` keeps of the pound.
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() <= 2e-7 * (1e-3 + a.abs().max(b.abs()))
@@ -320,14 +471,20 @@ mod tests {
         }
 
         #[test]
-        fn there_and_back(value in -1e9_f64..1e9, from in 0_usize..60, to in 0_usize..60) {
+        fn there_and_back(
+            value in -1e9_f64..1e9,
+            from in any::<proptest::sample::Index>(),
+            to in any::<proptest::sample::Index>(),
+        ) {
             let table = UnitTable::built_in();
-            let (from, to) = (&table.units()[from], &table.units()[to]);
-            if from.dimension == to.dimension {
-                let there = to.from_base(from.to_base(value));
-                let back = from.from_base(to.to_base(there));
-                prop_assert!((back - value).abs() <= 1e-6 * (1.0 + value.abs()));
-            }
+            let from = from.get(table.units());
+            let dimension: Vec<&Unit> = of_dimension(&table, &from.dimension);
+            let to = to.get(&dimension);
+            let there = to.from_base(from.to_base(value));
+            let back = from.from_base(to.to_base(there));
+            // What is lost is lost in the larger unit, and beside the offset.
+            let lost = (1.0 + value.abs()) * (1.0 + from.offset.abs().max(to.offset.abs()));
+            prop_assert!((back - value).abs() <= 1e-9 * lost, "{} to {}", from.id, to.id);
         }
     }
 }

@@ -19,7 +19,11 @@ pub struct WorkerReport {
     pub last_done_at: Option<Timestamp>,
     /// How many things waited after the last run, as far as they were counted.
     pub backlog: i64,
-    /// Since when something has been waiting all the time.
+    /// How many things were left alone by the last run, because only a newer release may deal with
+    /// them.
+    pub left_alone: i64,
+    /// Since when something has been waiting: the oldest thing that waits, or where that is not known
+    /// the first run since when something was left by every one.
     pub behind_since: Option<Timestamp>,
     /// How many things it has dealt with since then.
     pub done_since: i64,
@@ -38,6 +42,10 @@ pub struct Run {
     pub done: u64,
     /// How many things still wait, as far as they were counted.
     pub backlog: u64,
+    /// How many things wait that it does not deal with, because only a newer release may.
+    pub left_alone: u64,
+    /// Since when the oldest of those that wait does, where that is known.
+    pub waiting_since: Option<Timestamp>,
 }
 
 impl WorkerReport {
@@ -54,7 +62,17 @@ impl WorkerReport {
             Some(_) if run.backlog > 0 => self.done_since.saturating_add(whole(run.done)),
             _ => 0,
         };
-        self.behind_since = (run.backlog > 0).then(|| self.behind_since.unwrap_or(ended));
+        self.left_alone = whole(run.left_alone);
+        let known = run.waiting_since.or(self.behind_since);
+        self.behind_since = (run.backlog > 0).then(|| known.unwrap_or(ended));
+    }
+
+    /// Notes what waits now, since when, whatever the last run saw. What is left alone waits as well
+    /// and is no backlog.
+    pub fn waits(&mut self, count: u64, since: Option<Timestamp>, now: Timestamp) {
+        self.backlog = whole(count).saturating_sub(self.left_alone).max(0);
+        let known = since.or(self.behind_since);
+        self.behind_since = (self.backlog > 0).then(|| known.unwrap_or(now));
     }
 
     /// Notes a run that failed. What waited before still waits.
@@ -105,7 +123,11 @@ mod tests {
     #[test]
     fn a_backlog_has_an_age_until_it_is_gone() {
         let mut report = WorkerReport::default();
-        let run = |done, backlog| Run { done, backlog };
+        let run = |done, backlog| Run {
+            done,
+            backlog,
+            ..Run::default()
+        };
         report.ran(run(500, 700), at(10), 3);
         report.ran(run(500, 200), at(20), 3);
         report.failed("no".to_owned(), at(30), 3);
@@ -121,5 +143,22 @@ mod tests {
             (4, 1, false)
         );
         assert_eq!(report.last_error_at, Some(at(30)));
+    }
+
+    #[test]
+    fn a_backlog_is_as_old_as_the_oldest_thing_in_it() {
+        let mut report = WorkerReport::default();
+        let waiting = |since| Run {
+            backlog: 1,
+            left_alone: 2,
+            waiting_since: Some(at(since)),
+            ..Run::default()
+        };
+        report.ran(waiting(100), at(500), 1);
+        assert_eq!((report.lag_millis(at(600)), report.left_alone), (500, 2));
+        report.ran(waiting(550), at(600), 1);
+        assert_eq!(report.lag_millis(at(600)), 50, "what was older is done");
+        report.ran(Run::default(), at(700), 1);
+        assert_eq!((report.lag_millis(at(800)), report.left_alone), (0, 0));
     }
 }

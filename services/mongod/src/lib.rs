@@ -1,7 +1,8 @@
 //! Finds, provisions, starts and stops a local `mongod`, for development and tests.
 //!
 //! [`Mongod::find`] looks for a server binary and, if allowed, downloads one into a cache;
-//! [`Instance::start`] runs it as a replica set of one member on a free loopback port.
+//! [`Instance::start`] runs it as a replica set of one member on a free loopback port;
+//! [`ReplicaSet::start`] runs several members, for tests of what happens when one fails.
 //! Transactions and change streams need a replica set, so a standalone server would not do.
 //!
 //! ```no_run
@@ -32,6 +33,7 @@ mod find;
 mod hunt;
 mod instance;
 mod lock;
+mod members;
 mod options;
 mod probe;
 mod provision;
@@ -45,6 +47,7 @@ mod wrapper;
 pub use death::Death;
 pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
 pub use instance::{Instance, StopError};
+pub use members::{Member, ReplicaSet};
 pub use options::StartOptions;
 pub use probe::Rejection;
 pub use provision::ProvisionError;

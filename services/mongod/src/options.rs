@@ -10,6 +10,11 @@ use crate::replica_set;
 /// mongod takes no smaller cache than this.
 const SMALLEST_CACHE_MIB: u32 = 256;
 
+/// A process that is killed leaves its transactions open, and the documents that they wrote cannot
+/// be written by anybody else until the server ends them: after a minute by default. Transactions of
+/// this service take milliseconds.
+const TRANSACTION_LIFETIME: &str = "transactionLifetimeLimitSeconds=20";
+
 /// How to run a [`Mongod`](crate::Mongod).
 #[derive(Debug, Clone)]
 pub struct StartOptions {
@@ -53,10 +58,16 @@ pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) 
     add("--port", &port);
     add("--wiredTigerCacheSizeGB", &cache_gb);
     add("--oplogSize", &oplog_mb);
+    add("--setParameter", &TRANSACTION_LIFETIME);
     if options.ephemeral {
         add("--setParameter", &"diagnosticDataCollectionEnabled=false");
         // Databases come and go by the hundred; their files are not to stay open for ten minutes.
         add("--setParameter", &"wiredTigerFileHandleCloseIdleTime=30");
+        // A member of several waits for its clients before it ends, for 15 seconds by default.
+        add(
+            "--setParameter",
+            &"shutdownTimeoutMillisForSignaledShutdown=100",
+        );
     }
     if options.test_commands {
         add("--setParameter", &"enableTestCommands=1");

@@ -1,4 +1,5 @@
-//! Makes a running mongod the writable primary of a replica set of one.
+//! Makes a running mongod the writable primary of a replica set of one, or several of them members
+//! of one set.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -31,6 +32,58 @@ const INTERRUPTED_BY_STATE_CHANGE: i32 = 11_602;
 /// # Errors
 /// What the server or the driver said, if it does not belong to a normal start.
 pub(crate) async fn ready(port: u16, pid: u32) -> Result<()> {
+    listens(port).await;
+    let member = Direct::connect(port)?;
+    while !settled(member.advance(pid).await)? {
+        sleep(POLL).await;
+    }
+    member.close().await;
+    Ok(())
+}
+
+/// Waits until the mongod with this process id answers at this port. This never gives up: the
+/// caller limits the time and watches the process.
+pub(crate) async fn answers(port: u16, pid: u32) {
+    listens(port).await;
+    while let Ok(member) = Direct::connect(port) {
+        let found = member.is_process(pid).await;
+        member.close().await;
+        if matches!(found, Ok(true)) {
+            break;
+        }
+        sleep(POLL).await;
+    }
+}
+
+/// Makes the servers at these ports, which are members of no set yet, one replica set.
+///
+/// # Errors
+/// What the server or the driver said.
+pub(crate) async fn initiate(ports: &[u16], election: Duration) -> Result<()> {
+    let member = Direct::connect(ports[0])?;
+    let hosts = ports
+        .iter()
+        .map(|port| format!("{}:{port}", Ipv4Addr::LOCALHOST));
+    let members: Vec<Document> = (0_i32..)
+        .zip(hosts)
+        .map(|(id, host)| doc! { "_id": id, "host": host })
+        .collect();
+    let millis = i64::try_from(election.as_millis()).unwrap_or(i64::MAX);
+    let settings = doc! {
+        "electionTimeoutMillis": millis,
+        "heartbeatIntervalMillis": millis / 4,
+        "heartbeatTimeoutSecs": i32::try_from(election.as_secs()).unwrap_or(i32::MAX).max(1),
+        // A primary that was elected does not wait for members that are gone.
+        "catchUpTimeoutMillis": millis,
+    };
+    let config = doc! { "_id": NAME, "members": members, "settings": settings };
+    let initiated = member.run(doc! { "replSetInitiate": config }).await;
+    member.close().await;
+    initiated.map(|_| ())
+}
+
+/// Waits until somebody listens at this port.
+async fn listens(port: u16) {
     // The driver looks again for a server that was not there only every 500 ms.
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port))
         .await
@@ -38,12 +91,6 @@ pub(crate) async fn ready(port: u16, pid: u32) -> Result<()> {
     {
         sleep(POLL).await;
     }
-    let member = Member::connect(port)?;
-    while !settled(member.advance(pid).await)? {
-        sleep(POLL).await;
-    }
-    member.client.shutdown().immediate(true).await;
-    Ok(())
 }
 
 /// Answers that mean "ask again": the server is still loading its configuration, or closed
@@ -80,15 +127,15 @@ fn code(error: &Error) -> Option<i32> {
     }
 }
 
-/// A direct connection to the one member.
-struct Member {
+/// A direct connection to one member.
+pub(crate) struct Direct {
     client: Client,
     admin: Database,
     host: String,
 }
 
-impl Member {
-    fn connect(port: u16) -> Result<Self> {
+impl Direct {
+    pub(crate) fn connect(port: u16) -> Result<Self> {
         let host = Ipv4Addr::LOCALHOST.to_string();
         let address = ServerAddress::Tcp {
             host: host.clone(),
@@ -106,6 +153,10 @@ impl Member {
             client,
             host: format!("{host}:{port}"),
         })
+    }
+
+    pub(crate) async fn close(self) {
+        self.client.shutdown().immediate(true).await;
     }
 
     /// One step towards a writable primary, whatever the state: `true` when it is reached.
@@ -131,7 +182,7 @@ impl Member {
         Ok(status.get_i64("pid").ok() == Some(i64::from(pid)))
     }
 
-    async fn is_primary(&self) -> Result<bool> {
+    pub(crate) async fn is_primary(&self) -> Result<bool> {
         let hello = self.run(doc! { "hello": 1 }).await?;
         Ok(hello.get_bool("isWritablePrimary").unwrap_or(false))
     }

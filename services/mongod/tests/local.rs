@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
-use vitrine_mongod::{Death, Instance, Mongod, Search, StartError, StartOptions, StopError};
+use vitrine_mongod::{
+    Death, Instance, Mongod, ReplicaSet, Search, StartError, StartOptions, StopError,
+};
 
 const PINNED: &str = include_str!("../../../docker/mongodb-version").trim_ascii();
 
@@ -145,6 +147,40 @@ async fn an_instance_has_transactions_and_test_commands_and_stops_with_clients_c
     assert!(instance.log_path().is_file());
     instance.stop().await.unwrap();
     assert!(!is_running(pid));
+}
+
+/// What a killed process leaves open is in the way of others for seconds, not for a minute.
+#[tokio::test]
+async fn transactions_that_nobody_ends_are_ended_soon() {
+    let data = tempfile::tempdir().unwrap();
+    let instance = start(data.path()).await;
+    let admin = client(&instance).await.database("admin");
+    let limit = doc! { "getParameter": 1, "transactionLifetimeLimitSeconds": 1 };
+    let limit = admin.run_command(limit).await.unwrap();
+    assert_eq!(
+        limit.get_i32("transactionLifetimeLimitSeconds").ok(),
+        Some(20)
+    );
+    instance.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn three_members_elect_one_primary() {
+    let data = tempfile::tempdir().unwrap();
+    let members = ["a", "b", "c"].map(|name| options(&data.path().join(name)));
+    let election = Duration::from_secs(2);
+    let set = ReplicaSet::start(&mongod().await, &members, election)
+        .await
+        .unwrap();
+    let mut answers = Vec::new();
+    for member in set.members() {
+        answers.push(member.is_primary().await);
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, [false, false, true]);
+    let client = Client::with_uri_str(set.uri()).await.unwrap();
+    let things = client.database("test").collection("things");
+    things.insert_one(doc! { "_id": 1 }).await.unwrap();
 }
 
 #[tokio::test]

@@ -14,7 +14,21 @@ struct Claims {
     sub: String,
     roles: Vec<String>,
     exp: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nbf: Option<i64>,
     iat: i64,
+}
+
+/// By how many seconds the clocks of those who issue tokens may differ from the database's.
+const LEEWAY: i64 = 5;
+
+impl Claims {
+    /// Whether they hold at this instant.
+    fn hold(&self, now: Timestamp) -> bool {
+        let now = now.as_millis() / 1000;
+        let begun = self.nbf.is_none_or(|begin| begin <= now + LEEWAY);
+        begun && now < self.exp.saturating_add(LEEWAY)
+    }
 }
 
 /// Makes tokens and tells whom they speak for.
@@ -66,24 +80,29 @@ impl Tokens {
             sub: subject.to_owned(),
             roles: roles.to_vec(),
             exp,
+            nbf: None,
             iat,
         };
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding)
             .context("signing the token")
     }
 
-    /// Whom a token speaks for; nobody in particular without one.
+    /// Whom a token speaks for at this instant; nobody in particular without one. A token holds from
+    /// its `nbf`, where it has one, until its `exp`, and five seconds longer at both ends.
     ///
     /// # Errors
-    /// [`ErrorCode::Unauthenticated`] when the token is forged, damaged or has expired.
-    pub fn viewer(&self, token: Option<&str>) -> Result<Viewer, Failure> {
+    /// [`ErrorCode::Unauthenticated`] when the token is forged, damaged, has expired, or does not
+    /// hold yet.
+    pub fn viewer(&self, token: Option<&str>, now: Timestamp) -> Result<Viewer, Failure> {
         let Some(token) = token else {
             return Ok(Viewer::default());
         };
-        let validation = Validation::new(Algorithm::HS256);
+        let mut validation = Validation::new(Algorithm::HS256);
+        // The library asks the machine's clock, which may be wrong.
+        (validation.validate_exp, validation.validate_nbf) = (false, false);
         let decoded = jsonwebtoken::decode::<Claims>(token, &self.decoding, &validation);
         let claims = decoded.map_err(|_| refused())?.claims;
-        if !is_subject(&claims.sub) {
+        if !is_subject(&claims.sub) || !claims.hold(now) {
             return Err(refused());
         }
         // Roles of a newer release mean nothing here.
@@ -108,45 +127,78 @@ fn refused() -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use vitrine_domain::clock::SystemClock;
-    use vitrine_model::clock::Clock as _;
+    use vitrine_model::clock::{Clock as _, ManualClock};
 
     use super::*;
 
+    const HOUR: i64 = 3_600_000;
+
+    fn tokens() -> Tokens {
+        Tokens::new(b"0123456789abcdef0123456789abcdef")
+    }
+
+    fn clock() -> ManualClock {
+        ManualClock::at(Timestamp::parse("2026-05-31T12:00:00Z").unwrap())
+    }
+
     #[test]
     fn tokens_speak_for_whom_they_were_made() {
-        let tokens = Tokens::new(b"0123456789abcdef0123456789abcdef");
-        let token = tokens
-            .issue("ada", &["admin".to_owned()], SystemClock.now(), 1)
-            .unwrap();
-        let viewer = tokens.viewer(Some(&token)).unwrap();
+        let (tokens, now) = (tokens(), clock().now());
+        let token = tokens.issue("ada", &["admin".to_owned()], now, 1).unwrap();
+        let viewer = tokens.viewer(Some(&token), now).unwrap();
         assert_eq!(
             (viewer.subject.as_deref(), viewer.has(Role::Admin)),
             (Some("ada"), true)
         );
-        assert_eq!(tokens.viewer(None).unwrap(), Viewer::default());
-        assert!(
-            tokens
-                .issue("ada", &["root".to_owned()], SystemClock.now(), 1)
-                .is_err()
-        );
+        assert_eq!(tokens.viewer(None, now).unwrap(), Viewer::default());
+        assert!(tokens.issue("ada", &["root".to_owned()], now, 1).is_err());
         for subject in ["", " ada", "a\nb", &"x".repeat(201)] {
-            let made = tokens.issue(subject, &[], SystemClock.now(), 1);
+            let made = tokens.issue(subject, &[], now, 1);
             assert!(made.is_err(), "{subject:?}");
         }
     }
 
     #[test]
-    fn forged_and_old_tokens_are_refused() {
-        let tokens = Tokens::new(b"0123456789abcdef0123456789abcdef");
+    fn forged_and_damaged_tokens_are_refused() {
+        let (tokens, now) = (tokens(), clock().now());
         let other = Tokens::new(b"another secret of thirty-two bytes");
-        let forged = other.issue("ada", &[], SystemClock.now(), 1).unwrap();
-        let old = tokens
-            .issue("ada", &[], Timestamp::from_millis(0), 1)
-            .unwrap();
-        for token in [forged.as_str(), old.as_str(), "", "a.b.c"] {
-            let refused = tokens.viewer(Some(token)).unwrap_err();
+        let forged = other.issue("ada", &[], now, 1).unwrap();
+        for token in [forged.as_str(), "", "a.b.c"] {
+            let refused = tokens.viewer(Some(token), now).unwrap_err();
             assert_eq!(refused.code(), ErrorCode::Unauthenticated);
         }
+    }
+
+    #[test]
+    fn tokens_hold_by_the_clock_that_is_given() {
+        let (tokens, clock) = (tokens(), clock());
+        let token = tokens.issue("ada", &[], clock.now(), 1).unwrap();
+        let holds = || tokens.viewer(Some(&token), clock.now()).is_ok();
+        assert!(holds());
+        clock.advance(HOUR + 4_000);
+        assert!(holds(), "clocks may differ by some seconds");
+        clock.advance(1_000);
+        assert!(!holds());
+        clock.advance(HOUR);
+        assert!(!holds());
+    }
+
+    #[test]
+    fn tokens_do_not_hold_before_their_time() {
+        let (tokens, clock) = (tokens(), clock());
+        let begin = clock.now().plus_millis(HOUR).as_millis() / 1000;
+        let claims = Claims {
+            sub: "ada".to_owned(),
+            roles: Vec::new(),
+            exp: begin + 60,
+            nbf: Some(begin),
+            iat: begin,
+        };
+        let header = Header::new(Algorithm::HS256);
+        let token = jsonwebtoken::encode(&header, &claims, &tokens.encoding).unwrap();
+        let holds = || tokens.viewer(Some(&token), clock.now()).is_ok();
+        assert!(!holds());
+        clock.advance(HOUR - 5_000);
+        assert!(holds());
     }
 }

@@ -32,7 +32,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let command = cli.command.clone().unwrap_or(Command::Dev);
     match command {
         Command::Dev => dev::run(cli).await,
-        Command::Serve => serve::run(&cli).await,
+        Command::Serve => Box::pin(serve::run(&cli)).await,
         Command::Work(options) => serve::work(&cli.common, &options).await,
         Command::Migrate(what) => migrate(&cli.common, what).await,
         Command::Import(what) => import::run(&cli.common, what).await,
@@ -131,6 +131,9 @@ async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     database.require_schema().await?;
     let catalog = database.catalog_for_work(settings).await?;
+    if what.repair {
+        count_what_waits(&catalog).await;
+    }
     let mut differences = audit_once(&catalog).await?;
     if what.repair {
         repair(&catalog).await?;
@@ -145,36 +148,67 @@ async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Says what differs, and how much.
-async fn audit_once(catalog: &Catalog) -> anyhow::Result<usize> {
+/// Counts reviews that wait, so that what differs afterwards is wrong and not late.
+async fn count_what_waits(catalog: &Catalog) {
+    match catalog.fold_pending().await {
+        Ok(folded) => say(&format!("{} waiting reviews counted", folded.reviews)),
+        // What is wrong with them is found out below, or they wait for a newer release.
+        Err(error) => report(&format!(
+            "some waiting reviews cannot be counted: {:#}",
+            anyhow::Error::new(error)
+        )),
+    }
+}
+
+/// Says what differs, and how much. Reviews that wait to be counted do not differ.
+async fn audit_once(catalog: &Catalog) -> anyhow::Result<u64> {
     let found = catalog.audit().await.context("auditing")?;
-    for one in &found {
+    for one in &found.differences {
         say(&format!(
             "{}: {} is {}, should be {}",
             one.place, one.what, one.stored, one.expected
         ));
     }
-    say(&format!("{} differences", found.len()));
-    if !found.is_empty() {
+    if found.more > 0 {
+        say(&format!("and {} more", found.more));
+    }
+    if found.waiting > 0 {
+        say(&format!("{} reviews wait to be counted", found.waiting));
+        report(
+            "`vitrine work` counts what waits within seconds, and so does `vitrine audit --repair`",
+        );
+    }
+    say(&format!("{} differences", found.count()));
+    if found.count() > 0 {
         report(
             "what was written while it looked may be among them; in a shop that is in use, look twice",
         );
     }
-    Ok(found.len())
+    Ok(found.count())
 }
 
-/// Repairs every product whose numbers are not what its reviews say, and says what they were and
-/// are.
+/// Repairs every product whose numbers are not what its reviews say, or whose reviews could not be
+/// counted, and says what the numbers were and are.
 async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
     let (mut after, mut repaired) = (None, 0);
     loop {
         let audit = catalog.rating_stats_audit(after, MOST_RECOUNTED, None);
         let audit = audit.await.context("counting reviews anew")?;
-        let wrong: BTreeSet<ProductId> = audit.differences.iter().map(|one| one.product).collect();
+        let wrong = audit.differences.iter().map(|one| one.product);
+        // Where reviews still wait, wrong numbers may keep them from being counted.
+        let wrong: BTreeSet<ProductId> = wrong.chain(audit.waiting.iter().copied()).collect();
         for product in wrong {
-            let outcome = catalog.repair_rating_stats(product).await;
+            let outcome = match catalog.repair_rating_stats(product).await {
+                Ok(outcome) => outcome,
+                // It keeps no other from it; the audit that follows says what differs still.
+                Err(error) => {
+                    let error = anyhow::Error::new(error);
+                    report(&format!("product {product} cannot be repaired: {error:#}"));
+                    continue;
+                }
+            };
             // A product that is gone needs no repair.
-            if let Outcome::Done(done) = outcome.context("repairing rating numbers")? {
+            if let Outcome::Done(done) = outcome {
                 repaired += 1;
                 for one in &done.differences {
                     say(&format!(

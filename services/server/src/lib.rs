@@ -9,8 +9,10 @@ mod database;
 mod demo;
 mod local;
 mod metrics;
+mod pulse;
 mod settings;
 mod telemetry;
+mod waiting;
 mod workers;
 
 pub use commands::run;

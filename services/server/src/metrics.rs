@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -13,6 +14,7 @@ use prometheus_client::registry::Registry;
 use vitrine_api::http::Sockets;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
+use vitrine_storage::fold::Uncounted;
 
 /// The media type of what [`Metrics::text`] gives.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -29,6 +31,10 @@ struct Counters {
     backlog: Family<Worker, Gauge>,
     lag: Family<Worker, Gauge<f64, AtomicU64>>,
     last_run: Family<Worker, Gauge<f64, AtomicU64>>,
+    left_alone: Family<Worker, Gauge>,
+    uncounted: Gauge,
+    uncounted_age: Gauge<f64, AtomicU64>,
+    own_uncounted_age: Gauge<f64, AtomicU64>,
     activity: Gauge,
     connections: Gauge,
     operations: Gauge,
@@ -59,6 +65,10 @@ impl Metrics {
             backlog: Family::default(),
             lag: Family::default(),
             last_run: Family::default(),
+            left_alone: Family::default(),
+            uncounted: Gauge::default(),
+            uncounted_age: Gauge::default(),
+            own_uncounted_age: Gauge::default(),
             activity: Gauge::default(),
             connections: Gauge::default(),
             operations: Gauge::default(),
@@ -69,72 +79,31 @@ impl Metrics {
             differences: Family::default(),
             registry: Registry::default(),
         };
-        registry.register("worker_runs", "Runs of a worker", counters.runs.clone());
-        registry.register(
-            "worker_failures",
-            "Runs of a worker that failed",
-            counters.failures.clone(),
-        );
-        registry.register(
-            "worker_done",
-            "Things that a worker dealt with",
-            counters.done.clone(),
-        );
-        registry.register(
-            "worker_backlog",
-            "Things that waited for a worker after its last run, as far as they were counted",
-            counters.backlog.clone(),
-        );
-        registry.register(
-            "worker_lag_seconds",
-            "For how long things have been waiting for a worker without a break",
-            counters.lag.clone(),
-        );
-        registry.register(
-            "worker_last_run_timestamp_seconds",
-            "When the last run of a worker ended, in seconds since 1970",
-            counters.last_run.clone(),
-        );
-        registry.register(
-            "activity_waiting",
-            "Products and hours with views or carts that wait in this process to be handed over",
-            counters.activity.clone(),
-        );
-        registry.register(
-            "sockets",
-            "Connections over which clients follow",
-            counters.connections.clone(),
-        );
-        registry.register(
-            "subscriptions",
-            "Operations under way on these connections",
-            counters.operations.clone(),
-        );
-        registry.register(
-            "slow_sockets",
-            "Connections that were closed because the client did not take what it was sent",
-            counters.slow.clone(),
-        );
-        registry.register(
-            "folded_reviews",
-            "Reviews that the workers counted in their products",
-            counters.folded.clone(),
-        );
-        registry.register(
-            "audited_products",
-            "Products whose ratings were counted anew",
-            counters.recounted.clone(),
-        );
-        registry.register(
-            "audit_rounds",
-            "How often all products were counted anew",
-            counters.rounds.clone(),
-        );
-        registry.register(
-            "audit_differences",
-            "Numbers that were not what the reviews say",
-            counters.differences.clone(),
-        );
+        macro_rules! register {
+            ($($counter:ident: $name:literal, $help:literal;)*) => {
+                $(registry.register($name, $help, counters.$counter.clone());)*
+            };
+        }
+        register! {
+            runs: "worker_runs", "Runs of a worker";
+            failures: "worker_failures", "Runs of a worker that failed";
+            done: "worker_done", "Things that a worker dealt with";
+            backlog: "worker_backlog", "Things that waited for a worker after its last run, as far as they were counted";
+            lag: "worker_lag_seconds", "For how long things have been waiting for a worker without a break";
+            last_run: "worker_last_run_timestamp_seconds", "When the last run of a worker ended, in seconds since 1970";
+            left_alone: "worker_left_alone", "Things that waited after its last run for a newer release of the service";
+            uncounted: "uncounted_reviews", "Reviews of all processes that are not counted in their products yet";
+            uncounted_age: "uncounted_review_age_seconds", "For how long the oldest of these has been waiting";
+            own_uncounted_age: "own_uncounted_review_age_seconds", "For how long the oldest review that this process stored has been waiting to be counted by it";
+            activity: "activity_waiting", "Products and hours with views or carts that wait in this process to be handed over";
+            connections: "sockets", "Connections over which clients follow";
+            operations: "subscriptions", "Operations under way on these connections";
+            slow: "slow_sockets", "Connections that were closed because the client did not take what it was sent";
+            folded: "folded_reviews", "Reviews that the workers counted in their products";
+            recounted: "audited_products", "Products whose ratings were counted anew";
+            rounds: "audit_rounds", "How often all products were counted anew";
+            differences: "audit_differences", "Numbers that were not what the reviews say";
+        }
         Self(Arc::new(Counters {
             registry,
             ..counters
@@ -160,12 +129,27 @@ impl Metrics {
         let seconds = |millis: i64| millis as f64 / 1000.0;
         let counters = &self.0;
         counters.backlog.get_or_create(&worker).set(report.backlog);
+        let left_alone = counters.left_alone.get_or_create(&worker);
+        left_alone.set(report.left_alone);
         let lag = seconds(report.lag_millis(now));
         counters.lag.get_or_create(&worker).set(lag);
         counters
             .last_run
             .get_or_create(&worker)
             .set(seconds(now.as_millis()));
+    }
+
+    /// Reviews wait to be counted; those that this process stored for so long.
+    #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
+    pub(crate) fn uncounted(&self, waiting: &Uncounted, own: Duration, now: Timestamp) {
+        let counters = &self.0;
+        let reviews = i64::try_from(waiting.reviews).unwrap_or(i64::MAX);
+        counters.uncounted.set(reviews);
+        let millis = waiting
+            .since
+            .map_or(0, |since| now.as_millis() - since.as_millis());
+        counters.uncounted_age.set(millis.max(0) as f64 / 1000.0);
+        counters.own_uncounted_age.set(own.as_secs_f64());
     }
 
     /// So many products and hours wait to be handed over.
@@ -225,7 +209,11 @@ mod tests {
         metrics.ran("fold", true);
         metrics.did("fold", 7);
         let mut report = WorkerReport::default();
-        let left = |backlog| Run { done: 1, backlog };
+        let left = |backlog| Run {
+            done: 1,
+            backlog,
+            ..Run::default()
+        };
         report.ran(left(3), Timestamp::from_millis(1_000), 1);
         report.ran(left(2), Timestamp::from_millis(3_500), 1);
         metrics.reported("fold", &report, Timestamp::from_millis(3_500));

@@ -11,19 +11,20 @@ mod hold;
 mod listener;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vitrine_api::http::Sockets;
+use vitrine_domain::upkeep::UncountedWatch;
 use vitrine_domain::workers::{Upkeep, Worker};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::worker::Run;
 
 use crate::metrics::{MEDIA_TYPE, Metrics};
+use crate::pulse::Pulse;
 use board::Board;
 use hold::Hold;
 
@@ -42,24 +43,34 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Workers {
     tasks: TaskTracker,
     stop: CancellationToken,
-    ready: Arc<AtomicBool>,
+    pulse: Pulse,
     metrics: Metrics,
-    hold: Option<Hold>,
+    hold: OnceLock<Hold>,
 }
 
 impl Workers {
-    /// Keeps this process's view of the database fresh: reference data, and whether it answers.
-    pub(crate) fn attend(catalog: &Catalog) -> Self {
-        let workers = Self {
+    /// No workers yet.
+    pub(crate) fn new(pulse: Pulse) -> Self {
+        Self {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
-            ready: Arc::new(AtomicBool::new(true)),
+            pulse,
             metrics: Metrics::new(),
-            hold: None,
-        };
-        let (catalog, ready) = (catalog.clone(), Arc::clone(&workers.ready));
-        let (stop, metrics) = (workers.stop.clone(), workers.metrics.clone());
-        workers.tasks.spawn(async move {
+            hold: OnceLock::new(),
+        }
+    }
+
+    /// Keeps this process's view of the database fresh: whether it answers, what time it has,
+    /// reference data, and reviews that wait to be counted.
+    pub(crate) fn attend(&self, catalog: &Catalog) -> &Self {
+        self.pulse.answered();
+        let pulse = self.pulse.clone();
+        let pulse = pulse.keep(catalog.clone(), self.stop.clone());
+        self.tasks.spawn(pulse);
+        self.watch_uncounted(catalog);
+        let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
             let mut failing = false;
             while stop
                 .run_until_cancelled(tokio::time::sleep(PERIOD))
@@ -67,17 +78,38 @@ impl Workers {
                 .is_some()
             {
                 let outcome = tamed(catalog.refresh_reference()).await;
-                ready.store(outcome.is_ok(), Ordering::Relaxed);
                 metrics.ran("reference", outcome.is_err());
                 report("reference", outcome.as_ref().err(), &mut failing);
             }
         });
-        workers
+        self
+    }
+
+    /// Looks once a second whether reviews wait too long to be counted, and helps if they do.
+    fn watch_uncounted(&self, catalog: &Catalog) -> &Self {
+        let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            let (mut failing, mut watch) = (false, UncountedWatch::default());
+            while stop
+                .run_until_cancelled(tokio::time::sleep(PERIOD))
+                .await
+                .is_some()
+            {
+                let outcome = tamed(catalog.watch_uncounted(&mut watch)).await;
+                if let Ok(waiting) = &outcome {
+                    metrics.uncounted(waiting, catalog.own_uncounted_age(), catalog.now());
+                }
+                metrics.ran("uncounted", outcome.is_err());
+                report("uncounted", outcome.as_ref().err(), &mut failing);
+            }
+        });
+        self
     }
 
     /// Hands over what requests count, once a second. At the end it is for
     /// [`Catalog::drain`] to hand over the rest.
-    pub(crate) fn hand_over(self, catalog: &Catalog) -> Self {
+    pub(crate) fn hand_over(&self, catalog: &Catalog) -> &Self {
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
@@ -97,7 +129,7 @@ impl Workers {
     }
 
     /// Works in the background as well, whenever no other process does.
-    pub(crate) fn work(mut self, catalog: &Catalog, owner: &str) -> Self {
+    pub(crate) fn work(&self, catalog: &Catalog, owner: &str) -> &Self {
         let board = Arc::new(Board::default());
         let hold = Hold::new(catalog.clone(), owner.to_owned());
         let keep = hold.clone().keep(self.stop.clone());
@@ -127,20 +159,15 @@ impl Workers {
             };
             self.tasks.spawn(job.run());
         }
-        self.hold = Some(hold);
+        // The first is what is released at the end; nobody begins twice.
+        let _ = self.hold.set(hold);
         self
     }
 
-    /// Whether the database answered when it was last asked.
+    /// Whether the database answered a moment ago.
     pub(crate) fn ready(&self) -> impl Fn() -> Result<(), String> + Send + Sync + 'static {
-        let ready = Arc::clone(&self.ready);
-        move || {
-            if ready.load(Ordering::Relaxed) {
-                Ok(())
-            } else {
-                Err("the database does not answer".to_owned())
-            }
-        }
+        let pulse = self.pulse.clone();
+        move || pulse.ready()
     }
 
     /// The counters of this process.
@@ -170,7 +197,7 @@ impl Workers {
                 "a worker did not stop in time; what it had begun is completed by the next"
             );
         }
-        if let Some(hold) = self.hold {
+        if let Some(hold) = self.hold.into_inner() {
             hold.release().await;
         }
     }
@@ -271,6 +298,7 @@ impl Job {
         let usual = self.worker.every();
         match run {
             Some(run) if run.backlog > 0 => self.worker.pause(took),
+            Some(_) if self.worker.is_prompt() => usual,
             Some(_) => usual.max(LONGEST_SHARE.min(took * SHARE)),
             None => {
                 let longer = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));

@@ -7,22 +7,23 @@
 //! A sale is a document of its own, by its order; it says whether it is counted, and is counted the
 //! same way, also in the product.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use futures_util::TryStreamExt as _;
-use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, Uuid, doc};
 use mongodb::options::{Acknowledgment, Hint, WriteConcern};
+use mongodb::{ClientSession, Cursor};
 use vitrine_model::activity::{
-    ActivityCounts, Counted, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, Slot, day,
-    hour,
+    ActivityCounts, Counted, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, Slot,
+    TrendingWindow, day, hour,
 };
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
-use crate::audit::Difference;
+use crate::audit::{Audit, Difference};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
+use crate::in_order::InOrder;
 use crate::raw::{Fields, Read, date, uuid};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -143,15 +144,38 @@ pub struct Bucket {
     pub counted: Counted,
 }
 
-/// What happened around a product over some time.
+/// What happened around a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
+pub struct Attention {
     /// The product.
     pub product: ProductId,
-    /// What happened.
+    /// What happened today and the 30 days before.
     pub counts: ActivityCounts,
-    /// The same weighed against each other, what is long ago less.
-    pub score: f64,
+    /// What happened in each of [`TrendingWindow::ALL`], weighed, what is long ago less.
+    pub scores: [f64; 3],
+}
+
+/// The products around which something happened, in the order of their ids, read some at a time.
+#[derive(Debug)]
+pub struct AttentionCursor {
+    found: mongodb::Cursor<RawDocumentBuf>,
+}
+
+impl AttentionCursor {
+    /// Returns the next products: as many as are asked for, or fewer when these are the last.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; the cursor is of no use then.
+    pub async fn next(&mut self, most: usize) -> Result<Vec<Attention>, StorageError> {
+        let mut some = Vec::with_capacity(most);
+        while some.len() < most {
+            let Some(doc) = self.found.try_next().await? else {
+                break;
+            };
+            some.push(read_attention(&Fields::of(DAYS, &doc))?);
+        }
+        Ok(some)
+    }
 }
 
 impl Store {
@@ -499,174 +523,188 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// What happened around each product since an instant, weighed, half as much for each half-life
-    /// that it is ago. Reads all buckets since then, by the index `time`.
+    /// Reads what happened around products, weighed, half as much for each half-life that it is ago.
+    /// The server adds up and sorts; nothing but the products that are asked for is held here. By the
+    /// indexes `time` of both collections.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn scores(
+    pub async fn attention(
         &self,
-        since: Timestamp,
         now: Timestamp,
-        half_life_millis: i64,
-        resolution: Resolution,
-    ) -> Result<Vec<Score>, StorageError> {
-        use vitrine_model::activity::{CART_WEIGHT, PURCHASE_WEIGHT, VIEW_WEIGHT};
-        let at = format!("_id.{}", resolution.part());
-        let count = |field: &str| doc! { "$ifNull": [format!("${field}"), 0_i64] };
-        let sum = |field: &str| doc! { "$sum": count(field) };
-        let weighed = |field: &str, weight: i64| doc! { "$multiply": [count(field), weight] };
-        let weight = doc! { "$add": [
-            weighed("views", VIEW_WEIGHT),
-            weighed("carts", CART_WEIGHT),
-            weighed("purchases", PURCHASE_WEIGHT),
-        ] };
-        // What happened in a bucket happened in its middle, more or less.
-        let middle = doc! { "$add": [format!("${at}"), resolution.millis() / 2] };
-        let age = doc! { "$max": [0_i64, { "$subtract": [date(now), middle] }] };
-        let decay = doc! { "$pow": [0.5, { "$divide": [age, half_life_millis] }] };
+        at_once: u32,
+    ) -> Result<AttentionCursor, StorageError> {
+        let [of_day, of_week, of_month] = TrendingWindow::ALL;
+        let hours = vec![
+            happened(Resolution::Hour, of_day, now),
+            doc! { "$group": { "_id": "$_id.p", "day": score(Resolution::Hour, of_day, now) } },
+        ];
         let pipeline = [
-            // Of what is dated ahead nothing is counted before its time.
-            doc! { "$match": { &at: { "$gte": date(since), "$lte": date(now) } } },
+            happened(Resolution::Day, of_month, now),
             doc! { "$group": {
                 "_id": "$_id.p",
                 "views": sum("views"),
                 "carts": sum("carts"),
                 "purchases": sum("purchases"),
-                "score": { "$sum": { "$multiply": [weight, decay] } },
+                "week": score(Resolution::Day, of_week, now),
+                "month": score(Resolution::Day, of_month, now),
             } },
+            doc! { "$unionWith": { "coll": HOURS, "pipeline": hours } },
+            doc! { "$group": {
+                "_id": "$_id",
+                "views": { "$sum": "$views" },
+                "carts": { "$sum": "$carts" },
+                "purchases": { "$sum": "$purchases" },
+                "day": { "$sum": "$day" },
+                "week": { "$sum": "$week" },
+                "month": { "$sum": "$month" },
+            } },
+            doc! { "$sort": { "_id": 1 } },
         ];
-        let collection = self.raw(resolution.collection());
+        let collection = self.raw(DAYS);
         let found = collection
             .aggregate(pipeline)
             .hint(Hint::Name("time".to_owned()))
-            .max_time(6 * self.max_time)
+            .allow_disk_use(true)
+            .batch_size(at_once)
+            .max_time(12 * self.max_time)
             .with_type::<RawDocumentBuf>();
-        let mut found = found.await?;
-        let mut scores = Vec::new();
-        while let Some(doc) = found.try_next().await? {
-            let fields = Fields::of(resolution.collection(), &doc);
-            scores.push(Score {
-                product: ProductId::from_bytes(fields.id("_id")?),
-                counts: read_counts(&fields)?,
-                score: fields
-                    .get("score")?
-                    .and_then(crate::raw::number)
-                    .unwrap_or(0.0),
-            });
-        }
-        Ok(scores)
+        Ok(AttentionCursor {
+            found: found.await?,
+        })
     }
 
-    /// Buckets, days and products that do not add up.
+    /// Buckets, days and products that do not add up: hours, days, sales and products are read in the
+    /// order of product ids. Of one product at a time the days are held.
     pub(crate) async fn audit_activity(
         &self,
         now: Timestamp,
-    ) -> Result<Vec<Difference>, StorageError> {
-        let mut sums: Sums = HashMap::new();
-        let mut cursor = self.raw(HOURS).find(Document::new()).await?;
-        while let Some(doc) = cursor.try_next().await? {
-            let fields = Fields::of(HOURS, &doc);
-            let id = fields.doc("_id")?;
-            let slot = (ProductId::from_bytes(id.id("p")?), day(id.date("h")?));
-            let sum = sums.entry(slot).or_default();
-            sum.hours = sum.hours.plus(read_counts(&fields)?);
-        }
-        let mut cursor = self
-            .raw(SALES)
-            .find(doc! { "due": { "$exists": false } })
-            .await?;
-        let mut sold: HashMap<ProductId, i64> = HashMap::new();
-        while let Some(doc) = cursor.try_next().await? {
-            let sale = read_sale(&doc)?;
-            *sold.entry(sale.product).or_default() += sale.units;
-            sums.entry((sale.product, day(sale.at))).or_default().sold += sale.units;
-        }
-        let mut found = self.audit_days(sums, now).await?;
-        found.extend(self.audit_sold(sold).await?);
-        Ok(found)
-    }
-
-    async fn audit_days(
-        &self,
-        mut sums: Sums,
-        now: Timestamp,
-    ) -> Result<Vec<Difference>, StorageError> {
-        let mut found = Vec::new();
-        // Hours go one by one, long before their day does.
-        let whole =
-            |at: Timestamp| at.plus_millis(Resolution::Hour.kept_millis() - DAY_MILLIS) > now;
-        let mut cursor = self.raw(DAYS).find(Document::new()).await?;
-        while let Some(doc) = cursor.try_next().await? {
-            let fields = Fields::of(DAYS, &doc);
-            let id = fields.doc("_id")?;
-            let slot = (ProductId::from_bytes(id.id("p")?), id.date("d")?);
-            let (stored, sum) = (
-                read_counts(&fields)?,
-                sums.remove(&slot).unwrap_or_default(),
-            );
-            let hours = whole(slot.1) && stored != sum.hours;
-            if hours || stored.purchases != sum.sold {
-                found.push(Difference {
-                    place: format!("{DAYS} {} {}", slot.0, slot.1),
-                    what: "counts".to_owned(),
-                    stored: format!("{stored:?}"),
-                    expected: format!("{:?} in hours, {} sold", sum.hours, sum.sold),
-                });
+        found: &mut Audit,
+    ) -> Result<(), StorageError> {
+        let (any, settled) = (Document::new(), doc! { "due": { "$exists": false } });
+        let mut hours = InOrder::new(self.by_id(HOURS, any.clone()).await?, read_hour);
+        let mut days = InOrder::new(self.by_id(DAYS, any).await?, read_day);
+        let mut sales = InOrder::new(self.by_id(SALES, settled).await?, read_sold);
+        let counted = doc! { "sales": { "$exists": true } };
+        let collection = self.raw(products::COLLECTION);
+        let counted = collection
+            .find(counted)
+            .sort(doc! { "_id": 1 })
+            .projection(doc! { "sales": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let mut products = InOrder::new(counted.await?, read_units_sold);
+        loop {
+            let next = [
+                hours.key().await?,
+                days.key().await?,
+                sales.key().await?,
+                products.key().await?,
+            ];
+            let Some(product) = next.into_iter().flatten().min().copied() else {
+                return Ok(());
+            };
+            let mut activity = ProductActivity::default();
+            while let Some((day, counts)) = hours.at(&product).await? {
+                let hours = &mut activity.days.entry(day).or_default().hours;
+                *hours = hours.plus(counts);
             }
-        }
-        for ((product, at), sum) in sums {
-            if whole(at) && sum.hours != ActivityCounts::default() {
-                found.push(Difference {
-                    place: format!("{DAYS} {product} {at}"),
-                    what: "counts".to_owned(),
-                    stored: "none".to_owned(),
-                    expected: format!("{:?}", sum.hours),
-                });
+            while let Some((day, counts)) = days.at(&product).await? {
+                activity.days.entry(day).or_default().stored = Some(counts);
             }
-        }
-        Ok(found)
-    }
-
-    async fn audit_sold(
-        &self,
-        mut sold: HashMap<ProductId, i64>,
-    ) -> Result<Vec<Difference>, StorageError> {
-        let mut found = Vec::new();
-        let mut differ = |product: ProductId, stored: i64, expected: i64| {
-            if stored != expected {
+            let mut sold = 0;
+            while let Some((day, units)) = sales.at(&product).await? {
+                activity.days.entry(day).or_default().sold += units;
+                sold += units;
+            }
+            let stored = products.at(&product).await?.unwrap_or(0);
+            if stored != sold {
                 found.push(Difference {
                     place: format!("products {product}"),
                     what: "units sold".to_owned(),
                     stored: stored.to_string(),
-                    expected: expected.to_string(),
+                    expected: sold.to_string(),
                 });
             }
-        };
-        let collection = self.raw(products::COLLECTION);
-        let find = collection.find(doc! { "sales": { "$exists": true } });
-        let mut cursor = find.projection(doc! { "sales": 1 }).await?;
-        while let Some(doc) = cursor.try_next().await? {
-            let fields = Fields::of(products::COLLECTION, &doc);
-            let product = ProductId::from_bytes(fields.id("_id")?);
-            let expected = sold.remove(&product).unwrap_or(0);
-            differ(product, fields.doc("sales")?.i64("units")?, expected);
+            found.extend(activity.differences(product, now));
         }
-        for (product, expected) in sold {
-            differ(product, 0, expected);
-        }
-        Ok(found)
+    }
+
+    async fn by_id(
+        &self,
+        collection: &str,
+        filter: Document,
+    ) -> Result<Cursor<RawDocumentBuf>, StorageError> {
+        let collection = self.raw(collection);
+        let find = collection.find(filter).sort(doc! { "_id": 1 });
+        Ok(find.hint(Hint::Name("_id_".to_owned())).await?)
     }
 }
 
-/// What the hours and the sales of a product and day say.
+/// What the hours, the sales and the day of a product say of a day.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct Day {
     hours: ActivityCounts,
     sold: i64,
+    stored: Option<ActivityCounts>,
 }
 
-type Sums = HashMap<Slot, Sum>;
+/// The days of a product.
+#[derive(Default)]
+struct ProductActivity {
+    days: BTreeMap<Timestamp, Day>,
+}
+
+impl ProductActivity {
+    fn differences(self, product: ProductId, now: Timestamp) -> impl Iterator<Item = Difference> {
+        // Hours go one by one, long before their day does.
+        let whole =
+            move |at: Timestamp| at.plus_millis(Resolution::Hour.kept_millis() - DAY_MILLIS) > now;
+        let differs = move |(at, day): (Timestamp, Day)| {
+            let expected = match day.stored {
+                Some(stored) => {
+                    let right = !whole(at) || stored == day.hours;
+                    (!right || stored.purchases != day.sold)
+                        .then(|| format!("{:?} in hours, {} sold", day.hours, day.sold))
+                }
+                None => (whole(at) && day.hours != ActivityCounts::default())
+                    .then(|| format!("{:?}", day.hours)),
+            };
+            let stored = day.stored.map(|stored| format!("{stored:?}"));
+            Some(Difference {
+                place: format!("{DAYS} {product} {at}"),
+                what: "counts".to_owned(),
+                stored: stored.unwrap_or_else(|| "none".to_owned()),
+                expected: expected?,
+            })
+        };
+        self.days.into_iter().filter_map(differs)
+    }
+}
+
+fn read_hour(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts))> {
+    let fields = Fields::of(HOURS, doc);
+    let id = fields.doc("_id")?;
+    let product = ProductId::from_bytes(id.id("p")?);
+    Ok((product, (day(id.date("h")?), read_counts(&fields)?)))
+}
+
+fn read_day(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts))> {
+    let fields = Fields::of(DAYS, doc);
+    let id = fields.doc("_id")?;
+    let product = ProductId::from_bytes(id.id("p")?);
+    Ok((product, (id.date("d")?, read_counts(&fields)?)))
+}
+
+fn read_sold(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, i64))> {
+    let sale = read_sale(doc)?;
+    Ok((sale.product, (day(sale.at), sale.units)))
+}
+
+fn read_units_sold(doc: &RawDocumentBuf) -> Read<(ProductId, i64)> {
+    let fields = Fields::of(products::COLLECTION, doc);
+    let units = fields.doc("sales")?.i64("units")?;
+    Ok((ProductId::from_bytes(fields.id("_id")?), units))
+}
 
 /// What one transaction puts into buckets.
 #[derive(Default)]
@@ -833,6 +871,60 @@ fn add(slots: &mut BTreeMap<Slot, Counted>, slot: Slot, counted: Counted) {
     });
     known.counts = known.counts.plus(counted.counts);
     known.one_in = known.one_in.max(counted.one_in);
+}
+
+/// Where a window begins: with the whole hour or day that it begins in.
+fn beginning(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Timestamp {
+    let since = now.plus_millis(-window.millis());
+    match resolution {
+        Resolution::Hour => hour(since),
+        Resolution::Day => day(since),
+    }
+}
+
+/// The buckets of a window. Of what is dated ahead nothing is counted before its time.
+fn happened(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Document {
+    let since = beginning(resolution, window, now);
+    let at = format!("_id.{}", resolution.part());
+    doc! { "$match": { at: { "$gte": date(since), "$lte": date(now) } } }
+}
+
+fn count(field: &str) -> Document {
+    doc! { "$ifNull": [format!("${field}"), 0_i64] }
+}
+
+fn sum(field: &str) -> Document {
+    doc! { "$sum": count(field) }
+}
+
+/// The score of a window, which may be shorter than what is read.
+fn score(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Document {
+    use vitrine_model::activity::{CART_WEIGHT, PURCHASE_WEIGHT, VIEW_WEIGHT};
+    let at = format!("$_id.{}", resolution.part());
+    let weighed = |field: &str, weight: i64| doc! { "$multiply": [count(field), weight] };
+    let weight = doc! { "$add": [
+        weighed("views", VIEW_WEIGHT),
+        weighed("carts", CART_WEIGHT),
+        weighed("purchases", PURCHASE_WEIGHT),
+    ] };
+    // What happened in a bucket happened in its middle, more or less.
+    let middle = doc! { "$add": [&at, resolution.millis() / 2] };
+    let age = doc! { "$max": [0_i64, { "$subtract": [date(now), middle] }] };
+    let decay = doc! { "$pow": [0.5, { "$divide": [age, window.half_life_millis()] }] };
+    let within = doc! { "$gte": [&at, date(beginning(resolution, window, now))] };
+    doc! { "$sum": { "$cond": [within, { "$multiply": [weight, decay] }, 0.0] } }
+}
+
+fn read_attention(fields: &Fields<'_>) -> Read<Attention> {
+    let score = |field| -> Read<f64> {
+        let score = fields.get(field)?.and_then(crate::raw::number);
+        Ok(score.unwrap_or(0.0))
+    };
+    Ok(Attention {
+        product: ProductId::from_bytes(fields.id("_id")?),
+        counts: read_counts(fields)?,
+        scores: [score("day")?, score("week")?, score("month")?],
+    })
 }
 
 fn read_counts(fields: &Fields<'_>) -> Read<ActivityCounts> {

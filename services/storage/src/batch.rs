@@ -1,6 +1,54 @@
 //! Writing many documents together although some of them may be impossible to write.
 
-use crate::StorageError;
+use mongodb::bson::{Document, doc};
+
+use crate::error::DUPLICATE_KEY;
+use crate::store::durable_document;
+use crate::{StorageError, Store};
+
+/// What became of updates that were sent together.
+#[derive(Debug, Default)]
+pub(crate) struct Updated {
+    /// How many documents they met.
+    pub(crate) matched: usize,
+    /// Which updates the server refused, by their place, and why.
+    pub(crate) refused: Vec<(usize, StorageError)>,
+}
+
+impl Store {
+    /// Sends updates that do not depend on each other; one that is refused keeps no other from being
+    /// carried out.
+    pub(crate) async fn update_unordered(
+        &self,
+        collection: &str,
+        updates: Vec<Document>,
+    ) -> Result<Updated, StorageError> {
+        let command = doc! {
+            "update": collection,
+            "updates": updates,
+            "ordered": false,
+            "writeConcern": durable_document(),
+        };
+        let reply = self.db.run_command(command).await?;
+        let matched = reply.get_i32("n").unwrap_or(0);
+        let refused = reply.get_array("writeErrors").into_iter().flatten();
+        let refused = refused.filter_map(|refused| {
+            let refused = refused.as_document()?;
+            let at = usize::try_from(refused.get_i32("index").ok()?).ok()?;
+            let error = match refused.get_i32("code") {
+                Ok(DUPLICATE_KEY) => StorageError::Conflict {
+                    key: "unique".to_owned(),
+                },
+                _ => StorageError::Driver(mongodb::error::Error::custom(refused.clone())),
+            };
+            Some((at, error))
+        });
+        Ok(Updated {
+            matched: usize::try_from(matched).unwrap_or(0),
+            refused: refused.collect(),
+        })
+    }
+}
 
 /// What became of things that were to be written together.
 #[derive(Debug, Default)]

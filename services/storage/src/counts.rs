@@ -27,6 +27,7 @@ use crate::{StorageError, Store, products_query};
 
 const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
+const STAMPS: &str = "category_stamps";
 /// How many products are looked at for tokens beyond the known ones.
 const MOST_OTHERS: i64 = 100;
 /// From how many products on a word is common.
@@ -128,9 +129,7 @@ pub struct Kept {
 pub struct PanelSummary {
     /// The stamp of what it was counted from.
     pub stamp: String,
-    /// How many products were counted.
-    pub products: u64,
-    /// When.
+    /// When it was counted.
     pub as_of: Timestamp,
 }
 
@@ -250,8 +249,8 @@ impl Store {
         Ok(most)
     }
 
-    /// A number that differs whenever the products of these categories have changed; of all
-    /// categories when none are named. Covered.
+    /// Returns a number that differs whenever the products of these categories have changed; of all
+    /// categories when none are named. Covered by the index `category`.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -260,53 +259,63 @@ impl Store {
             let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
             doc! { "category": { "$in": ids } }
         });
-        let collection = self.raw("category_stamps");
-        let find = collection
-            .find(filter)
-            .projection(doc! { "_id": 0, "n": 1 })
-            .hint(Hint::Name("category".to_owned()))
-            .batch_size(10_000);
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let n = |doc: &RawDocumentBuf| Fields::of("category_stamps", doc).i64("n");
-        found.iter().map(n).sum()
+        let found = self.sums_of_stamps(filter, Bson::Null).await?;
+        let sum = |doc: &RawDocumentBuf| Fields::of(STAMPS, doc).i64("n");
+        found.first().map_or(Ok(0), sum)
     }
 
-    /// The same number for every category whose products ever changed.
+    /// Returns the same number for every category whose products ever changed.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn stamps(&self) -> Result<HashMap<CategoryId, i64>, StorageError> {
-        let collection = self.raw("category_stamps");
-        let find = collection
-            .find(Document::new())
-            .projection(doc! { "_id": 0, "category": 1, "n": 1 })
-            .hint(Hint::Name("category".to_owned()))
-            .batch_size(10_000);
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut stamps = HashMap::new();
-        for doc in &found {
-            let fields = Fields::of("category_stamps", doc);
-            let category = CategoryId::from_bytes(fields.id("category")?);
-            *stamps.entry(category).or_default() += fields.i64("n")?;
-        }
-        Ok(stamps)
+        let found = self
+            .sums_of_stamps(Document::new(), "$category".into())
+            .await?;
+        let stamp = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(STAMPS, doc);
+            Ok((CategoryId::from_bytes(fields.id("_id")?), fields.i64("n")?))
+        };
+        found.iter().map(stamp).collect()
     }
 
-    /// What is known of all panels that were counted ahead, by scope.
+    /// Adds up the counters that stamps are spread over, on the server.
+    async fn sums_of_stamps(
+        &self,
+        filter: Document,
+        of: Bson,
+    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+        let pipeline = [
+            doc! { "$match": filter },
+            doc! { "$group": { "_id": of, "n": { "$sum": "$n" } } },
+        ];
+        let collection = self.raw(STAMPS);
+        let aggregate = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name("category".to_owned()))
+            .batch_size(10_000)
+            .max_time(self.max_time)
+            .with_type::<RawDocumentBuf>();
+        Ok(aggregate.await?.try_collect().await?)
+    }
+
+    /// Returns what is known of all kept panels, by scope. Covered by the index `summary`: no panel
+    /// is loaded for it.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn panel_summaries(&self) -> Result<HashMap<String, PanelSummary>, StorageError> {
         let collection = self.raw(PANELS);
-        let find = collection.find(Document::new());
-        let find = find.projection(doc! { "stamp": 1, "products": 1, "as_of": 1 });
+        let find = collection
+            .find(Document::new())
+            .projection(doc! { "stamp": 1, "as_of": 1 })
+            .hint(Hint::Name("summary".to_owned()))
+            .batch_size(10_000);
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let summary = |doc: &RawDocumentBuf| {
             let fields = Fields::of(PANELS, doc);
-            let products = u64::try_from(fields.i64("products")?);
             let summary = PanelSummary {
                 stamp: fields.string("stamp")?,
-                products: products.map_err(|_| fields.corrupt("products"))?,
                 as_of: fields.date("as_of")?,
             };
             Ok((fields.string("_id")?, summary))

@@ -1,6 +1,7 @@
 //! Taking an author out of everything, and giving an author everything they wrote.
 
 use futures_util::TryStreamExt as _;
+use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
@@ -17,10 +18,10 @@ use crate::reviewing::{
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
+use crate::write::MUTATIONS;
 use crate::{StorageError, Store};
 
 const ERASURES: &str = "erasures";
-const MUTATIONS: &str = "mutations";
 
 /// What an author voted.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,32 +45,237 @@ pub struct OwnPurchase {
     pub at: Timestamp,
 }
 
-impl Store {
-    /// Takes over an erasure that was begun, not finished, and not gone on with since then; `None`
-    /// when there is none. No other process gets it for as long.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn claim_erasure(
-        &self,
-        rested_since: Timestamp,
-        now: Timestamp,
-    ) -> Result<Option<(AuthorId, ErasureReceipt)>, StorageError> {
-        let collection = self.raw(ERASURES);
-        let rests = doc! { "open": true, "seen_at": { "$lte": date(rested_since) } };
-        let claimed = collection
-            .find_one_and_update(rests, doc! { "$set": { "seen_at": date(now) } })
-            .sort(doc! { "seen_at": 1 })
-            .hint(Hint::Name("open".to_owned()))
-            .write_concern(durable());
-        let claimed = claimed.max_time(self.max_time).await?;
-        claimed.map(|doc| read_receipt(&doc)).transpose()
+/// For how long whoever works on an erasure may be silent before another process goes on with it.
+/// By the clock of the database.
+const SILENT_MILLIS: i64 = 5_000;
+/// How many documents that others write all the time are tried one by one before the rest of their
+/// batch is left for later.
+const MAX_STUCK: usize = 4;
+
+/// What an author is taken out of, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErasurePart {
+    /// Reviews, with the reports of those that are removed.
+    Reviews,
+    /// Votes, with the counters of the reviews.
+    Votes,
+    /// What reviews were before.
+    Versions,
+    /// Replies to reviews.
+    Replies,
+    /// Reports of reviews: they become nobody's, and a moderator still looks at them.
+    Reports,
+    /// Purchases.
+    Purchases,
+    /// What is kept to answer repeated orders the same way.
+    Orders,
+}
+
+impl ErasurePart {
+    /// All of them, in the order they are erased in.
+    pub const ALL: [Self; 7] = [
+        Self::Reviews,
+        Self::Votes,
+        Self::Versions,
+        Self::Replies,
+        Self::Reports,
+        Self::Purchases,
+        Self::Orders,
+    ];
+
+    const fn collection(self) -> &'static str {
+        match self {
+            Self::Reviews | Self::Replies => COLLECTION,
+            Self::Votes => VOTES,
+            Self::Versions => VERSIONS,
+            Self::Reports => REPORTS,
+            Self::Purchases => PURCHASES,
+            Self::Orders => MUTATIONS,
+        }
     }
 
-    /// The receipt of an author's erasure, finished or not.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Where the author stands in a document.
+    const fn author(self) -> &'static str {
+        match self {
+            Self::Reviews => "author._id",
+            Self::Versions => "author",
+            Self::Replies => "reply.by",
+            Self::Votes | Self::Reports => "_id.u",
+            Self::Purchases => "_id.c",
+            Self::Orders => "_id",
+        }
+    }
+
+    /// What the documents of an author are sorted by.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Votes | Self::Reports => "_id.r",
+            Self::Purchases => "_id.p",
+            Self::Reviews | Self::Versions | Self::Replies | Self::Orders => "_id",
+        }
+    }
+
+    /// The index that finds the documents of an author in that order.
+    const fn index(self) -> &'static str {
+        match self {
+            Self::Reviews => "by_author",
+            Self::Votes => "voter",
+            Self::Versions => "author",
+            Self::Replies => "replied",
+            Self::Reports => "reporter",
+            Self::Purchases => "customer",
+            Self::Orders => "_id_",
+        }
+    }
+
+    /// Where the receipt counts it.
+    const fn counter(self) -> &'static str {
+        match self {
+            Self::Reviews => "reviews",
+            Self::Votes => "votes",
+            Self::Versions => "versions",
+            Self::Replies => "replies",
+            Self::Reports => "reports",
+            Self::Purchases => "purchases",
+            Self::Orders => "orders",
+        }
+    }
+
+    /// The author's documents behind this one.
+    fn of(self, author: &AuthorId, after: Option<&ErasurePlace>) -> Document {
+        let mut filter = if self == Self::Orders {
+            orders_of(author)
+        } else {
+            doc! { self.author(): &author.0 }
+        };
+        let Some(ErasurePlace { key }) = after else {
+            return filter;
+        };
+        match filter.get_document_mut(self.key()) {
+            // The orders of an author are a range already.
+            Ok(range) => {
+                range.remove("$gte");
+                range.insert("$gt", key);
+            }
+            Err(_) => drop(filter.insert(self.key(), doc! { "$gt": key })),
+        }
+        filter
+    }
+}
+
+/// The right to go on with an erasure, until another process takes it over.
+#[derive(Clone, Debug)]
+pub struct ErasureClaim {
+    /// Whose erasure.
+    pub author: AuthorId,
+    /// By which policy.
+    pub policy: ErasurePolicy,
+    /// What tells this claim from all others.
+    holder: [u8; 16],
+}
+
+impl ErasureClaim {
+    /// The receipt, as long as nobody else has claimed it and it is open.
+    fn receipt(&self) -> Document {
+        doc! { "_id": &self.author.0, "open": true, "holder": uuid(self.holder) }
+    }
+}
+
+/// Where the next batch of a part of an erasure begins.
+#[derive(Clone, Debug)]
+pub struct ErasurePlace {
+    key: Bson,
+}
+
+/// What became of some documents of an author.
+#[derive(Debug, Default)]
+pub struct ErasedBatch {
+    /// The products that are to be folded.
+    pub products: Vec<ProductId>,
+    /// Why some documents were passed over; the first reason.
+    pub failed: Option<StorageError>,
+    /// Where the next batch begins; `None` at the end.
+    pub next: Option<ErasurePlace>,
+}
+
+/// A document that names the author.
+struct Row {
+    id: Bson,
+    product: Option<ProductId>,
+}
+
+impl Store {
+    /// How many erasures were begun and not finished, whoever works on them.
+    pub async fn count_open_erasures(&self) -> Result<u64, StorageError> {
+        let erasures = self.documents(ERASURES);
+        let counted = erasures
+            .count_documents(doc! { "open": true })
+            .hint(Hint::Name("open".to_owned()))
+            .max_time(self.max_time);
+        Ok(counted.await?)
+    }
+
+    /// Claims an erasure that was begun and not finished, and on which nobody works: of another
+    /// author than these. Returns `None` when there is none.
+    pub async fn claim_erasure(
+        &self,
+        but: &[AuthorId],
+    ) -> Result<Option<ErasureClaim>, StorageError> {
+        let mut filter = silent();
+        if !but.is_empty() {
+            let but: Vec<&String> = but.iter().map(|author| &author.0).collect();
+            filter.insert("_id", doc! { "$nin": but });
+        }
+        self.claim(filter, "open").await
+    }
+
+    /// Claims an author's erasure that was begun and not finished, if nobody works on it.
+    pub async fn claim_erasure_of(
+        &self,
+        author: &AuthorId,
+    ) -> Result<Option<ErasureClaim>, StorageError> {
+        let mut filter = silent();
+        filter.insert("_id", &author.0);
+        self.claim(filter, "_id_").await
+    }
+
+    /// Claims an author's erasure that was begun and not finished, whoever works on it.
+    pub async fn take_over_erasure(
+        &self,
+        author: &AuthorId,
+    ) -> Result<Option<ErasureClaim>, StorageError> {
+        let filter = doc! { "_id": &author.0, "open": true };
+        self.claim(filter, "_id_").await
+    }
+
+    async fn claim(
+        &self,
+        filter: Document,
+        index: &str,
+    ) -> Result<Option<ErasureClaim>, StorageError> {
+        let holder = ReviewId::random().to_bytes();
+        let update = doc! {
+            "$set": { "holder": uuid(holder) },
+            "$currentDate": { "seen_at": true },
+        };
+        let collection = self.raw(ERASURES);
+        let claimed = collection
+            .find_one_and_update(filter, update)
+            .sort(doc! { "seen_at": 1 })
+            .hint(Hint::Name(index.to_owned()))
+            .write_concern(durable());
+        let Some(claimed) = claimed.max_time(self.max_time).await? else {
+            return Ok(None);
+        };
+        let (author, receipt) = read_receipt(&claimed)?;
+        Ok(Some(ErasureClaim {
+            author,
+            policy: receipt.policy,
+            holder,
+        }))
+    }
+
+    /// Returns the receipt of an author's erasure, finished or not.
     pub async fn erasure(&self, author: &AuthorId) -> Result<Option<ErasureReceipt>, StorageError> {
         let collection = self.raw(ERASURES);
         let found = collection.find_one(doc! { "_id": &author.0 });
@@ -78,310 +284,424 @@ impl Store {
         found.map(read).transpose()
     }
 
-    /// Begins an erasure, or goes on with one: its receipt is this, and it is open.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Begins an erasure and claims it. A finished one by the same policy is opened again and keeps
+    /// its receipt. Returns `None` when one is open already.
     pub async fn open_erasure(
         &self,
         author: &AuthorId,
-        receipt: &ErasureReceipt,
+        policy: ErasurePolicy,
+        by: &str,
         now: Timestamp,
-    ) -> Result<(), StorageError> {
-        let mut doc = receipt_document(receipt);
-        doc.insert("open", true);
-        doc.insert("seen_at", date(now));
-        let collection = self.documents(ERASURES);
-        let kept = collection
-            .replace_one(doc! { "_id": &author.0 }, doc)
-            .upsert(true)
-            .write_concern(durable());
-        kept.await?;
-        Ok(())
-    }
-
-    /// Adds what was done to the receipt of an erasure, with the products whose copies of reviews
-    /// are to follow.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn note_erasure(
-        &self,
-        author: &AuthorId,
-        done: &ErasureCounts,
-        products: &[ProductId],
-        now: Timestamp,
-    ) -> Result<(), StorageError> {
-        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
-        let update = doc! {
-            "$inc": counts_document(done),
-            "$set": { "seen_at": date(now) },
-            "$addToSet": { "products": { "$each": ids } },
+    ) -> Result<Option<ErasureClaim>, StorageError> {
+        let holder = ReviewId::random().to_bytes();
+        let held = doc! {
+            "finished_at": Bson::Null,
+            "open": true,
+            "holder": uuid(holder),
+            "seen_at": "$$NOW",
         };
-        self.update_erasure(author, update).await
+        let first = doc! {
+            "_id": "$_id",
+            "schema_version": REFERENCE_VERSION,
+            "policy": policy.name(),
+            "started_at": date(now),
+            "by": { "$literal": by },
+        };
+        let mut zeros = Document::new();
+        for part in ErasurePart::ALL {
+            zeros.insert(part.counter(), 0_i64);
+        }
+        let opened = doc! { "$cond": [
+            { "$eq": ["$policy", policy.name()] },
+            { "$mergeObjects": ["$$ROOT", held.clone()] },
+            { "$mergeObjects": [first, zeros, held] },
+        ] };
+        let collection = self.documents(ERASURES);
+        let opened = collection
+            .update_one(
+                doc! { "_id": &author.0, "open": { "$ne": true } },
+                vec![doc! { "$replaceWith": opened }],
+            )
+            .upsert(true)
+            .write_concern(durable())
+            .await;
+        match opened.map_err(StorageError::from) {
+            Ok(_) => Ok(Some(ErasureClaim {
+                author: author.clone(),
+                policy,
+                holder,
+            })),
+            Err(StorageError::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Closes an erasure: nothing is left.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Says that an erasure is being worked on. Fails with [`StorageError::TakenOver`] when another
+    /// process has claimed it since.
+    pub async fn keep_erasure(&self, claim: &ErasureClaim) -> Result<(), StorageError> {
+        let update = doc! { "$currentDate": { "seen_at": true } };
+        self.update_claimed(claim, update).await
+    }
+
+    /// Lets any process go on with an erasure at once.
+    pub async fn release_erasure(&self, claim: &ErasureClaim) -> Result<(), StorageError> {
+        let long_ago = date(Timestamp::from_millis(0));
+        let update = doc! { "$set": { "seen_at": long_ago } };
+        self.update_claimed(claim, update).await
+    }
+
+    /// Closes an erasure: nothing is left. Fails with [`StorageError::TakenOver`] when another
+    /// process has claimed it since.
     pub async fn close_erasure(
         &self,
-        author: &AuthorId,
+        claim: &ErasureClaim,
         now: Timestamp,
     ) -> Result<(), StorageError> {
         let update = doc! {
             "$set": { "finished_at": date(now) },
-            "$unset": { "open": 1, "products": 1 },
+            "$unset": { "open": 1, "holder": 1, "products": 1 },
         };
-        self.update_erasure(author, update).await
+        self.update_claimed(claim, update).await
     }
 
-    async fn update_erasure(
+    async fn update_claimed(
         &self,
-        author: &AuthorId,
+        claim: &ErasureClaim,
         update: Document,
     ) -> Result<(), StorageError> {
         let collection = self.documents(ERASURES);
         let updated = collection
-            .update_one(doc! { "_id": &author.0 }, update)
+            .update_one(claim.receipt(), update)
             .write_concern(durable());
-        updated.await?;
-        Ok(())
+        match updated.await?.matched_count {
+            0 => Err(StorageError::TakenOver),
+            _ => Ok(()),
+        }
     }
 
-    /// Takes the author out of some of their reviews, and marks them for the fold. Gives how many
-    /// were changed and the products of those that were found; none when there are no more.
+    /// Takes the author out of some documents, behind where the last batch ended. The receipt counts
+    /// them, and names the products whose copies of reviews are to follow, in the transactions that
+    /// erase: all documents in one where that is possible, else fewer, down to one by one. Documents
+    /// that cannot be written are passed over.
     ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_reviews(
+    /// Fails with [`StorageError::TakenOver`] when another process has claimed the erasure since.
+    pub async fn erase_batch(
         &self,
-        author: &AuthorId,
-        policy: ErasurePolicy,
+        claim: &ErasureClaim,
+        part: ErasurePart,
+        after: Option<&ErasurePlace>,
         most: u32,
-    ) -> Result<(i64, Vec<ProductId>), StorageError> {
-        let found = self.page_of_author(author, None, most).await?;
-        let mut changed = 0;
-        for review in &found {
-            let erased = retry_contended(async || {
-                let erased = self.try_erase_review(review.id, author, policy).await;
-                erased.map_err(TransactionError::into_storage)
-            });
-            changed += i64::from(erased.await?);
-        }
-        let products = found.into_iter().map(|review| review.product_id);
-        Ok((changed, products.collect()))
-    }
-
-    /// One review, with the reports of it: of what is removed nobody decides any more.
-    async fn try_erase_review(
-        &self,
-        id: ReviewId,
-        author: &AuthorId,
-        policy: ErasurePolicy,
-    ) -> Result<bool, TransactionError> {
-        let mut session = self.begin().await?;
-        let filter = doc! {
-            "_id": uuid(id.to_bytes()),
-            "author._id": &author.0,
-            "schema_version": up_to(REVIEW_VERSION),
-        };
-        let collection = self.documents(COLLECTION);
-        let updated = collection
-            .update_one(filter, erase_review(policy))
-            .session(&mut session)
-            .await?;
-        if updated.matched_count == 0 {
-            let _ = session.abort_transaction().await;
-            self.refuse_newer(id).await?;
-            return Ok(false);
-        }
-        if policy == ErasurePolicy::Remove {
-            let reports = self.documents(REPORTS);
-            let open = doc! { "_id.r": uuid(id.to_bytes()), "open": true };
-            reports
-                .update_many(open, doc! { "$set": { "open": false } })
-                .hint(Hint::Name("review".to_owned()))
-                .session(&mut session)
-                .await?;
-        }
-        commit(&mut session).await?;
-        Ok(updated.modified_count == 1)
-    }
-
-    /// Deletes what the author's reviews were before. Gives how many versions.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_versions(&self, author: &AuthorId) -> Result<u64, StorageError> {
-        self.delete_all(VERSIONS, doc! { "author": &author.0 }, "author")
-            .await
-    }
-
-    /// Takes some votes of the author away, or makes them nobody's. Gives how many were changed and
-    /// the products of the reviews; none when there are no more.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_votes(
-        &self,
-        author: &AuthorId,
-        policy: ErasurePolicy,
-        most: u32,
-    ) -> Result<(i64, Vec<ProductId>), StorageError> {
-        let votes = self.raw(VOTES);
-        let find = votes.find(doc! { "_id.u": &author.0 });
-        let find = find
-            .hint(Hint::Name("voter".to_owned()))
+    ) -> Result<ErasedBatch, StorageError> {
+        let sort = doc! { part.author(): 1, part.key(): 1 };
+        let filter = part.of(&claim.author, after);
+        let collection = self.raw(part.collection());
+        let find = collection
+            .find(filter)
+            .sort(sort)
+            .projection(doc! { "_id": 1, "product_id": 1, "schema_version": 1 })
+            .hint(Hint::Name(part.index().to_owned()))
             .limit(i64::from(most));
-        let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let (mut changed, mut products) = (0, Vec::with_capacity(rows.len()));
-        for row in &rows {
-            let fields = Fields::of(VOTES, row);
-            products.push(ProductId::from_bytes(fields.id("product_id")?));
-            let erased = retry_contended(async || {
-                let erased = self.try_erase_vote(&fields, policy).await;
-                erased.map_err(TransactionError::into_storage)
-            });
-            changed += i64::from(erased.await?);
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let (mut batch, mut rows) = (ErasedBatch::default(), Vec::with_capacity(found.len()));
+        for doc in &found {
+            let fields = Fields::of(part.collection(), doc);
+            let id = fields.get("_id")?.map(Bson::try_from);
+            let id = id
+                .and_then(Result::ok)
+                .ok_or_else(|| fields.corrupt("_id"))?;
+            let newer = part == ErasurePart::Reviews
+                && fields.i64("schema_version")? > i64::from(REVIEW_VERSION);
+            if newer {
+                let id = ReviewId::from_bytes(fields.id("_id")?).to_string();
+                let collection = COLLECTION;
+                let error = StorageError::Newer { collection, id };
+                batch.failed = batch.failed.or(Some(error));
+                let key = uuid(fields.id("_id")?);
+                batch.next = Some(ErasurePlace { key });
+                continue;
+            }
+            let product = fields.opt_id("product_id")?.map(ProductId::from_bytes);
+            let key = key_of(part, &id);
+            batch.next = Some(ErasurePlace { key });
+            rows.push(Row { id, product });
         }
-        Ok((changed, products))
+        if found.len() < most as usize {
+            batch.next = None;
+        }
+        self.erase_rows(claim, part, &rows, &mut batch).await?;
+        Ok(batch)
     }
 
-    async fn try_erase_vote(
+    async fn erase_rows(
         &self,
-        row: &Fields<'_>,
-        policy: ErasurePolicy,
-    ) -> Result<bool, TransactionError> {
-        let id = row.doc("_id")?;
-        let reviewed = ReviewId::from_bytes(id.id("r")?);
-        let (review, voter) = (uuid(reviewed.to_bytes()), id.string("u")?);
-        let key = doc! { "_id": { "r": review.clone(), "u": voter } };
-        let mut session = self.begin().await?;
-        let votes = self.documents(VOTES);
-        let gone = votes.find_one_and_delete(key).session(&mut session).await?;
-        let Some(gone) = gone else {
-            commit(&mut session).await?;
-            return Ok(false);
-        };
-        match policy {
-            ErasurePolicy::Anonymize => {
-                let kept = nameless(gone, &review);
-                votes.insert_one(kept).session(&mut session).await?;
-            }
-            ErasurePolicy::Remove => {
-                let counter = match gone.get_str("value") {
-                    Ok("helpful") => "helpful",
-                    _ => "unhelpful",
-                };
-                let round = gone.get_i32("round").unwrap_or_default();
-                let filter = doc! {
-                    "_id": review,
-                    "round": same_round(round),
-                    "schema_version": up_to(REVIEW_VERSION),
-                };
-                let update = doc! { "$inc": { counter: -1_i64 }, "$set": { "dirty": true } };
-                let reviews = self.documents(COLLECTION);
-                let updated = reviews.update_one(filter, update).session(&mut session);
-                if updated.await?.matched_count == 0 {
-                    // Of a round before, it counts nowhere any more.
-                    self.refuse_newer(reviewed).await?;
+        claim: &ErasureClaim,
+        part: ErasurePart,
+        rows: &[Row],
+        batch: &mut ErasedBatch,
+    ) -> Result<(), StorageError> {
+        let (mut all, mut stuck) = (vec![rows], 0);
+        while let Some(some) = all.pop() {
+            let attempt = async || {
+                let erased = self.try_erase(claim, part, some).await;
+                erased.map_err(TransactionError::into_storage)
+            };
+            let erased = match some {
+                [] => Ok(()),
+                [_] => {
+                    self.keep_erasure(claim).await?;
+                    retry_contended(attempt).await
+                }
+                _ => attempt().await,
+            };
+            match erased {
+                Ok(()) => batch
+                    .products
+                    .extend(some.iter().filter_map(|row| row.product)),
+                Err(error) if !may_pass_over(&error) => return Err(error),
+                Err(_) if some.len() > 1 => {
+                    let (one, other) = some.split_at(some.len() / 2);
+                    all.extend([other, one]);
+                }
+                Err(error) => {
+                    stuck += usize::from(matches!(error, StorageError::Contended(_)));
+                    batch.failed = batch.failed.take().or(Some(error));
+                    if stuck == MAX_STUCK {
+                        return Ok(());
+                    }
                 }
             }
         }
-        commit(&mut session).await?;
-        Ok(true)
+        Ok(())
     }
 
-    /// Takes the author out of some replies to reviews. Gives how many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_replies(
+    async fn try_erase(
         &self,
-        author: &AuthorId,
+        claim: &ErasureClaim,
+        part: ErasurePart,
+        rows: &[Row],
+    ) -> Result<(), TransactionError> {
+        let mut session = self.begin().await?;
+        match self.erase_in(&mut session, claim, part, rows).await {
+            Ok(0) => {
+                // Somebody else was faster: there is nothing to count.
+                let _ = session.abort_transaction().await;
+                Ok(())
+            }
+            Ok(_) => commit(&mut session).await,
+            Err(error) => {
+                // As in `try_fold`.
+                let _ = session.abort_transaction().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn erase_in(
+        &self,
+        session: &mut ClientSession,
+        claim: &ErasureClaim,
+        part: ErasurePart,
+        rows: &[Row],
+    ) -> Result<u64, TransactionError> {
+        let ids: Vec<Bson> = rows.iter().map(|row| row.id.clone()).collect();
+        let erased = match part {
+            ErasurePart::Reviews => self.erase_reviews_in(session, claim, ids).await?,
+            ErasurePart::Votes => self.erase_votes_in(session, claim.policy, ids).await?,
+            ErasurePart::Replies => self.erase_replies_in(session, claim, ids).await?,
+            ErasurePart::Reports => {
+                let said = self.take_all(session, REPORTS, ids).await?;
+                let nobodys = said.iter().map(|said| {
+                    let mut kept = nameless(said);
+                    kept.remove("note");
+                    kept
+                });
+                self.put_back(session, REPORTS, nobodys.collect()).await?;
+                said.len() as u64
+            }
+            ErasurePart::Versions | ErasurePart::Purchases | ErasurePart::Orders => {
+                let collection = self.documents(part.collection());
+                let deleted = collection.delete_many(among(ids)).session(&mut *session);
+                deleted.await?.deleted_count
+            }
+        };
+        if erased > 0 {
+            // Last, so that whoever wants the receipt waits as short as possible.
+            self.note_erased(session, claim, part, (erased, rows))
+                .await?;
+        }
+        Ok(erased)
+    }
+
+    async fn note_erased(
+        &self,
+        session: &mut ClientSession,
+        claim: &ErasureClaim,
+        part: ErasurePart,
+        (erased, rows): (u64, &[Row]),
+    ) -> Result<(), TransactionError> {
+        let mut update = doc! {
+            "$inc": { part.counter(): i64::try_from(erased).unwrap_or(i64::MAX) },
+            "$currentDate": { "seen_at": true },
+        };
+        if part == ErasurePart::Reviews {
+            let products = rows.iter().filter_map(|row| row.product);
+            let products: Vec<Bson> = products.map(|id| uuid(id.to_bytes())).collect();
+            update.insert("$push", doc! { "products": { "$each": products } });
+        }
+        let collection = self.documents(ERASURES);
+        let updated = collection
+            .update_one(claim.receipt(), update)
+            .session(session);
+        match updated.await?.matched_count {
+            0 => Err(StorageError::TakenOver.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reviews, with the reports of them: of what is removed nobody decides any more.
+    async fn erase_reviews_in(
+        &self,
+        session: &mut ClientSession,
+        claim: &ErasureClaim,
+        ids: Vec<Bson>,
+    ) -> Result<u64, TransactionError> {
+        let filter = doc! {
+            "_id": { "$in": ids.clone() },
+            "author._id": &claim.author.0,
+            "schema_version": up_to(REVIEW_VERSION),
+        };
+        let reviews = self.documents(COLLECTION);
+        let updated = reviews
+            .update_many(filter, erase_review(claim.policy))
+            .session(&mut *session);
+        let erased = updated.await?.modified_count;
+        if claim.policy == ErasurePolicy::Remove {
+            let open = doc! { "_id.r": { "$in": ids }, "open": true };
+            let reports = self.documents(REPORTS);
+            reports
+                .update_many(open, doc! { "$set": { "open": false } })
+                .hint(Hint::Name("review".to_owned()))
+                .session(session)
+                .await?;
+        }
+        Ok(erased)
+    }
+
+    async fn erase_votes_in(
+        &self,
+        session: &mut ClientSession,
         policy: ErasurePolicy,
-    ) -> Result<u64, StorageError> {
-        let update = match policy {
+        ids: Vec<Bson>,
+    ) -> Result<u64, TransactionError> {
+        let votes = self.take_all(session, VOTES, ids).await?;
+        match policy {
+            ErasurePolicy::Anonymize => {
+                let nobodys = votes.iter().map(nameless).collect();
+                self.put_back(session, VOTES, nobodys).await?;
+            }
+            ErasurePolicy::Remove => {
+                let reviews: Vec<Bson> = votes.iter().filter_map(review_of).cloned().collect();
+                self.refuse_newer_among(session, reviews).await?;
+                let updates = votes.iter().filter_map(uncount_vote).collect();
+                self.update_each(session, COLLECTION, updates).await?;
+            }
+        }
+        Ok(votes.len() as u64)
+    }
+
+    async fn erase_replies_in(
+        &self,
+        session: &mut ClientSession,
+        claim: &ErasureClaim,
+        ids: Vec<Bson>,
+    ) -> Result<u64, TransactionError> {
+        let update = match claim.policy {
             ErasurePolicy::Remove => doc! { "$unset": { "reply": 1 } },
             ErasurePolicy::Anonymize => doc! { "$set": { "reply.by": "" } },
         };
-        let collection = self.documents(COLLECTION);
-        let updated = collection
-            .update_many(doc! { "reply.by": &author.0 }, update)
-            .hint(Hint::Name("replied".to_owned()))
-            .write_concern(durable());
+        let mut filter = among(ids);
+        filter.insert("reply.by", &claim.author.0);
+        let reviews = self.documents(COLLECTION);
+        let updated = reviews.update_many(filter, update).session(session);
         Ok(updated.await?.modified_count)
     }
 
-    /// Makes some reports of reviews by the author somebody's: a moderator still looks at them.
-    /// Gives how many were found.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_reports(&self, author: &AuthorId, most: u32) -> Result<u64, StorageError> {
-        let collection = self.raw(REPORTS);
-        let find = collection
-            .find(doc! { "_id.u": &author.0 })
-            .hint(Hint::Name("reporter".to_owned()))
-            .limit(i64::from(most));
-        let rows: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        for row in &rows {
-            let fields = Fields::of(REPORTS, row);
-            retry_contended(async || {
-                let erased = self.try_erase_report(&fields).await;
-                erased.map_err(TransactionError::into_storage)
-            })
-            .await?;
-        }
-        Ok(rows.len() as u64)
-    }
-
-    async fn try_erase_report(&self, row: &Fields<'_>) -> Result<(), TransactionError> {
-        let id = row.doc("_id")?;
-        let review = uuid(id.id("r")?);
-        let known = doc! { "_id": { "r": review.clone(), "u": id.string("u")? } };
-        let mut session = self.begin().await?;
-        let collection = self.documents(REPORTS);
-        let gone = collection.find_one_and_delete(known);
-        if let Some(gone) = gone.session(&mut session).await? {
-            let mut kept = nameless(gone, &review);
-            kept.remove("note");
-            collection.insert_one(kept).session(&mut session).await?;
-        }
-        commit(&mut session).await
-    }
-
-    /// Deletes the author's purchases. Gives how many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_purchases(&self, author: &AuthorId) -> Result<u64, StorageError> {
-        let filter = doc! { "_id.c": &author.0 };
-        self.delete_all(PURCHASES, filter, "customer").await
-    }
-
-    /// Deletes what is kept to answer the author's repeated orders the same way. Gives how many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn erase_orders(&self, author: &AuthorId) -> Result<u64, StorageError> {
-        self.delete_all(MUTATIONS, orders_of(author), "_id_").await
-    }
-
-    async fn delete_all(
+    /// Deletes documents and returns them as they were.
+    async fn take_all(
         &self,
+        session: &mut ClientSession,
         collection: &str,
-        filter: Document,
-        index: &str,
-    ) -> Result<u64, StorageError> {
+        ids: Vec<Bson>,
+    ) -> Result<Vec<Document>, TransactionError> {
         let collection = self.documents(collection);
-        let deleted = collection
-            .delete_many(filter)
-            .hint(Hint::Name(index.to_owned()))
-            .write_concern(durable());
-        Ok(deleted.await?.deleted_count)
+        let mut cursor = collection
+            .find(among(ids.clone()))
+            .session(&mut *session)
+            .await?;
+        let mut taken = Vec::with_capacity(ids.len());
+        while let Some(doc) = cursor.next(session).await {
+            taken.push(doc?);
+        }
+        collection.delete_many(among(ids)).session(session).await?;
+        Ok(taken)
+    }
+
+    async fn put_back(
+        &self,
+        session: &mut ClientSession,
+        collection: &str,
+        docs: Vec<Document>,
+    ) -> Result<(), TransactionError> {
+        if !docs.is_empty() {
+            let collection = self.documents(collection);
+            collection.insert_many(docs).session(session).await?;
+        }
+        Ok(())
+    }
+
+    async fn refuse_newer_among(
+        &self,
+        session: &mut ClientSession,
+        reviews: Vec<Bson>,
+    ) -> Result<(), TransactionError> {
+        let mut newer = among(reviews);
+        newer.insert("schema_version", doc! { "$gt": REVIEW_VERSION });
+        let collection = self.raw(COLLECTION);
+        let found = collection.find_one(newer).session(session);
+        let Some(found) = found.await? else {
+            return Ok(());
+        };
+        let id = Fields::of(COLLECTION, &found).id("_id")?;
+        let (collection, id) = (COLLECTION, ReviewId::from_bytes(id).to_string());
+        Err(StorageError::Newer { collection, id }.into())
+    }
+
+    /// Returns the products that still carry a copy of a review of the author, among those whose
+    /// reviews were erased.
+    pub async fn products_that_carry(
+        &self,
+        author: &AuthorId,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        let carried = self.carried(author).await?;
+        let collection = self.raw("products");
+        let find = collection
+            .find(carried)
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| Fields::of("products", doc).id("_id");
+        let ids = found.iter().map(|doc| Ok(ProductId::from_bytes(id(doc)?)));
+        ids.collect()
+    }
+
+    /// Products with a copy of a review of the author. A product carries none but its own, so they
+    /// are among those whose reviews were erased.
+    async fn carried(&self, author: &AuthorId) -> Result<Document, StorageError> {
+        let erasures = self.documents(ERASURES);
+        let receipt = erasures.find_one(doc! { "_id": &author.0 }).await?;
+        let products = receipt.and_then(|mut receipt| receipt.remove("products"));
+        let products = products.unwrap_or_else(|| Bson::Array(Vec::new()));
+        Ok(doc! { "_id": { "$in": products }, "top_reviews.author._id": &author.0 })
     }
 
     /// Everything in the database that still names the author, by index. Copies of reviews are looked
@@ -398,11 +718,7 @@ impl Store {
                 .hint(Hint::Name(index.to_owned()));
             counted.await.map_err(StorageError::from)
         };
-        let erasures = self.documents(ERASURES);
-        let receipt = erasures.find_one(doc! { "_id": own }).await?;
-        let products = receipt.and_then(|mut receipt| receipt.remove("products"));
-        let products = products.unwrap_or_else(|| Bson::Array(Vec::new()));
-        let carried = doc! { "_id": { "$in": products }, "top_reviews.author._id": own };
+        let carried = self.carried(author).await?;
         Ok(Residue {
             reviews: count(COLLECTION, doc! { "author._id": own }, "by_author").await?,
             versions: count(VERSIONS, doc! { "author": own }, "author").await?,
@@ -598,7 +914,8 @@ fn erase_review(policy: ErasurePolicy) -> Document {
     match policy {
         ErasurePolicy::Anonymize => doc! {
             "$set": { "dirty": true, "erased": true },
-            "$unset": { "author": 1, "idempotency": 1 },
+            "$unset": { "author": 1 },
+            "$currentDate": { "dirty_since": true },
             "$inc": { "revision": 1_i64 },
         },
         ErasurePolicy::Remove => doc! {
@@ -614,9 +931,9 @@ fn erase_review(policy: ErasurePolicy) -> Document {
                 "reports": 0_i64,
                 "erased": true,
             },
+            "$currentDate": { "dirty_since": true },
             "$unset": {
                 "author": 1,
-                "idempotency": 1,
                 "recommended": 1,
                 "dimensions": 1,
                 "language": 1,
@@ -636,34 +953,61 @@ fn orders_of(author: &AuthorId) -> Document {
     doc! { "_id": { "$gte": from, "$lt": to } }
 }
 
-fn receipt_document(receipt: &ErasureReceipt) -> Document {
-    let mut doc = doc! {
-        "schema_version": REFERENCE_VERSION,
-        "policy": receipt.policy.name(),
-        "started_at": date(receipt.started_at),
-        "finished_at": receipt.finished_at.map_or(Bson::Null, date),
-        "by": &receipt.by,
-    };
-    doc.extend(counts_document(&receipt.done));
-    doc
+/// Whether an erasure may go on although a document was not written for this reason.
+const fn may_pass_over(error: &StorageError) -> bool {
+    matches!(
+        error,
+        StorageError::Contended(_) | StorageError::Driver(_) | StorageError::Newer { .. }
+    )
 }
 
-fn counts_document(counts: &ErasureCounts) -> Document {
-    doc! {
-        "reviews": counts.reviews,
-        "votes": counts.votes,
-        "replies": counts.replies,
-        "reports": counts.reports,
-        "purchases": counts.purchases,
-        "orders": counts.orders,
-    }
+/// Open erasures on which nobody has worked for a while. One that was last seen in the future was so
+/// before the clock stepped back, or by a process whose own clock is ahead.
+fn silent() -> Document {
+    let seen = |than: &str, now: Document| doc! { than: ["$seen_at", now] };
+    let before = doc! { "$subtract": ["$$NOW", SILENT_MILLIS] };
+    let after = doc! { "$add": ["$$NOW", SILENT_MILLIS] };
+    doc! { "open": true, "$expr": { "$or": [seen("$lte", before), seen("$gt", after)] } }
+}
+
+fn among(ids: Vec<Bson>) -> Document {
+    doc! { "_id": { "$in": ids } }
+}
+
+/// What the documents of a part are sorted by, of the document with this id.
+fn key_of(part: ErasurePart, id: &Bson) -> Bson {
+    let field = part.key().strip_prefix("_id.");
+    let key = field.and_then(|field| id.as_document()?.get(field));
+    key.unwrap_or(id).clone()
+}
+
+fn review_of(said: &Document) -> Option<&Bson> {
+    said.get_document("_id").ok()?.get("r")
+}
+
+/// Takes a vote out of the counter of its review. One of a round before counts nowhere any more.
+fn uncount_vote(vote: &Document) -> Option<Document> {
+    let counter = match vote.get_str("value") {
+        Ok("helpful") => "helpful",
+        _ => "unhelpful",
+    };
+    let round = vote.get_i32("round").unwrap_or_default();
+    Some(doc! {
+        "q": { "_id": review_of(vote)?, "round": same_round(round) },
+        "u": {
+            "$inc": { counter: -1_i64 },
+            "$set": { "dirty": true },
+            "$currentDate": { "dirty_since": true },
+        },
+    })
 }
 
 /// What somebody said of a review, said by nobody. Blanks cannot begin the subject of a token.
-fn nameless(mut said: Document, review: &Bson) -> Document {
+fn nameless(said: &Document) -> Document {
     let nobody = format!(" {}", ReviewId::random());
-    said.insert("_id", doc! { "r": review.clone(), "u": nobody });
-    said
+    let mut kept = said.clone();
+    kept.insert("_id", doc! { "r": review_of(said), "u": nobody });
+    kept
 }
 
 fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), StorageError> {
@@ -677,6 +1021,7 @@ fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), Stor
         done: ErasureCounts {
             reviews: fields.i64("reviews")?,
             votes: fields.i64("votes")?,
+            versions: fields.opt_i64("versions")?.unwrap_or(0),
             replies: fields.i64("replies")?,
             reports: fields.i64("reports")?,
             purchases: fields.i64("purchases")?,

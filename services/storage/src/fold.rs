@@ -7,6 +7,7 @@
 //! each review says what is counted of it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -22,20 +23,66 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, date, uuid};
-use crate::store::{durable, durable_document};
+use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products, reviews};
 
 /// The most reviews one transaction folds.
 pub const MOST_REVIEWS: i64 = 1000;
+/// The fewest that one folds that has conflicted with others several times.
+const MIN_REVIEWS: i64 = 16;
 
 /// What a fold did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
-    /// How many reviews it counted anew.
+    /// How many reviews it counted.
     pub reviews: usize,
     /// How many products it changed.
     pub products: usize,
+    /// How many reviews it found and left alone, because their product does not exist or only a
+    /// newer release may write it.
+    pub left_alone: usize,
+}
+
+/// Reviews that changed and are not counted yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uncounted {
+    /// How many.
+    pub reviews: u64,
+    /// Since when the oldest of them waits, where that is known.
+    pub since: Option<Timestamp>,
+}
+
+/// How one try of a fold goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FoldTry {
+    /// The most reviews it folds.
+    limit: i64,
+    /// Whether it writes the product first, so that other folds of it conflict at once and not in
+    /// the end.
+    claims: bool,
+}
+
+impl FoldTry {
+    /// Each try after a conflict folds a quarter as many reviews: the shorter it is, the fewer votes
+    /// and edits of these reviews come in between.
+    fn nth(nth: u32) -> Self {
+        Self {
+            limit: (MOST_REVIEWS >> (2 * nth.min(16))).max(MIN_REVIEWS),
+            claims: nth > 0,
+        }
+    }
+}
+
+/// What became of products that were to be moved to another popularity.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// How many were found.
+    pub found: usize,
+    /// How many were moved. Others have changed in the same moment, and are found again.
+    pub moved: usize,
+    /// Those that cannot be read or written, and why.
+    pub refused: Vec<(ProductId, StorageError)>,
 }
 
 impl Store {
@@ -60,7 +107,7 @@ impl Store {
             .projection(doc! { "_id": 0, "product_id": 1 })
             .hint(dirty_index());
         let found = find
-            .sort(doc! { "product_id": 1 })
+            .sort(doc! { "dirty": 1, "product_id": 1 })
             .limit(MOST_REVIEWS)
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
@@ -71,20 +118,110 @@ impl Store {
         Ok(ids.into_iter().map(ProductId::from_bytes).collect())
     }
 
+    /// How many reviews are not counted yet, and since when the oldest waits. Reads only the index of
+    /// dirty reviews.
+    pub async fn uncounted(&self) -> Result<Uncounted, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let pipeline = [
+            doc! { "$match": { "dirty": true } },
+            doc! { "$group": {
+                "_id": Bson::Null,
+                "reviews": { "$sum": 1_i64 },
+                "since": { "$min": "$dirty_since" },
+            } },
+        ];
+        let collection = self.raw(reviews::COLLECTION);
+        let found = collection.aggregate(pipeline).hint(dirty_index());
+        let found = found.max_time(self.max_time).await?;
+        let mut found = found.with_type::<RawDocumentBuf>();
+        let Some(doc) = found.try_next().await? else {
+            return Ok(Uncounted::default());
+        };
+        let fields = Fields::of(reviews::COLLECTION, &doc);
+        Ok(Uncounted {
+            reviews: u64::try_from(fields.i64("reviews")?).unwrap_or_default(),
+            since: fields.opt_date("since")?,
+        })
+    }
+
+    /// The products whose reviews wait longest to be counted, at most so many. Reads only the index
+    /// of dirty reviews.
+    pub async fn products_waiting_longest(
+        &self,
+        most: u32,
+    ) -> Result<Vec<ProductId>, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let pipeline = [
+            doc! { "$match": { "dirty": true } },
+            doc! { "$group": { "_id": "$product_id", "since": { "$min": "$dirty_since" } } },
+            doc! { "$sort": { "since": 1 } },
+            doc! { "$limit": i64::from(most) },
+        ];
+        let collection = self.raw(reviews::COLLECTION);
+        let found = collection.aggregate(pipeline).hint(dirty_index());
+        let found = found.max_time(self.max_time).await?;
+        let found = found.with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        let id = |doc: &RawDocumentBuf| {
+            let id = Fields::of(reviews::COLLECTION, doc).id("_id")?;
+            Ok(ProductId::from_bytes(id))
+        };
+        found.iter().map(id).collect()
+    }
+
+    /// How many of the reviews that are not counted yet no fold of this release will count: they or
+    /// their products were written by a newer one, or their product does not exist. Looks at no more
+    /// than `most` reviews.
+    pub async fn left_alone_by_folds(&self, most: u32) -> Result<u64, StorageError> {
+        use futures_util::TryStreamExt as _;
+        let product = doc! {
+            "from": products::COLLECTION,
+            "localField": "product_id",
+            "foreignField": "_id",
+            "pipeline": [
+                { "$match": { "schema_version": up_to(PRODUCT_VERSION) } },
+                { "$project": { "_id": 1 } },
+            ],
+            "as": "product",
+        };
+        let pipeline = [
+            doc! { "$match": { "dirty": true } },
+            doc! { "$limit": i64::from(most) },
+            doc! { "$project": { "schema_version": 1, "product_id": 1 } },
+            doc! { "$lookup": product },
+            doc! { "$match": { "$or": [
+                { "schema_version": { "$gt": REVIEW_VERSION } },
+                { "product": [] },
+            ] } },
+            doc! { "$count": "reviews" },
+        ];
+        let collection = self.raw(reviews::COLLECTION);
+        let found = collection.aggregate(pipeline).hint(dirty_index());
+        let found = found.max_time(self.max_time).await?;
+        let mut found = found.with_type::<RawDocumentBuf>();
+        let Some(doc) = found.try_next().await? else {
+            return Ok(0);
+        };
+        let count = Fields::of(reviews::COLLECTION, &doc).i64("reviews")?;
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
     /// Folds what is dirty of these products, at most [`MOST_REVIEWS`] reviews: call again until
     /// nothing was folded. Reviews of products that do not exist are counted nowhere and stay
     /// dirty.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails, or when other writers were met too often; nothing
-    /// was changed then.
+    /// [`StorageError::Contended`] when it conflicted with other writers too often; nothing was
+    /// changed then.
     pub async fn fold(
         &self,
         products: &[ProductId],
         now: Timestamp,
     ) -> Result<Folded, StorageError> {
+        let tries = AtomicU32::new(0);
         retry_contended(async || {
-            let folded = self.try_fold(products, now).await;
+            let how = FoldTry::nth(tries.fetch_add(1, Ordering::Relaxed));
+            let folded = self.try_fold(products, how, now).await;
             folded.map_err(TransactionError::into_storage)
         })
         .await
@@ -96,7 +233,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn upgrade_reviews(&self, most: u32) -> Result<usize, StorageError> {
+    pub async fn upgrade_reviews(&self, most: u32, now: Timestamp) -> Result<usize, StorageError> {
         use futures_util::TryStreamExt as _;
         let collection = self.raw(reviews::COLLECTION);
         // What waits for the fold already is not asked for twice.
@@ -115,69 +252,73 @@ impl Store {
         let mut filter = doc! { "_id": { "$in": ids.collect::<Result<Vec<_>, StorageError>>()? } };
         filter.extend(older);
         let collection = self.documents(reviews::COLLECTION);
-        let update = collection.update_many(filter, doc! { "$set": { "dirty": true } });
+        let update = collection.update_many(filter, vec![doc! { "$set": dirty_at(now) }]);
         update.write_concern(durable()).await?;
         Ok(found.len())
     }
 
-    /// Moves some products to the popularity that their reviews give them; gives how many, none
-    /// when there are no more.
+    /// Moves some products to the popularity that their reviews and activity give them, without those
+    /// that are to be skipped. One that cannot be read or written keeps no other from it.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn refresh_popularity(&self, most: u32) -> Result<usize, StorageError> {
+    pub async fn refresh_popularity(
+        &self,
+        most: u32,
+        skipped: &[ProductId],
+    ) -> Result<Moved, StorageError> {
         use futures_util::TryStreamExt as _;
+        let mut filter = doc! { "rank.due": true, "schema_version": up_to(PRODUCT_VERSION) };
+        if !skipped.is_empty() {
+            let skipped: Vec<Bson> = skipped.iter().map(|id| uuid(id.to_bytes())).collect();
+            filter.insert("_id", doc! { "$nin": skipped });
+        }
         let collection = self.raw("products");
         let find = collection
-            .find(doc! { "rank.due": true, "schema_version": up_to(PRODUCT_VERSION) })
+            .find(filter)
             .projection(doc! { "stats": 1, "activity": 1 })
-            .hint(Hint::Name("popularity_due".to_owned()))
+            .hint(popularity_index())
             .limit(i64::from(most));
         let due: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        if due.is_empty() {
-            return Ok(0);
-        }
-        let update = |doc: &RawDocumentBuf| {
-            let fields = Fields::of("products", doc);
-            let stats = stats::read_stats(&fields.doc("stats")?)?;
-            let standing = stats::read_standing(&fields)?;
-            // A fold in between sees to it itself, and so does a new standing.
-            Ok::<_, StorageError>(doc! {
-                "q": {
-                    "_id": uuid(fields.id("_id")?),
-                    "schema_version": up_to(PRODUCT_VERSION),
-                    "stats.fold_seq": stats.fold_seq,
-                    "activity.as_of": standing.as_of.map(date),
-                },
-                "u": {
-                    "$set": { "rank.popularity": stats.popularity(standing.interest()) },
-                    "$unset": { "rank.due": 1 },
-                },
-            })
+        let mut moved = Moved {
+            found: due.len(),
+            ..Moved::default()
         };
-        let (mut updates, mut unreadable) = (Vec::new(), None);
+        let (mut ids, mut updates) = (Vec::new(), Vec::new());
         for doc in &due {
-            match update(doc) {
-                Ok(update) => updates.push(update),
-                // It keeps no other from it.
-                Err(error) => unreadable = unreadable.or(Some(error)),
+            let id = ProductId::from_bytes(Fields::of("products", doc).id("_id")?);
+            match popularity_update(doc) {
+                Ok(update) => {
+                    ids.push(id);
+                    updates.push(update);
+                }
+                Err(error) => moved.refused.push((id, error)),
             }
         }
-        let moved = updates.len();
-        if let Some(error) = unreadable {
-            if updates.is_empty() {
-                return Err(error);
-            }
-            tracing::error!(%error, "a product cannot be read");
+        if !updates.is_empty() {
+            let written = self.update_unordered("products", updates).await?;
+            moved.moved = written.matched;
+            let refused = written.refused.into_iter();
+            moved
+                .refused
+                .extend(refused.map(|(at, error)| (ids[at], error)));
         }
-        let command = doc! {
-            "update": "products",
-            "updates": updates,
-            "ordered": false,
-            "writeConcern": durable_document(),
-        };
-        self.db.run_command(command).await?;
+        for (product, error) in &moved.refused {
+            tracing::error!(%product, %error, "the popularity of a product cannot be written");
+        }
         Ok(moved)
+    }
+
+    /// How many products are to be moved to another popularity. Reads one key for each.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn count_popularity_due(&self) -> Result<u64, StorageError> {
+        let collection = self.raw("products");
+        let count = collection
+            .count_documents(doc! { "rank.due": true })
+            .hint(popularity_index());
+        Ok(count.max_time(self.max_time).await?)
     }
 
     /// Stores reviews that nobody has stored before and counts them in their products at once, in
@@ -243,14 +384,18 @@ impl Store {
             let error = mongodb::error::Error::custom("a product of a newer release");
             return Err(StorageError::Contended(error).into());
         }
+        if !self.insert_counted_documents(session, reviews).await? {
+            return Ok(false);
+        }
         let mut months = Vec::new();
         for (id, state) in &mut states {
             let outcome = state.computed.fold(&by_product[id], now);
+            if outcome.refill {
+                // The reviews that were just inserted are found.
+                state.computed.top_reviews = self.top_reviews(session, *id).await?;
+            }
             state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
-        }
-        if !self.insert_counted_documents(session, reviews).await? {
-            return Ok(false);
         }
         let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
         self.update_each(session, "products", updates).await?;
@@ -281,10 +426,11 @@ impl Store {
     async fn try_fold(
         &self,
         products: &[ProductId],
+        how: FoldTry,
         now: Timestamp,
     ) -> Result<Folded, TransactionError> {
         let mut session = self.begin().await?;
-        let done = self.fold_in(&mut session, products, now).await;
+        let done = self.fold_in(&mut session, products, how, now).await;
         match done {
             Ok(folded) if folded.reviews > 0 => {
                 commit(&mut session).await?;
@@ -307,12 +453,19 @@ impl Store {
         &self,
         session: &mut ClientSession,
         products: &[ProductId],
+        how: FoldTry,
         now: Timestamp,
     ) -> Result<Folded, TransactionError> {
+        // Several products are folded one by one after a conflict: their callers see to that.
+        if let [product] = products
+            && how.claims
+        {
+            self.claim_product(session, *product).await?;
+        }
         let Dirty {
             reviews: dirty,
             mut upgrades,
-        } = self.dirty_reviews(session, products).await?;
+        } = self.dirty_reviews(session, products, how.limit).await?;
         if dirty.is_empty() {
             return Ok(Folded::default());
         }
@@ -320,7 +473,14 @@ impl Store {
         let mut states = self.fold_states(session, ids).await?;
         // Their reviews wait for the newer release.
         states.retain(|_, state| !state.newer);
-        let mut folded = Folded::default();
+        let mut folded = Folded {
+            left_alone: dirty
+                .iter()
+                .filter(|(id, _)| !states.contains_key(id))
+                .map(|(_, reviews)| reviews.len())
+                .sum(),
+            ..Folded::default()
+        };
         let mut counted = Vec::new();
         let mut upgraded = Vec::new();
         let mut months = Vec::new();
@@ -348,10 +508,31 @@ impl Store {
         Ok(folded)
     }
 
+    /// Writes a product without changing what anybody reads of it, as the first thing in a
+    /// transaction: from then on other transactions that write it conflict at once.
+    pub(crate) async fn claim_product(
+        &self,
+        session: &mut ClientSession,
+        product: ProductId,
+    ) -> Result<(), TransactionError> {
+        let filter = doc! {
+            "_id": uuid(product.to_bytes()),
+            "schema_version": up_to(PRODUCT_VERSION),
+        };
+        let collection = self.documents(products::COLLECTION);
+        let claim = doc! { "$inc": { "stats.fold_seq": 1_i64 } };
+        collection
+            .update_one(filter, claim)
+            .session(&mut *session)
+            .await?;
+        Ok(())
+    }
+
     async fn dirty_reviews(
         &self,
         session: &mut ClientSession,
         products: &[ProductId],
+        limit: i64,
     ) -> Result<Dirty, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
         // Those of a newer release wait for it.
@@ -361,10 +542,7 @@ impl Store {
             "schema_version": up_to(REVIEW_VERSION),
         };
         let collection = self.raw(reviews::COLLECTION);
-        let find = collection
-            .find(filter)
-            .hint(dirty_index())
-            .limit(MOST_REVIEWS);
+        let find = collection.find(filter).hint(dirty_index()).limit(limit);
         let mut cursor = find.session(&mut *session).await?;
         let mut dirty = Dirty::default();
         while let Some(doc) = cursor.next(session).await {
@@ -425,7 +603,7 @@ impl Store {
         let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
         let collection = self.raw(reviews::COLLECTION);
         let find = collection.find(filter).sort(sort);
-        let limit = i64::try_from(TOP_REVIEWS).expect("ten");
+        let limit = i64::try_from(TOP_REVIEWS).expect("a short list");
         let find = find.hint(Hint::Name("helpful".to_owned())).limit(limit);
         let mut cursor = find.session(&mut *session).await?;
         let mut top = Vec::with_capacity(TOP_REVIEWS);
@@ -479,7 +657,7 @@ impl Store {
         let applied = doc! { "$cond": [published, counted, Bson::Null] };
         let pipeline = vec![
             doc! { "$set": { "applied": applied } },
-            doc! { "$unset": "dirty" },
+            doc! { "$unset": ["dirty", "dirty_since"] },
         ];
         let collection = self.documents(reviews::COLLECTION);
         let update = collection.update_many(doc! { "_id": { "$in": ids } }, pipeline);
@@ -558,6 +736,29 @@ impl FoldState {
     }
 }
 
+fn popularity_update(doc: &RawDocumentBuf) -> Result<Document, StorageError> {
+    let fields = Fields::of("products", doc);
+    let stats = stats::read_stats(&fields.doc("stats")?)?;
+    let standing = stats::read_standing(&fields)?;
+    // A fold in between sees to it itself, and so does a new standing.
+    Ok(doc! {
+        "q": {
+            "_id": uuid(fields.id("_id")?),
+            "schema_version": up_to(PRODUCT_VERSION),
+            "stats.fold_seq": stats.fold_seq,
+            "activity.as_of": standing.as_of.map(date),
+        },
+        "u": {
+            "$set": { "rank.popularity": stats.popularity(standing.interest()) },
+            "$unset": { "rank.due": 1 },
+        },
+    })
+}
+
+fn popularity_index() -> Hint {
+    Hint::Name("popularity_due".to_owned())
+}
+
 /// Month numbers as [`Timestamp::month`] gives them; absent without a date.
 fn month_expression() -> Document {
     month_or(Bson::from("$$REMOVE"))
@@ -586,7 +787,7 @@ fn month_updates(product: ProductId, outcome: &FoldOutcome) -> Vec<Document> {
         .collect()
 }
 
-fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document {
+pub(crate) fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document {
     let added = |n: usize| doc! { "$add": [{ "$arrayElemAt": ["$$old", Bson::Int32(i32::try_from(n).expect("below 5"))] }, change.0[n]] };
     let sums: Vec<Bson> = (0..5).map(|n| Bson::Document(added(n))).collect();
     let zeros = vec![Bson::Int64(0); 5];
@@ -597,6 +798,24 @@ fn month_update(product: ProductId, month: i32, change: &Histogram) -> Document 
     doc! { "q": { "_id": id }, "u": [set], "upsert": true }
 }
 
+/// The fields that mark a review for the fold, in a pipeline: since when it waits is kept.
+pub(crate) fn dirty_at(now: Timestamp) -> Document {
+    doc! { "dirty": true, "dirty_since": { "$ifNull": ["$dirty_since", date(now)] } }
+}
+
+/// `{dirty, product_id, dirty_since}`, partial on dirty reviews.
 pub(crate) fn dirty_index() -> Hint {
-    Hint::Name("dirty".to_owned())
+    Hint::Name("waiting".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_after_a_conflict_are_smaller() {
+        let limits: Vec<i64> = (0..8).map(|nth| FoldTry::nth(nth).limit).collect();
+        assert_eq!(limits, [1000, 250, 62, 16, 16, 16, 16, 16]);
+        assert!(!FoldTry::nth(0).claims && FoldTry::nth(1).claims);
+    }
 }

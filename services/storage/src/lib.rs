@@ -11,12 +11,15 @@
 //! | [`products`], [`reviews`], [`reference`] | one per collection, or few that belong together |
 //! | [`write`] | changes that happen whole or not at all |
 //! | [`counts`] | counting for facets, and counts made ahead |
+//! | [`category_counts`] | how many products each category holds |
+//! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
 //! | [`moderation`] | what moderators read |
 //! | [`ratings`] | rating numbers by time, counted anew, and mended |
 //! | [`propagation`] | copies that follow what they were copied from |
 //! | [`changes`] | what changes, as it happens |
+//! | [`abandoned`] | transactions that nobody goes on with |
 //! | [`batch`] | writing many documents of which some may be impossible to write |
 //! | [`leases`], [`workers`] | who does the work in the background, and what became of it |
 //! | [`versions`] | documents of several versions side by side |
@@ -32,14 +35,19 @@
 
 mod by_spec;
 mod documents;
+mod elections;
+mod in_order;
 mod products_query;
 mod raw;
 mod transaction;
 
+pub mod abandoned;
 pub mod activity;
 pub mod audit;
 pub mod batch;
+pub mod category_counts;
 pub mod changes;
+pub mod claims;
 pub mod counts;
 pub mod erasure;
 pub mod error;
@@ -68,4 +76,4 @@ pub mod write;
 
 pub use error::StorageError;
 pub use store::{CommandSeen, Store, StoreOptions};
-pub use transaction::retry_contended;
+pub use transaction::{backoff, retry_contended};

@@ -8,7 +8,7 @@ use mongodb::bson::{Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{DUPLICATE_KEY, NAMESPACE_EXISTS, code};
+use crate::error::{DUPLICATE_KEY, INDEX_NOT_FOUND, NAMESPACE_EXISTS, code};
 use crate::store::durable;
 use crate::{StorageError, Store};
 
@@ -18,7 +18,7 @@ const LOCK: &str = "migrate";
 /// How often the lock is renewed, and said how far building indexes is.
 const TICK: Duration = Duration::from_secs(5);
 
-const FILES: [(&str, &str); 6] = [
+const FILES: &[(&str, &str)] = &[
     (
         "0001_ground",
         include_str!("../../../migrations/0001_ground.json"),
@@ -42,6 +42,14 @@ const FILES: [(&str, &str); 6] = [
     (
         "0006_living_products",
         include_str!("../../../migrations/0006_living_products.json"),
+    ),
+    (
+        "0007_waiting_reviews",
+        include_str!("../../../migrations/0007_waiting_reviews.json"),
+    ),
+    (
+        "0008_category_counts",
+        include_str!("../../../migrations/0008_category_counts.json"),
     ),
 ];
 
@@ -323,6 +331,8 @@ impl Store {
                 self.db.run_command(modify).await?;
                 Ok(())
             }
+            // It was dropped before.
+            Err(error) if code(&error) == Some(INDEX_NOT_FOUND) => Ok(()),
             Err(error) => Err(describe(error)),
         }
     }

@@ -8,7 +8,7 @@ use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::filter::{Condition, Lead, ProductSort, Words};
-use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
@@ -254,39 +254,6 @@ impl Store {
         u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))
     }
 
-    /// How many products in these states each of these categories has; those without any are absent.
-    /// Covered by the index `category_newest`. One command for up to ten thousand categories.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn count_by_category(
-        &self,
-        states: &[ProductStatus],
-        categories: &[CategoryId],
-    ) -> Result<HashMap<CategoryId, u64>, StorageError> {
-        let condition = Condition::All(vec![
-            Condition::Status(states.to_vec()),
-            Condition::Category(categories.to_vec()),
-        ]);
-        let pipeline = [
-            doc! { "$match": products_query::predicate(&condition) },
-            doc! { "$group": { "_id": "$category", "n": { "$sum": 1 } } },
-        ];
-        let collection = self.documents(COLLECTION);
-        let aggregate = collection
-            .aggregate(pipeline)
-            .batch_size(10_000)
-            .max_time(self.max_time);
-        let hint = Hint::Name("category_newest".to_owned());
-        let groups: Vec<RawDocumentBuf> = aggregate
-            .hint(hint)
-            .await?
-            .with_type::<RawDocumentBuf>()
-            .try_collect()
-            .await?;
-        groups.iter().map(read_count).collect()
-    }
-
     /// The products that come from these ids of a system.
     ///
     /// # Errors
@@ -482,7 +449,11 @@ pub(crate) fn write_error(error: &Bson) -> Result<(usize, String), StorageError>
     let fields = pattern.map(|pattern| pattern.keys().cloned().collect::<Vec<_>>().join(","));
     match (error.get_i32("code"), index, fields) {
         (Ok(crate::error::DUPLICATE_KEY), Some(index), Some(fields)) => Ok((index, fields)),
-        _ => Err(StorageError::Driver(mongodb::error::Error::custom(error))),
+        (code, ..) => {
+            let code = code.unwrap_or_default();
+            let error = mongodb::error::Error::custom(error);
+            Err(StorageError::of_write(code, error))
+        }
     }
 }
 
@@ -548,12 +519,6 @@ pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
         collection: COLLECTION,
         id: ProductId::from_bytes(fields.id("_id")?).to_string(),
     })
-}
-
-fn read_count(group: &RawDocumentBuf) -> Result<(CategoryId, u64), StorageError> {
-    let fields = Fields::of(COLLECTION, group);
-    let n = u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))?;
-    Ok((CategoryId::from_bytes(fields.id("_id")?), n))
 }
 
 fn read_known(doc: &RawDocumentBuf) -> Result<KnownProduct, StorageError> {

@@ -33,7 +33,7 @@ pub(crate) fn list(
     ListQuery {
         collection: "products",
         filter: predicate(condition),
-        columns: vec![column(sort.key)],
+        columns: vec![sorting(sort.key).column],
         descending: sort.direction == Direction::Descending,
         index,
         // What a window gives is sorted whole where its own order is not the one wanted.
@@ -73,33 +73,91 @@ pub(crate) fn slot_index(condition: &Condition) -> &'static str {
     }
 }
 
-fn column(key: ProductSortKey) -> Column {
-    let (field, kind, nullable) = match key {
-        ProductSortKey::Price => ("list_price", ColumnKind::Integer, true),
-        ProductSortKey::Rating => ("rank.rating", ColumnKind::Number, false),
-        ProductSortKey::Popularity | ProductSortKey::Relevance => {
-            ("rank.popularity", ColumnKind::Integer, false)
-        }
-        ProductSortKey::Newest => ("created_at", ColumnKind::Instant, false),
-        ProductSortKey::Name => ("name_key", ColumnKind::Text, false),
-        ProductSortKey::BestSelling => ("rank.sold", ColumnKind::Integer, true),
-        ProductSortKey::Trending => ("rank.trend", ColumnKind::Integer, true),
-    };
-    // Ranks are coarse, and imports add products by the thousand at one instant.
-    let coarse = matches!(
-        key,
-        ProductSortKey::Rating
-            | ProductSortKey::Popularity
-            | ProductSortKey::Relevance
-            | ProductSortKey::Newest
-            | ProductSortKey::BestSelling
-            | ProductSortKey::Trending
-    );
-    Column {
-        field,
-        kind,
-        nullable,
-        coarse,
+/// How a list is put in an order: everything about a sort key that queries depend on.
+struct Sorting {
+    /// What products are compared by.
+    column: Column,
+    /// The index that has the products of each category in this order.
+    category_index: &'static str,
+    /// The index that has all products in this order.
+    plain_index: &'static str,
+}
+
+/// What belongs to a sort key. Whether its column is coarse, that is whether many products share a
+/// value, decides how a page is found; ranks are coarse, and imports add products by the thousand at
+/// one instant.
+const fn sorting(key: ProductSortKey) -> Sorting {
+    match key {
+        ProductSortKey::Price => Sorting {
+            column: Column {
+                field: "list_price",
+                kind: ColumnKind::Integer,
+                nullable: true,
+                coarse: false,
+            },
+            category_index: "category_price",
+            plain_index: "price",
+        },
+        ProductSortKey::Rating => Sorting {
+            column: Column {
+                field: "rank.rating",
+                kind: ColumnKind::Number,
+                nullable: false,
+                coarse: true,
+            },
+            category_index: "category_rating",
+            plain_index: "rating",
+        },
+        ProductSortKey::Popularity | ProductSortKey::Relevance => Sorting {
+            column: Column {
+                field: "rank.popularity",
+                kind: ColumnKind::Integer,
+                nullable: false,
+                coarse: true,
+            },
+            category_index: "category_popularity",
+            plain_index: "popularity",
+        },
+        ProductSortKey::Newest => Sorting {
+            column: Column {
+                field: "created_at",
+                kind: ColumnKind::Instant,
+                nullable: false,
+                coarse: true,
+            },
+            category_index: "category_newest",
+            plain_index: "newest",
+        },
+        ProductSortKey::Name => Sorting {
+            column: Column {
+                field: "name_key",
+                kind: ColumnKind::Text,
+                nullable: false,
+                coarse: false,
+            },
+            category_index: "category_name",
+            plain_index: "name",
+        },
+        ProductSortKey::BestSelling => Sorting {
+            column: Column {
+                field: "rank.sold",
+                kind: ColumnKind::Integer,
+                nullable: true,
+                coarse: true,
+            },
+            category_index: "category_sold",
+            plain_index: "sold",
+        },
+        ProductSortKey::Trending => Sorting {
+            column: Column {
+                field: "rank.trend",
+                kind: ColumnKind::Integer,
+                nullable: true,
+                coarse: true,
+            },
+            category_index: "category_trend",
+            plain_index: "trend",
+        },
     }
 }
 
@@ -162,12 +220,15 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
 
 /// The index for a condition and an order.
 ///
-/// 1. Words of a search that lead bound the scan to the products that have the first of them.
-/// 1. A token bounds the scan to the products that carry it; by price and popularity it comes in
+/// The first of these that the condition offers:
+///
+/// 1. A name is found in the index by name, whatever the order.
+/// 2. Words of a search that lead bound the scan to the products that have the first of them.
+/// 3. A token bounds the scan to the products that carry it; by price and popularity it comes in
 ///    order as well.
-/// 2. Else a range of numbers bounds it, and the products found are sorted.
-/// 3. Else the index of the order is walked and filtered; `or`, `not`, `exists`, price and rating
-///    ride on it.
+/// 4. A range of numbers bounds it, and the products found are sorted.
+/// 5. Otherwise the index of the order is walked and filtered; `or`, `not`, `exists`, price and
+///    rating ride on it.
 fn index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.name {
         return "name";
@@ -182,8 +243,8 @@ fn index(shape: Shape, key: ProductSortKey) -> &'static str {
         (true, _, false) => "tokens_popularity",
         (false, true, true) => "category_spec_number",
         (false, true, false) => "spec_number",
-        (false, false, true) => category_index(key),
-        (false, false, false) => plain_index(key),
+        (false, false, true) => sorting(key).category_index,
+        (false, false, false) => sorting(key).plain_index,
     }
 }
 
@@ -203,33 +264,9 @@ fn sorts(shape: Shape, key: ProductSortKey) -> bool {
 /// The index that has the order, for walking.
 fn walked_index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.categories.is_some() && shape.merges() {
-        category_index(key)
+        sorting(key).category_index
     } else {
-        plain_index(key)
-    }
-}
-
-const fn category_index(key: ProductSortKey) -> &'static str {
-    match key {
-        ProductSortKey::Price => "category_price",
-        ProductSortKey::Rating => "category_rating",
-        ProductSortKey::Popularity | ProductSortKey::Relevance => "category_popularity",
-        ProductSortKey::Newest => "category_newest",
-        ProductSortKey::Name => "category_name",
-        ProductSortKey::BestSelling => "category_sold",
-        ProductSortKey::Trending => "category_trend",
-    }
-}
-
-const fn plain_index(key: ProductSortKey) -> &'static str {
-    match key {
-        ProductSortKey::Price => "price",
-        ProductSortKey::Rating => "rating",
-        ProductSortKey::Popularity | ProductSortKey::Relevance => "popularity",
-        ProductSortKey::Newest => "newest",
-        ProductSortKey::Name => "name",
-        ProductSortKey::BestSelling => "sold",
-        ProductSortKey::Trending => "trend",
+        sorting(key).plain_index
     }
 }
 

@@ -12,6 +12,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::product::Kind;
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
 use crate::audit::Difference;
@@ -257,7 +258,7 @@ impl Store {
     ) -> Result<Vec<ProductId>, StorageError> {
         let older = doc! { "product_id": uuid(product.to_bytes()), "version": { "$lt": revision } };
         let filter = doc! {
-            "kind": "bundle",
+            "kind": Kind::Bundle.name(),
             "details.items": { "$elemMatch": older },
             "schema_version": { "$lte": PRODUCT_VERSION },
         };
@@ -328,7 +329,7 @@ impl Store {
         };
         let pipeline = [
             doc! { "$match": {
-                "kind": "bundle",
+                "kind": Kind::Bundle.name(),
                 "schema_version": { "$lte": PRODUCT_VERSION },
             } },
             doc! { "$project": { "details.items": 1 } },

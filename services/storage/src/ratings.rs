@@ -1,6 +1,7 @@
 //! Rating numbers read by time, counted anew, and mended.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -9,17 +10,23 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
 use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
-use crate::documents::{REFERENCE_VERSION, review, stats};
-use crate::fold::dirty_index;
+use crate::documents::{PRODUCT_VERSION, review, stats, up_to};
+use crate::fold::{dirty_at, dirty_index, month_update};
 use crate::raw::{Fields, date, integer, uuid};
-use crate::transaction::{TransactionError, commit, retry_contended};
-use crate::{StorageError, Store, reviews};
+use crate::transaction::{TransactionError, commit};
+use crate::{StorageError, Store, leases, reviews};
 
 const MONTHS: &str = "rating_months";
+/// How long a repair may take before another process may begin one of the same product.
+const REPAIRED_WITHIN: Duration = Duration::from_mins(2);
+/// How often the short transaction at the end of a repair is tried.
+const MAX_REPAIR_TRIES: u32 = 500;
+/// The time between two tries; a fold takes about as long.
+const REPAIR_PAUSE: Duration = Duration::from_millis(10);
 
 /// The rating numbers of a product as stored, and as its reviews say.
 #[derive(Clone, Debug, PartialEq)]
@@ -282,13 +289,14 @@ impl Store {
         Ok(())
     }
 
-    /// The true top lists of products, each read from the index `helpful`, ten keys at most.
+    /// The true top lists of products, each read from the index `helpful`, [`TOP_REVIEWS`] keys at
+    /// most.
     async fn tops(
         &self,
         session: &mut ClientSession,
         ids: &[Bson],
     ) -> Result<HashMap<ProductId, Vec<TopReview>>, TransactionError> {
-        let limit = i64::try_from(TOP_REVIEWS).expect("ten");
+        let limit = i64::try_from(TOP_REVIEWS).expect("a short list");
         let top = [
             doc! { "$match": { "status": ReviewStatus::Published.name() } },
             doc! { "$sort": { "helpful": -1, "created_at": -1, "_id": -1 } },
@@ -350,27 +358,66 @@ impl Store {
     }
 
     /// Mends what is computed of a product, whatever is wrong with it: its numbers become what its
-    /// reviews say is counted of them, in one transaction; and reviews of which something else is
-    /// counted than they say are marked for the fold, which is to be called then. Gives whether
-    /// there is such a product.
+    /// reviews say is counted of them, and reviews of which something else is counted than they say
+    /// are marked for the fold, which is to be called then. Returns whether there is such a product.
     ///
-    /// # Errors
-    /// [`StorageError`] when the database fails, or when other writers were met too often.
+    /// The reviews are read in one snapshot outside of any transaction, however many there are: folds
+    /// go on meanwhile. Since a fold changes the numbers by what it counts, the numbers were wrong by
+    /// as much in that snapshot as they are now. A short transaction corrects them by that.
+    ///
+    /// May be cut off anywhere. Fails with [`StorageError::TakenOver`] when another process repairs
+    /// the product.
     pub async fn repair_product(
         &self,
         product: ProductId,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        self.mark_miscounted(product).await?;
-        retry_contended(async || {
-            let repaired = self.try_repair(product, now).await;
-            repaired.map_err(TransactionError::into_storage)
-        })
-        .await
+        self.mark_miscounted(product, now).await?;
+        let turn = RepairTurn {
+            lease: format!("repair {product}"),
+            owner: ReviewId::random().to_string(),
+        };
+        let lease = self.take_lease(&turn.lease, &turn.owner, REPAIRED_WITHIN);
+        if lease.await?.owner != turn.owner {
+            return Err(StorageError::TakenOver);
+        }
+        let repaired = self.repair_in_turn(product, &turn, now).await;
+        if !matches!(repaired, Ok(true)) {
+            let leases = self.documents(leases::COLLECTION);
+            let _ = leases.delete_one(turn.lease()).await;
+        }
+        repaired
+    }
+
+    async fn repair_in_turn(
+        &self,
+        product: ProductId,
+        turn: &RepairTurn,
+        now: Timestamp,
+    ) -> Result<bool, StorageError> {
+        let error = self.counting_error(product).await;
+        let Some(error) = error.map_err(TransactionError::into_storage)? else {
+            return Ok(false);
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let corrected = self.try_correct(product, &error, turn, now).await;
+            match corrected.map_err(TransactionError::into_storage) {
+                Err(StorageError::Contended(_)) if tries < MAX_REPAIR_TRIES => {
+                    tokio::time::sleep(REPAIR_PAUSE).await;
+                }
+                corrected => return corrected,
+            }
+        }
     }
 
     /// Marks reviews of which something else is counted than they say.
-    async fn mark_miscounted(&self, product: ProductId) -> Result<(), StorageError> {
+    async fn mark_miscounted(
+        &self,
+        product: ProductId,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
         let seen = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
         let counted = doc! { "$ne": [{ "$ifNull": ["$applied", Bson::Null] }, Bson::Null] };
         let same = |field: &str| {
@@ -391,80 +438,174 @@ impl Store {
             "product_id": uuid(product.to_bytes()),
             "$expr": { "$not": [right] },
         };
-        let mark = doc! { "$set": { "dirty": true } };
+        let mark = doc! { "$set": dirty_at(now) };
         self.documents(reviews::COLLECTION)
-            .update_many(filter, mark)
+            .update_many(filter, vec![mark])
             .hint(recount_index())
             .await?;
         Ok(())
     }
 
-    async fn try_repair(
+    /// Returns by how much the numbers of a product are wrong, in one snapshot; `None` without such a
+    /// product.
+    async fn counting_error(
         &self,
         product: ProductId,
-        now: Timestamp,
-    ) -> Result<bool, TransactionError> {
-        let mut session = self.begin().await?;
+    ) -> Result<Option<Counted>, TransactionError> {
+        let mut session = self.client.start_session().snapshot(true).await?;
         let id = uuid(product.to_bytes());
         let mut states = self.fold_states(&mut session, vec![id.clone()]).await?;
-        let Some(mut state) = states.remove(&product) else {
-            let _ = session.abort_transaction().await;
-            return Ok(false);
+        let Some(state) = states.remove(&product) else {
+            return Ok(None);
         };
         if state.newer {
-            let _ = session.abort_transaction().await;
             return Err(TransactionError::Storage(StorageError::Newer {
                 collection: crate::products::COLLECTION,
                 id: product.to_string(),
             }));
         }
-        let mut counted = Counted::default();
-        let pipeline = applied_pipeline(&id);
+        let mut stored = Counted::of(&state.computed.stats);
+        let months = self.raw(MONTHS);
+        let find = months.find(months_of(&id));
+        let mut cursor = find.session(&mut session).await?;
+        while let Some(doc) = cursor.next(&mut session).await {
+            let (_, month, histogram) = read_month(&doc?)?;
+            stored.months.insert(month, histogram);
+        }
+        let mut error = Counted::default();
         let mut cursor = self
             .documents(reviews::COLLECTION)
-            .aggregate(pipeline)
+            .aggregate(applied_pipeline(&id))
+            .hint(recount_index())
             .session(&mut session)
             .await?
             .with_type::<RawDocumentBuf>();
         while let Some(doc) = cursor.next(&mut session).await {
             let (_, n, group) = read_group(&doc?)?;
-            group.count(n, &mut counted);
+            group.count(n, &mut error);
         }
-        let before = state.computed.stats;
+        error.change(&stored, -1);
+        Ok(Some(error))
+    }
+
+    async fn try_correct(
+        &self,
+        product: ProductId,
+        error: &Counted,
+        turn: &RepairTurn,
+        now: Timestamp,
+    ) -> Result<bool, TransactionError> {
+        let mut session = self.begin().await?;
+        let done = self.correct_in(&mut session, product, error, (turn, now));
+        match done.await {
+            Ok(true) => commit(&mut session).await.map(|()| true),
+            other => {
+                // As in `try_fold`.
+                let _ = session.abort_transaction().await;
+                other
+            }
+        }
+    }
+
+    async fn correct_in(
+        &self,
+        session: &mut ClientSession,
+        product: ProductId,
+        error: &Counted,
+        (turn, now): (&RepairTurn, Timestamp),
+    ) -> Result<bool, TransactionError> {
+        let id = uuid(product.to_bytes());
+        // First of all, so that folds that come now meet the repair, and not the repair them.
+        let own = doc! { "_id": id.clone(), "schema_version": up_to(PRODUCT_VERSION) };
+        let products = self.documents("products");
+        let taken = products
+            .update_one(own, doc! { "$inc": { "stats.fold_seq": 1_i64 } })
+            .session(&mut *session);
+        if taken.await?.matched_count == 0 {
+            return Ok(false);
+        }
+        // Two repairs would correct the same error twice.
+        let leases = self.documents(leases::COLLECTION);
+        let ended = leases.delete_one(turn.lease()).session(&mut *session);
+        if ended.await?.deleted_count == 0 {
+            return Err(StorageError::TakenOver.into());
+        }
+        let mut states = self.fold_states(session, vec![id]).await?;
+        let Some(mut state) = states.remove(&product) else {
+            return Ok(false);
+        };
+        let mut counted = Counted::of(&state.computed.stats);
+        counted.change(error, 1);
         state.computed = Computed {
             stats: RatingStats {
                 histogram: counted.histogram,
                 recommended: counted.recommended,
                 dimensions: counted.dimensions,
                 traits: counted.traits,
-                fold_seq: before.fold_seq + 1,
+                fold_seq: state.computed.stats.fold_seq,
                 as_of: Some(now),
             },
-            top_reviews: self.top_reviews(&mut session, product).await?,
+            top_reviews: self.top_reviews(session, product).await?,
         };
         let large = state.computed.is_large();
         state.outlier.follow(large, now);
-        self.update_each(&mut session, "products", vec![state.update(product)])
+        self.update_each(session, "products", vec![state.update(product)])
             .await?;
-        let range = doc! { "_id": {
-            "$gte": { "p": id.clone() },
-            "$lte": { "p": id.clone(), "m": Bson::MaxKey },
-        } };
-        let months = self.documents(MONTHS);
-        months.delete_many(range).session(&mut session).await?;
-        let rows = counted.months.iter().map(|(month, histogram)| {
-            doc! {
-                "_id": { "p": id.clone(), "m": *month },
-                "schema_version": REFERENCE_VERSION,
-                "histogram": stats::histogram(histogram),
-            }
-        });
-        let rows: Vec<Document> = rows.collect();
-        if !rows.is_empty() {
-            months.insert_many(rows).session(&mut session).await?;
-        }
-        commit(&mut session).await?;
+        let months = error.months.iter();
+        let months = months.map(|(month, change)| month_update(product, *month, change));
+        self.update_each(session, MONTHS, months.collect()).await?;
         Ok(true)
+    }
+}
+
+/// The turn of one process to repair a product.
+struct RepairTurn {
+    lease: String,
+    owner: String,
+}
+
+impl RepairTurn {
+    /// Its lease, as long as it is this one's.
+    fn lease(&self) -> Document {
+        doc! { "_id": &self.lease, "owner": &self.owner }
+    }
+}
+
+impl Counted {
+    /// What is counted in these numbers; they know no months.
+    fn of(stats: &RatingStats) -> Self {
+        Self {
+            histogram: stats.histogram,
+            recommended: stats.recommended,
+            dimensions: stats.dimensions.clone(),
+            traits: stats.traits.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what is counted in another so many times.
+    fn change(&mut self, by: &Self, times: i64) {
+        self.histogram.change(&by.histogram, times);
+        self.recommended.yes += times * by.recommended.yes;
+        self.recommended.no += times * by.recommended.no;
+        for (name, change) in &by.dimensions {
+            let dimension = self.dimensions.entry(name.clone()).or_default();
+            dimension.count += times * change.count;
+            dimension.sum += times * change.sum;
+        }
+        for (traits, change) in &by.traits {
+            let alike = self.traits.entry(traits.clone()).or_default();
+            alike.change(change, times);
+        }
+        for (month, change) in &by.months {
+            self.months.entry(*month).or_default().change(change, times);
+        }
+        self.dimensions
+            .retain(|_, dimension| *dimension != DimensionStats::default());
+        self.traits
+            .retain(|_, alike| *alike != Histogram::default());
+        self.months
+            .retain(|_, month| *month != Histogram::default());
     }
 }
 
@@ -521,6 +662,14 @@ fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
             "n": { "$sum": 1_i64 },
         } },
     ]
+}
+
+/// The months of a product.
+fn months_of(product: &Bson) -> Document {
+    doc! { "_id": {
+        "$gte": { "p": product.clone() },
+        "$lte": { "p": product.clone(), "m": Bson::MaxKey },
+    } }
 }
 
 /// Groups the reviews of a product by what they say is counted of them.

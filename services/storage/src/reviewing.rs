@@ -5,6 +5,7 @@
 //! written in the same transaction.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -22,9 +23,11 @@ use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
+use crate::fold::dirty_at;
+use crate::products::write_error;
 use crate::raw::{Fields, date, uuid};
 use crate::reviews::{COLLECTION, not_newer, read};
-use crate::store::durable;
+use crate::store::{durable, durable_document};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store};
 
@@ -38,6 +41,9 @@ pub(crate) const PURCHASES: &str = "purchases";
 /// How long after a purchase it is looked again for a review that was being written meanwhile: no
 /// write takes as long.
 const RECHECK_MILLIS: i64 = 90_000;
+
+/// How long a product is waited for that is to be flagged as hot.
+const MARKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// What has to be known of a product before somebody reviews it.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +67,7 @@ pub struct ReviewTarget {
 pub enum Submitted {
     /// It is stored.
     Stored,
-    /// Nothing is stored: the author has one of this product, or used its idempotency key before,
-    /// or the product is gone. Look again.
+    /// Nothing is stored: the author has one of this product, or the product is gone. Look again.
     Refused,
     /// Nothing is stored: another writer was met.
     Contended,
@@ -176,24 +181,6 @@ impl Store {
         found.map(|doc| read(&doc)).transpose()
     }
 
-    /// What an author wrote with this idempotency key.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn review_by_key(
-        &self,
-        author: &AuthorId,
-        key: &str,
-    ) -> Result<Option<Review>, StorageError> {
-        let filter = doc! { "author._id": &author.0, "idempotency.key": key };
-        let collection = self.raw(COLLECTION);
-        let found = collection
-            .find_one(filter)
-            .hint(Hint::Name("idempotency".to_owned()));
-        let found = found.max_time(self.max_time).await?;
-        found.map(|doc| read(&doc)).transpose()
-    }
-
     /// What an author wrote of these products, whatever became of it. One command.
     ///
     /// # Errors
@@ -249,12 +236,13 @@ impl Store {
     pub async fn submit_uncounted(
         &self,
         reviews: &[Review],
+        now: Timestamp,
     ) -> Result<Vec<Submitted>, StorageError> {
         let reviews: Vec<_> = reviews
             .iter()
             .map(|review| (review.clone(), None))
             .collect();
-        let refused = self.insert_reviews(&reviews).await?;
+        let refused = self.insert_reviews(&reviews, now).await?;
         let outcome =
             |refused: Option<String>| refused.map_or(Submitted::Stored, |_| Submitted::Refused);
         Ok(refused.into_iter().map(outcome).collect())
@@ -272,14 +260,11 @@ impl Store {
         before: &Review,
         after: &Review,
         beside: &Beside,
+        now: Timestamp,
     ) -> Result<bool, StorageError> {
         retry_contended(async || {
-            let changed = self.try_change_review(before, after, beside).await;
-            match changed.map_err(TransactionError::into_storage) {
-                // Its idempotency key has been used meanwhile.
-                Err(StorageError::Conflict { .. }) => Ok(false),
-                changed => changed,
-            }
+            let changed = self.try_change_review(before, after, beside, now).await;
+            changed.map_err(TransactionError::into_storage)
         })
         .await
     }
@@ -289,6 +274,7 @@ impl Store {
         before: &Review,
         after: &Review,
         beside: &Beside,
+        now: Timestamp,
     ) -> Result<bool, TransactionError> {
         let mut filter = key(before.product_id, before.id);
         filter.insert("revision", before.revision);
@@ -296,7 +282,7 @@ impl Store {
         // What it is filtered by says so too.
         filter.insert("verified", before.verified);
         filter.insert("schema_version", up_to(REVIEW_VERSION));
-        let update = change(before, after, beside.close_reports);
+        let update = change(before, after, beside.close_reports, now);
         let collection = self.documents(COLLECTION);
         if *beside == Beside::default() {
             let updated = collection
@@ -479,6 +465,7 @@ impl Store {
         let update = doc! {
             "$inc": { "helpful": counts(Vote::Helpful), "unhelpful": counts(Vote::Unhelpful) },
             "$set": { "dirty": true },
+            "$min": { "dirty_since": date(now) },
         };
         let mut filter = published(product, id);
         filter.insert("round", same_round(seen.round));
@@ -693,7 +680,7 @@ impl Store {
             Some(row) => Fields::of(PURCHASES, row).string("sale")?,
             None => ProductId::random().to_string(),
         };
-        let verified = self.verify_buyer(product, customer).await?;
+        let verified = self.verify_buyer(product, customer, now).await?;
         Ok(Recorded { sale, verified })
     }
 
@@ -717,7 +704,7 @@ impl Store {
             let id = Fields::of(PURCHASES, row).doc("_id")?;
             let product = ProductId::from_bytes(id.id("p")?);
             let customer = AuthorId(id.string("c")?);
-            self.verify_buyer(product, &customer).await?;
+            self.verify_buyer(product, &customer, now).await?;
             let done = doc! { "$unset": { "recheck_at": 1 } };
             let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": customer.0 } };
             self.documents(PURCHASES).update_one(row, done).await?;
@@ -729,6 +716,7 @@ impl Store {
         &self,
         product: ProductId,
         customer: &AuthorId,
+        now: Timestamp,
     ) -> Result<bool, StorageError> {
         let filter = doc! {
             "product_id": uuid(product.to_bytes()),
@@ -745,12 +733,13 @@ impl Store {
             "v",
             { "$concat": ["v.", "$traits"] },
         ] };
-        let update = vec![doc! { "$set": {
+        let mut set = doc! {
             "verified": true,
-            "dirty": true,
             "traits": name,
             "marks": { "$concatArrays": [&marks, ["v"], verified] },
-        } }];
+        };
+        set.extend(dirty_at(now));
+        let update = vec![doc! { "$set": set }];
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, update)
@@ -785,11 +774,25 @@ impl Store {
             "_id": uuid(product.to_bytes()),
             "schema_version": up_to(PRODUCT_VERSION),
         };
-        self.documents("products")
-            .update_one(filter, vec![set])
-            .write_concern(durable())
-            .await?;
-        Ok(())
+        // Spelled out, because the driver's own method takes no time limit: a transaction that
+        // nobody ends may hold the product.
+        let millis = i64::try_from(MARKED_WITHIN.as_millis()).expect("a second");
+        let command = doc! {
+            "update": "products",
+            "updates": [{ "q": filter, "u": [set] }],
+            "maxTimeMS": millis,
+            "writeConcern": durable_document(),
+        };
+        let reply = self.db.run_command(command).await?;
+        match reply
+            .get_array("writeErrors")
+            .ok()
+            .and_then(|errors| errors.first())
+        {
+            None => Ok(()),
+            Some(error) => Err(write_error(error)
+                .map_or_else(|error| error, |(_, key)| StorageError::Conflict { key })),
+        }
     }
 
     /// The aspects that products are rated by.
@@ -837,7 +840,7 @@ fn published(product: ProductId, id: ReviewId) -> Document {
 
 /// The update that makes one of the other: it touches only what differs, because votes, reports,
 /// purchases and replies may be written at the same time.
-fn change(before: &Review, after: &Review, close_reports: bool) -> Document {
+fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) -> Document {
     let written = |review: &Review| {
         let mut doc = document::content(review);
         doc.extend(document::state(review));
@@ -884,10 +887,11 @@ fn change(before: &Review, after: &Review, close_reports: bool) -> Document {
         }
     }
     let seen = |review: &Review| review.status == ReviewStatus::Published;
+    let mut update = Document::new();
     if seen(before) || seen(after) || before.applied.is_some() {
         set.insert("dirty", true);
+        update.insert("$min", doc! { "dirty_since": date(now) });
     }
-    let mut update = Document::new();
     if !set.is_empty() {
         update.insert("$set", set);
     }

@@ -6,6 +6,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
+use vitrine_model::clock::Timestamp;
 use vitrine_model::filter::{Condition, ReviewFilter, ReviewSort};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
@@ -13,8 +14,9 @@ use vitrine_model::review::{Review, ReviewStatus};
 
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
+use crate::fold::dirty_at;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
-use crate::raw::{Fields, uuid};
+use crate::raw::{Fields, date, uuid};
 use crate::reviewing::PURCHASES;
 use crate::store::durable;
 use crate::{StorageError, Store, products_query};
@@ -207,18 +209,24 @@ impl Store {
         found.iter().map(pair).collect()
     }
 
-    /// Stores new reviews, each with the digest of what its feed said. The answer says for each
-    /// whether it was stored; `Some(fields)` names the unique index that had its key already.
+    /// Stores new reviews, each with the digest of what its feed said; those that are dirty wait for
+    /// the fold since now. The answer says for each whether it was stored; `Some(fields)` names the
+    /// unique index that had its key already.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; some reviews may have been stored then.
     pub async fn insert_reviews(
         &self,
         reviews: &[(Review, Option<String>)],
+        now: Timestamp,
     ) -> Result<Vec<Option<String>>, StorageError> {
-        let docs = reviews
-            .iter()
-            .map(|(review, digest)| document::document(review, digest.as_deref()));
+        let docs = reviews.iter().map(|(review, digest)| {
+            let mut doc = document::document(review, digest.as_deref());
+            if review.dirty {
+                doc.insert("dirty_since", date(now));
+            }
+            doc
+        });
         self.insert_each(COLLECTION, docs.collect(), false).await
     }
 
@@ -233,6 +241,7 @@ impl Store {
         &self,
         review: &Review,
         digest: &str,
+        now: Timestamp,
     ) -> Result<bool, StorageError> {
         let mut content = document::content(review);
         let lacking = OPTIONAL_CONTENT
@@ -263,7 +272,7 @@ impl Store {
         let mut set: Document = content.into_iter().map(literal).collect();
         set.extend(traits);
         set.insert("origin.digest", doc! { "$literal": digest });
-        set.insert("dirty", true);
+        set.extend(dirty_at(now));
         set.insert("revision", doc! { "$add": ["$revision", 1] });
         // Who bought it is known of the author, not of the review: another author begins anew.
         let own = review.author.as_ref().map(|author| author.id.0.as_str());

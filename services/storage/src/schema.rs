@@ -9,11 +9,12 @@ use serde::Deserialize;
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 31] = [
+const FILES: [&str; 32] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
     include_str!("../../../schema/mongodb/categories.json"),
+    include_str!("../../../schema/mongodb/category_counts.json"),
     include_str!("../../../schema/mongodb/category_stamps.json"),
     include_str!("../../../schema/mongodb/copies_due.json"),
     include_str!("../../../schema/mongodb/cursors.json"),

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
+use mongodb::error::Error;
 use mongodb::event::{EventHandler, command::CommandEvent};
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern};
 use mongodb::{Client, Collection, Database};
+use tokio::sync::watch;
+use vitrine_model::clock::Timestamp;
 
-use crate::StorageError;
+use crate::{StorageError, elections};
 
 /// A command that was sent to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl StoreOptions {
         Self {
             uri: uri.into(),
             database: database.into(),
-            max_pool: 100,
+            max_pool: 128,
             max_time: Duration::from_secs(5),
             server_selection: Duration::from_secs(5),
             observer: None,
@@ -92,10 +95,16 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) db: Database,
     pub(crate) max_time: Duration,
+    /// Counts the elections that made another server primary.
+    elections: watch::Receiver<u64>,
     /// How many products have a word, of words that very many have.
     pub(crate) common_words: Cache<String, u64>,
 }
 
+/// What the server knows our connections by.
+pub(crate) const APP_NAME: &str = "vitrine";
+/// How long a server may take to say what it is.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long it is taken for true how many products have a common word.
 const COMMON_FOR: Duration = Duration::from_mins(1);
 /// Of how many words it is remembered.
@@ -108,17 +117,20 @@ impl Store {
     /// [`StorageError::Driver`] when the connection string is not one.
     pub async fn connect(options: &StoreOptions) -> Result<Self, StorageError> {
         let mut client = ClientOptions::parse(&options.uri).await?;
-        client.app_name = Some("vitrine".to_owned());
+        client.app_name = Some(APP_NAME.to_owned());
         client.max_pool_size = Some(options.max_pool);
         client.max_connecting = Some(4);
         client.server_selection_timeout = Some(options.server_selection);
         client.command_event_handler = options.observer.clone().map(observe);
+        let (handler, elections) = elections::watched();
+        client.sdam_event_handler = Some(handler);
         let client = Client::with_options(client)?;
         let db = client.database(&options.database);
         Ok(Self {
             client,
             db,
             max_time: options.max_time,
+            elections,
             common_words: Cache::builder()
                 .max_capacity(MOST_COMMON)
                 .time_to_live(COMMON_FOR)
@@ -126,13 +138,27 @@ impl Store {
         })
     }
 
-    /// Whether a primary answers.
+    /// Asks the primary whether it answers. Returns what time its clock shows.
     ///
     /// # Errors
-    /// [`StorageError`] when none does.
-    pub async fn ping(&self) -> Result<(), StorageError> {
-        self.db.run_command(doc! { "ping": 1 }).await?;
-        Ok(())
+    /// [`StorageError`] when no primary answers.
+    pub async fn ping(&self) -> Result<Timestamp, StorageError> {
+        let hello = self.db.run_command(doc! { "hello": 1 }).await?;
+        let time = hello.get_datetime("localTime").map_err(Error::custom)?;
+        Ok(Timestamp::from_millis(time.timestamp_millis()))
+    }
+
+    /// Completes when another server than before is elected primary. What was sent to the one
+    /// before may never be answered.
+    pub fn next_election(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut elections = self.elections.clone();
+        elections.mark_unchanged();
+        async move {
+            if elections.changed().await.is_err() {
+                // The client is closed: there will be none.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// What kind of deployment answers.
@@ -147,6 +173,28 @@ impl Store {
         Ok(Deployment {
             version,
             topology: topology(&hello),
+        })
+    }
+
+    /// Whether the first server of this address is one without replication. When the address names
+    /// a replica set, the driver leaves such a server out and finds none at all.
+    pub async fn is_standalone(options: &StoreOptions) -> bool {
+        let Ok(mut client) = ClientOptions::parse(&options.uri).await else {
+            return false;
+        };
+        client.repl_set_name = None;
+        client.direct_connection = Some(true);
+        client.hosts.truncate(1);
+        client.server_selection_timeout = Some(LOOK);
+        let Ok(client) = Client::with_options(client) else {
+            return false;
+        };
+        let admin = client.database("admin");
+        let hello = admin.run_command(doc! { "hello": 1 }).await;
+        client.shutdown().await;
+        // A server that waits to become a member of a replica set says so.
+        hello.is_ok_and(|hello| {
+            topology(&hello) == Topology::Standalone && !hello.contains_key("isreplicaset")
         })
     }
 
@@ -178,17 +226,22 @@ impl Store {
     }
 }
 
+/// How long the server waits for a majority of its members before it says that it does not know.
+pub(crate) const MAJORITY_WITHIN: Duration = Duration::from_secs(5);
+
 /// Acknowledged by a majority and in the journal: nothing acknowledged is lost.
 pub(crate) fn durable() -> WriteConcern {
     WriteConcern::builder()
         .w(Acknowledgment::Majority)
         .journal(true)
+        .w_timeout(MAJORITY_WITHIN)
         .build()
 }
 
 /// The same for commands that are spelled out.
 pub(crate) fn durable_document() -> Document {
-    doc! { "w": "majority", "j": true }
+    let millis = i64::try_from(MAJORITY_WITHIN.as_millis()).expect("seconds");
+    doc! { "w": "majority", "j": true, "wtimeout": millis }
 }
 
 /// Reads that no election can undo.

@@ -1,22 +1,25 @@
 //! Transactions: how they begin, end, and fail.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mongodb::ClientSession;
 use mongodb::error::{
     Error, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
 };
+use vitrine_model::id::random_bytes;
 
-use crate::store::{durable, snapshot};
+use crate::error::is_unavailable;
+use crate::store::{MAJORITY_WITHIN, durable, snapshot};
 use crate::{StorageError, Store};
 
-/// How often a transaction that met another writer is tried.
-const MOST_TRIES: usize = 8;
-/// How often a commit is tried that was not heard of.
-const MOST_COMMITS: usize = 5;
+/// How often a transaction is tried that conflicts with other writers.
+const MAX_TRIES: u32 = 8;
+/// How often a commit is tried whose outcome is not known.
+const MAX_COMMITS: usize = 5;
 
-/// Does something in a transaction, again when other writers are met, later each time, until it
-/// was tried eight times.
+/// Runs a transaction again when it conflicts with other writers, up to eight times, with
+/// [`backoff`] in between; and once more, at once, when its connection broke before it was
+/// committed.
 ///
 /// # Errors
 /// Whatever it fails with; [`StorageError::Contended`] only after the last try.
@@ -24,16 +27,27 @@ pub async fn retry_contended<T, Fut>(mut attempt: impl FnMut() -> Fut) -> Result
 where
     Fut: Future<Output = Result<T, StorageError>>,
 {
-    let mut tries = 0;
+    let (mut conflicts, mut interrupted) = (0, false);
     loop {
-        tries += 1;
         match attempt().await {
-            Err(StorageError::Contended(_)) if tries < MOST_TRIES => {
-                tokio::time::sleep(Duration::from_millis(4 << tries.min(6))).await;
+            Err(StorageError::Contended(_)) if conflicts + 1 < MAX_TRIES => {
+                conflicts += 1;
+                tokio::time::sleep(backoff(conflicts)).await;
             }
+            Err(StorageError::Interrupted(_)) if !interrupted => interrupted = true,
             result => return result,
         }
     }
+}
+
+/// How long to wait before a try, the first of which after a failure is 1: between half and one and
+/// a half times 4 ms · 2ⁿ, at most 4 ms · 2⁶. The random part keeps writers that met once from meeting
+/// again.
+#[must_use]
+pub fn backoff(nth: u32) -> Duration {
+    let window = 4_000_u64 << nth.min(6);
+    let random = u64::from_le_bytes(random_bytes());
+    Duration::from_micros(window / 2 + random % window)
 }
 
 impl Store {
@@ -44,19 +58,21 @@ impl Store {
             .start_transaction()
             .read_concern(snapshot())
             .write_concern(durable())
+            .max_commit_time(MAJORITY_WITHIN)
             .await?;
         Ok(session)
     }
 }
 
-/// Commits; asks again when the answer was lost.
+/// Commits; asks again when the answer was lost, but no longer than a majority may take.
 pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), TransactionError> {
-    let mut tries = 0;
+    let (began, mut tries) = (Instant::now(), 0);
     loop {
         tries += 1;
         match session.commit_transaction().await {
             Err(error)
-                if tries < MOST_COMMITS
+                if tries < MAX_COMMITS
+                    && began.elapsed() < MAJORITY_WITHIN
                     && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             result => return result.map_err(TransactionError::from),
         }
@@ -72,7 +88,7 @@ pub(crate) enum TransactionError {
 impl TransactionError {
     pub(crate) fn into_storage(self) -> StorageError {
         match self {
-            // Nobody was met: no server can be found.
+            // No server can be found.
             Self::Driver(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
                 StorageError::Unavailable(error)
             }
@@ -80,9 +96,12 @@ impl TransactionError {
             Self::Driver(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                 StorageError::Unavailable(error)
             }
-            // Other writers were met too often: later it may work.
             Self::Driver(error) if error.contains_label(TRANSIENT_TRANSACTION_ERROR) => {
-                StorageError::Contended(error)
+                if is_unavailable(&error) {
+                    StorageError::Interrupted(error)
+                } else {
+                    StorageError::Contended(error)
+                }
             }
             Self::Driver(error) => error.into(),
             Self::Storage(error) => error,
@@ -99,5 +118,22 @@ impl From<Error> for TransactionError {
 impl From<StorageError> for TransactionError {
     fn from(error: StorageError) -> Self {
         Self::Storage(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_differ() {
+        for nth in 1..MAX_TRIES {
+            let window = Duration::from_micros(4_000 << nth.min(6));
+            let pauses: Vec<Duration> = (0..50).map(|_| backoff(nth)).collect();
+            let range = window / 2..window / 2 + window;
+            assert!(pauses.iter().all(|pause| range.contains(pause)));
+            let distinct: std::collections::BTreeSet<_> = pauses.iter().collect();
+            assert!(distinct.len() > 25, "{} of 50", distinct.len());
+        }
     }
 }

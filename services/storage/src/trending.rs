@@ -11,16 +11,19 @@ use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::popularity;
 
+use crate::batch::Batch;
 use crate::documents::product::{read_category, read_status};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
 use crate::raw::{Fields, Read, date, number, uuid};
-use crate::store::durable_document;
 use crate::views::ProductView;
 use crate::{StorageError, Store, products, products_query};
 
 const COLLECTION: &str = "trending";
 /// For how long what was counted is kept when it is not counted again.
 const KEPT_MILLIS: i64 = 2 * DAY_MILLIS;
+/// What says that it is of a time further ahead than this was written by a process whose clock is
+/// wrong, and is replaced as if it were older.
+const MAX_AHEAD_MILLIS: i64 = 60_000;
 
 /// Where a product is and how it stands.
 #[derive(Clone, Debug)]
@@ -36,6 +39,25 @@ pub struct Placed {
     /// Whether its popularity is another than follows from that, although nothing is to follow: a
     /// release from before, which knows reviews only, has moved it.
     pub adrift: bool,
+    /// How many reviews it has, and the fold that counted them.
+    reviews: (i64, i64),
+}
+
+impl Placed {
+    /// Whether its standing is said to be of a time that is still to come.
+    #[must_use]
+    pub fn is_ahead(&self, now: Timestamp) -> bool {
+        self.standing.as_of > Some(now.plus_millis(MAX_AHEAD_MILLIS))
+    }
+}
+
+/// Products that were looked up, and why others could not be read; the first reason.
+#[derive(Debug, Default)]
+pub struct PlacedBatch {
+    /// Those that could be read.
+    pub placed: Vec<Placed>,
+    /// Why others could not.
+    pub failed: Option<StorageError>,
 }
 
 /// A new standing of a product.
@@ -74,7 +96,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn placed(&self, ids: &[ProductId]) -> Result<Vec<Placed>, StorageError> {
+    pub async fn placed(&self, ids: &[ProductId]) -> Result<PlacedBatch, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
         let filter = doc! { "_id": { "$in": ids } };
         let collection = self.raw(products::COLLECTION);
@@ -82,26 +104,38 @@ impl Store {
             .find(filter)
             .projection(doc! {
                 "category": 1, "status": 1, "activity": 1,
-                "stats.count": 1, "rank.popularity": 1, "rank.due": 1,
+                "stats.count": 1, "stats.fold_seq": 1, "rank.popularity": 1, "rank.due": 1,
             })
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        found.iter().map(read_placed).collect()
+        let mut batch = PlacedBatch::default();
+        for doc in &found {
+            match read_placed(doc) {
+                Ok(placed) => batch.placed.push(placed),
+                // It keeps no other from being looked at.
+                Err(error) => batch.failed = batch.failed.or(Some(error)),
+            }
+        }
+        Ok(batch)
     }
 
-    /// Some products behind this one that stand out by what happened around them; none at the end.
-    /// In the order of the index `standing`, which has entries for no others.
+    /// Some products behind this one, and up to that one, that stand out by what happened around them;
+    /// fewer than `most` at the end. In the order of the index `standing`, which has entries for no others.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn standing_products(
         &self,
         after: Option<ProductId>,
+        until: Option<ProductId>,
         most: u32,
     ) -> Result<Vec<ProductId>, StorageError> {
         let mut filter = doc! { "activity": { "$exists": true } };
-        if let Some(after) = after {
-            filter.insert("_id", doc! { "$gt": uuid(after.to_bytes()) });
+        let ends = [("$gt", after), ("$lte", until)].into_iter();
+        let ends = ends.filter_map(|(test, end)| Some((test.to_owned(), uuid(end?.to_bytes()))));
+        let range: Document = ends.collect();
+        if !range.is_empty() {
+            filter.insert("_id", range);
         }
         let collection = self.raw(products::COLLECTION);
         let find = collection
@@ -113,8 +147,10 @@ impl Store {
         self.product_ids(find).await
     }
 
-    /// Writes how products stand now, of those that this release may write. Their popularity follows
-    /// a little later. An older standing does not replace a newer one.
+    /// Writes how products stand now and the popularity that follows from it, of those that this
+    /// release may write. An older standing does not replace a newer one. A product of which reviews
+    /// were counted since it was read is left for the next time; one that cannot be written keeps no
+    /// other from it.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
@@ -122,19 +158,23 @@ impl Store {
         &self,
         standings: &[NewStanding],
         now: Timestamp,
-    ) -> Result<(), StorageError> {
-        if standings.is_empty() {
-            return Ok(());
-        }
+    ) -> Result<Batch, StorageError> {
         let updates: Vec<Document> = standings.iter().map(|one| one.update(now)).collect();
-        let command = doc! {
-            "update": products::COLLECTION,
-            "updates": updates,
-            "ordered": false,
-            "writeConcern": durable_document(),
+        let mut batch = Batch {
+            found: updates.len(),
+            ..Batch::default()
         };
-        self.db.run_command(command).await?;
-        Ok(())
+        if updates.is_empty() {
+            return Ok(batch);
+        }
+        let written = self.update_unordered(products::COLLECTION, updates).await?;
+        batch.written = written.matched;
+        for (at, error) in written.refused {
+            let product = standings[at].placed.product;
+            tracing::error!(%product, %error, "how a product stands cannot be written");
+            batch.failed = batch.failed.or(Some(error));
+        }
+        Ok(batch)
     }
 
     /// Keeps what gets attention over a time, for all categories that have something, and forgets
@@ -158,16 +198,22 @@ impl Store {
                 "expires_at": date(now.plus_millis(KEPT_MILLIS)),
                 "items": list.items.iter().map(item).collect::<Vec<_>>(),
             };
-            let older = doc! { "_id": key(list.category, window), "as_of": { "$lte": date(now) } };
+            let mut older = not_newer("as_of", now);
+            older.insert("_id", key(list.category, window));
             // A newer one is in the way of the insert, which is what it should be.
             doc! { "q": older, "u": { "$set": set, "$setOnInsert": first }, "upsert": true }
         };
         let updates: Vec<Document> = lists.iter().map(update).collect();
         for some in updates.chunks(200) {
-            let command = doc! { "update": COLLECTION, "updates": some, "ordered": false };
-            self.db.run_command(command).await?;
+            let written = self.update_unordered(COLLECTION, some.to_vec()).await?;
+            for (_, error) in written.refused {
+                if !matches!(error, StorageError::Conflict { .. }) {
+                    return Err(error);
+                }
+            }
         }
-        let older = doc! { "_id.w": window.name(), "as_of": { "$lt": date(now) } };
+        let mut older = not_newer("as_of", now.plus_millis(-1));
+        older.insert("_id.w", window.name());
         self.documents(COLLECTION).delete_many(older).await?;
         Ok(())
     }
@@ -225,14 +271,11 @@ impl Store {
 impl NewStanding {
     fn update(&self, now: Timestamp) -> Document {
         let placed = &self.placed;
-        let one = doc! {
-            "_id": uuid(placed.product.to_bytes()),
-            "schema_version": up_to(PRODUCT_VERSION),
-            "$or": [
-                { "activity.as_of": { "$exists": false } },
-                { "activity.as_of": { "$lte": date(now) } },
-            ],
-        };
+        let (count, fold_seq) = placed.reviews;
+        let mut one = not_newer("activity.as_of", now);
+        one.insert("_id", uuid(placed.product.to_bytes()));
+        one.insert("schema_version", up_to(PRODUCT_VERSION));
+        one.insert("stats.fold_seq", fold_seq);
         let standing = self.standing.unwrap_or_default();
         let mut rank = stats::activity_rank(&standing);
         let (mut set, mut unset) = (Document::new(), Document::new());
@@ -246,9 +289,9 @@ impl NewStanding {
             Some(standing) => set.insert("activity", standing),
             None => unset.insert("activity", 1),
         };
-        // Whether it moves is seen then: reviews may be counted, and another standing written, in
-        // this very moment.
-        set.insert("rank.due", true);
+        let people = count.saturating_add(standing.interest());
+        set.insert("rank.popularity", popularity(people));
+        unset.insert("rank.due", 1);
         let mut update = Document::new();
         for (operator, fields) in [("$set", set), ("$unset", unset)] {
             if !fields.is_empty() {
@@ -259,10 +302,20 @@ impl NewStanding {
     }
 }
 
+/// What has no such time, an earlier one, or one so far ahead that no right clock has said it.
+fn not_newer(field: &str, now: Timestamp) -> Document {
+    doc! { "$or": [
+        { field: { "$exists": false } },
+        { field: { "$lte": date(now) } },
+        { field: { "$gt": date(now.plus_millis(MAX_AHEAD_MILLIS)) } },
+    ] }
+}
+
 fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
     let fields = Fields::of(products::COLLECTION, doc);
     let standing = stats::read_standing(&fields)?;
-    let (count, rank) = (fields.doc("stats")?.i64("count")?, fields.doc("rank")?);
+    let (stats, rank) = (fields.doc("stats")?, fields.doc("rank")?);
+    let count = stats.i64("count")?;
     let follows = popularity(count.saturating_add(standing.interest()));
     Ok(Placed {
         product: ProductId::from_bytes(fields.id("_id")?),
@@ -271,6 +324,7 @@ fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
         standing,
         adrift: rank.i64("popularity")? != i64::from(follows)
             && !rank.opt_bool("due")?.unwrap_or(false),
+        reviews: (count, stats.i64("fold_seq")?),
     })
 }
 

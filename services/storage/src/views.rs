@@ -7,7 +7,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::money::Money;
-use vitrine_model::product::{Details, Media, Outlier, Product, ProductStatus, Sold, Source};
+use vitrine_model::product::{Details, Kind, Media, Outlier, Product, ProductStatus, Sold, Source};
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review::TopReview;
 use vitrine_model::spec::Spec;
@@ -117,7 +117,7 @@ impl ProductView {
     /// What only the kind has.
     pub fn details(&self) -> Read<Details> {
         let fields = self.fields();
-        product::read_details(fields.str("kind")?, &fields)
+        product::read_details(Kind::of(fields.str("kind")?), &fields)
     }
 
     /// What is carried of the supplier.

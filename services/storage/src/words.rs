@@ -56,14 +56,13 @@ impl Store {
         self.find_words(filter, "_id_", most).await
     }
 
-    /// All words, for the audit.
-    pub(crate) async fn all_words(
-        &self,
-    ) -> Result<std::collections::HashSet<String>, StorageError> {
+    /// Returns those of some words that are in the vocabulary, for the audit.
+    pub(crate) async fn words_among(&self, words: &[&String]) -> Result<Vec<String>, StorageError> {
         let collection = self.raw(COLLECTION);
         let find = collection
-            .find(Document::new())
-            .projection(doc! { "_id": 1 });
+            .find(doc! { "_id": { "$in": words } })
+            .projection(doc! { "_id": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let word = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).string("_id");
         found.iter().map(word).collect()

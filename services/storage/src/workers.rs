@@ -61,6 +61,7 @@ fn written(report: &WorkerReport) -> Document {
         "last_run_millis": report.last_run_millis,
         "done": report.done,
         "backlog": report.backlog,
+        "left_alone": report.left_alone,
         "done_since": report.done_since,
         "failing": report.failing,
     };
@@ -81,6 +82,7 @@ fn read(fields: &Fields<'_>) -> Read<(String, WorkerReport)> {
         done: fields.i64("done")?,
         last_done_at: fields.opt_date("last_done_at")?,
         backlog: fields.i64("backlog")?,
+        left_alone: fields.opt_i64("left_alone")?.unwrap_or(0),
         behind_since: fields.opt_date("behind_since")?,
         done_since: fields.opt_i64("done_since")?.unwrap_or(0),
         last_error: fields.opt_string("last_error")?,

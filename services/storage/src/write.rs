@@ -16,7 +16,7 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_bytes};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
@@ -39,7 +39,7 @@ const STAMP_SHARDS: u8 = 8;
 /// document has more than 48 kB.
 const MOST_INSERTED: usize = 300;
 const STAMPS: &str = "category_stamps";
-const MUTATIONS: &str = "mutations";
+pub(crate) const MUTATIONS: &str = "mutations";
 
 /// One transaction that writes.
 #[derive(Debug)]
@@ -61,6 +61,8 @@ pub enum Answer {
     Product(Box<ProductView>),
     /// Anything else, in a form that the caller can read.
     Text(String),
+    /// A review in a round, which says itself what it is ([`crate::claims`]).
+    Review(ReviewId, i64),
 }
 
 /// An order that was carried out before.
@@ -82,7 +84,7 @@ impl Store {
         Ok(WriteUnit {
             store: self.clone(),
             session,
-            shard: ProductId::random().to_bytes()[0] % STAMP_SHARDS,
+            shard: random_bytes::<1>()[0] % STAMP_SHARDS,
             touched: BTreeMap::new(),
             copies_due: BTreeSet::new(),
             reference_changed: false,
@@ -133,15 +135,7 @@ impl WriteUnit {
             self.delete(MUTATIONS, doc! { "_id": order }).await?;
             return Ok(None);
         }
-        let answer = fields.doc("answer")?;
-        let answer = match answer.opt_str("text")? {
-            Some(text) => Answer::Text(text.to_owned()),
-            None => Answer::Product(Box::new(ProductView::new(answer.doc("product")?.owned())?)),
-        };
-        Ok(Some(Recorded {
-            input: fields.string("input")?,
-            answer,
-        }))
+        read_recorded(&fields).map(Some)
     }
 
     /// Remembers the answer to an order until an instant.
@@ -157,6 +151,9 @@ impl WriteUnit {
         let answer = match &recorded.answer {
             Answer::Text(text) => doc! { "text": text },
             Answer::Product(view) => doc! { "product": view.to_document()? },
+            Answer::Review(id, round) => {
+                doc! { "review": uuid(id.to_bytes()), "round": *round }
+            }
         };
         let doc = doc! {
             "_id": order,
@@ -239,7 +236,8 @@ impl WriteUnit {
     }
 
     /// Replaces what admins write of a product that this transaction has read. What is computed
-    /// from reviews is not touched. Gives whether its revision was still `expected`.
+    /// from reviews is not touched. Returns false, and writes nothing, when its revision is not
+    /// `expected` any more, or when it has a newer copy of its supplier than this one.
     ///
     /// # Errors
     /// [`StorageError::Conflict`] with the field (`sku`, `slug`) that another product has; the
@@ -262,11 +260,21 @@ impl WriteUnit {
         if !unset.is_empty() {
             update.insert("$unset", unset);
         }
-        let filter = doc! {
+        let mut filter = doc! {
             "_id": uuid(product.id.to_bytes()),
             "revision": expected,
             "schema_version": up_to(PRODUCT_VERSION),
         };
+        if let Some(supplier) = &product.supplier {
+            // Copies that follow their supplier do not raise the revision.
+            filter.insert(
+                "$nor",
+                vec![doc! {
+                    "supplier._id": uuid(supplier.id.to_bytes()),
+                    "supplier.v": { "$gt": supplier.version },
+                }],
+            );
+        }
         let collection = self.store.raw(products::COLLECTION);
         let before = collection
             .find_one_and_update(filter, update)
@@ -808,23 +816,27 @@ impl WriteUnit {
     }
 }
 
-/// In a transaction a refusal by a unique index is told apart by its key pattern, and meeting
-/// another writer by its label.
-fn storage_error(error: mongodb::error::Error) -> StorageError {
-    if code(&error) == Some(DUPLICATE_KEY) {
-        return StorageError::Conflict {
-            key: duplicate_fields(&error),
-        };
-    }
-    TransactionError::from(error).into_storage()
+/// What is recorded under an idempotency key.
+pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<Recorded> {
+    let answer = fields.doc("answer")?;
+    let answer = if let Some(text) = answer.opt_str("text")? {
+        Answer::Text(text.to_owned())
+    } else if let Some(id) = answer.opt_id("review")? {
+        Answer::Review(ReviewId::from_bytes(id), answer.i64("round")?)
+    } else {
+        Answer::Product(Box::new(ProductView::new(answer.doc("product")?.owned())?))
+    };
+    Ok(Recorded {
+        input: fields.string("input")?,
+        answer,
+    })
 }
 
-/// The fields of the unique index that refused, from the server's message where it is all there is:
-/// `... dup key: { slug: "a" }`.
-fn duplicate_fields(error: &mongodb::error::Error) -> String {
-    let message = error.to_string();
-    let fields = message
-        .split_once("index: ")
-        .map(|(_, rest)| rest.split_whitespace().next().unwrap_or_default());
-    fields.unwrap_or("unique").trim_end_matches("_1").to_owned()
+/// In a transaction a refusal by a unique index is told apart by its code, and a write conflict by its
+/// label.
+fn storage_error(error: mongodb::error::Error) -> StorageError {
+    if code(&error) == Some(DUPLICATE_KEY) {
+        return error.into();
+    }
+    TransactionError::from(error).into_storage()
 }

@@ -18,6 +18,7 @@ use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::{ClientSession, Collection, Database};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::ReviewContent;
+use vitrine_domain::workers::Worker;
 use vitrine_model::id::ProductId;
 
 use crate::Options;
@@ -156,13 +157,9 @@ async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
     if way != Way::Service {
         return None;
     }
-    let (server, mut products) = (shop.desk.cpu().await, 0);
-    loop {
-        match shop.desk.catalog.refresh_popularity(200).await.unwrap() {
-            0 => break,
-            some => products += some,
-        }
-    }
+    let server = shop.desk.cpu().await;
+    let moved = shop.desk.catalog.work_off(Worker::Popularity).await;
+    let products = usize::try_from(moved.unwrap()).unwrap();
     let time = shop.desk.since(server).await;
     (products > 0).then_some((products, time))
 }

@@ -105,8 +105,14 @@ pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
 pub(crate) async fn count_ahead(catalog: &Catalog) {
     let (start, mut upkeep) = (Instant::now(), PanelUpkeep::default());
     let mut counted = 0;
-    for _ in 0..2 {
-        counted += catalog.refresh_panels(&mut upkeep).await.unwrap();
+    let mut quiet = false;
+    loop {
+        let run = catalog.refresh_panels(&mut upkeep).await.unwrap();
+        counted += run.done;
+        if quiet && run.backlog == 0 {
+            break;
+        }
+        quiet = true;
     }
     println!(
         "\n{counted} panels counted ahead in {:.1} s",

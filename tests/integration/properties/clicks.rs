@@ -95,8 +95,7 @@ impl Filter {
             Self::Lid(_) => "lid",
             Self::Day(..) => "release",
             Self::Weight(..) => "weight",
-            Self::Exists(key, _) => key,
-            Self::And(_) | Self::Or(_) | Self::Not(_) => return None,
+            Self::Exists(..) | Self::And(_) | Self::Or(_) | Self::Not(_) => return None,
         })
     }
 

@@ -1,7 +1,11 @@
 //! Loaders: look-ups of one request that come at the same time become one command. They live as
 //! long as the request, and results are values, so that one failure is told to everyone who waited.
+//!
+//! One of those who wait sends the command for all of them. It may be dropped before the answer
+//! comes, because a field beside it has failed; the others then look again ([`Batched`]).
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -18,30 +22,33 @@ use vitrine_model::review::{Review, ReviewVersion, Vote};
 use vitrine_model::supplier::Supplier;
 
 use super::viewer::Viewer;
-use crate::execution::Failure;
+use crate::execution::{ErrorCode, Failure};
+
+/// How often a key is looked up when each sender of the command is dropped.
+const MAX_ATTEMPTS: u32 = 10;
 
 /// What one look-up gives.
 type Loaded<V> = Result<Option<V>, Arc<DomainError>>;
 
 /// The loaders of one request.
 pub(crate) struct Loaders {
-    products: Loader<ProductId, Loaded<ProductView>, Products>,
-    reviewed: Option<Loader<ProductId, Loaded<ProductView>, Products>>,
-    reviews: Loader<(ProductId, ReviewId), Loaded<Review>, Reviews>,
-    suppliers: Loader<SupplierId, Loaded<Supplier>, Suppliers>,
-    counts: Loader<CategoryId, Loaded<u64>, Counts>,
-    coverage: Loader<String, Loaded<Arc<KeyCoverage>>, Coverage>,
-    trends: Loader<(ProductId, i32), Loaded<Vec<RatingMonth>>, Trends>,
-    recent: Loader<(ProductId, i32), Loaded<RatingStats>, Recent>,
-    reports: Loader<ReviewId, Loaded<Vec<Report>>, Reports>,
-    versions: Loader<ReviewId, Loaded<Vec<ReviewVersion>>, Versions>,
+    products: Batched<ProductId, ProductView, Products>,
+    reviewed: Option<Batched<ProductId, ProductView, Products>>,
+    reviews: Batched<(ProductId, ReviewId), Review, Reviews>,
+    suppliers: Batched<SupplierId, Supplier, Suppliers>,
+    counts: Batched<CategoryId, u64, Counts>,
+    coverage: Batched<String, Arc<KeyCoverage>, Coverage>,
+    trends: Batched<(ProductId, i32), Vec<RatingMonth>, Trends>,
+    recent: Batched<(ProductId, i32), RatingStats, Recent>,
+    reports: Batched<ReviewId, Vec<Report>, Reports>,
+    versions: Batched<ReviewId, Vec<ReviewVersion>, Versions>,
     own: Option<Own>,
 }
 
 /// What the caller wrote; strangers wrote nothing.
 struct Own {
-    reviews: Loader<ProductId, Loaded<Review>, OwnReviews>,
-    votes: Loader<(ReviewId, i32), Loaded<Vote>, OwnVotes>,
+    reviews: Batched<ProductId, Review, OwnReviews>,
+    votes: Batched<(ReviewId, i32), Vote, OwnVotes>,
 }
 
 struct Products(Catalog, Sight);
@@ -66,49 +73,49 @@ impl Loaders {
             moderates,
         };
         Self {
-            products: Loader::new(Products(catalog.clone(), sight)),
+            products: Batched::new(Products(catalog.clone(), sight)),
             reviewed: moderates.then(|| {
                 let everything = Products(catalog.clone(), Sight::Everything);
-                Loader::new(everything)
+                Batched::new(everything)
             }),
-            reviews: Loader::new(Reviews(catalog.clone(), reader)),
-            suppliers: Loader::new(Suppliers(catalog.clone())),
-            counts: Loader::new(Counts(catalog.clone(), sight)),
-            coverage: Loader::new(Coverage(catalog.clone())),
-            trends: Loader::new(Trends(catalog.clone())),
-            recent: Loader::new(Recent(catalog.clone())),
-            reports: Loader::new(Reports(catalog.clone())),
-            versions: Loader::new(Versions(catalog.clone())),
+            reviews: Batched::new(Reviews(catalog.clone(), reader)),
+            suppliers: Batched::new(Suppliers(catalog.clone())),
+            counts: Batched::new(Counts(catalog.clone(), sight)),
+            coverage: Batched::new(Coverage(catalog.clone())),
+            trends: Batched::new(Trends(catalog.clone())),
+            recent: Batched::new(Recent(catalog.clone())),
+            reports: Batched::new(Reports(catalog.clone())),
+            versions: Batched::new(Versions(catalog.clone())),
             own: subject.map(|subject| Own {
-                reviews: Loader::new(OwnReviews(catalog.clone(), subject.to_owned())),
-                votes: Loader::new(OwnVotes(catalog.clone(), subject.to_owned())),
+                reviews: Batched::new(OwnReviews(catalog.clone(), subject.to_owned())),
+                votes: Batched::new(OwnVotes(catalog.clone(), subject.to_owned())),
             }),
         }
     }
 
     /// Forgets what was looked up: something has been written since.
     pub(crate) async fn forget(&self) {
-        self.products.clear_all().await;
+        self.products.clear().await;
         if let Some(reviewed) = &self.reviewed {
-            reviewed.clear_all().await;
+            reviewed.clear().await;
         }
-        self.reviews.clear_all().await;
-        self.suppliers.clear_all().await;
-        self.counts.clear_all().await;
-        self.coverage.clear_all().await;
-        self.trends.clear_all().await;
-        self.recent.clear_all().await;
-        self.reports.clear_all().await;
-        self.versions.clear_all().await;
+        self.reviews.clear().await;
+        self.suppliers.clear().await;
+        self.counts.clear().await;
+        self.coverage.clear().await;
+        self.trends.clear().await;
+        self.recent.clear().await;
+        self.reports.clear().await;
+        self.versions.clear().await;
         if let Some(own) = &self.own {
-            own.reviews.clear_all().await;
-            own.votes.clear_all().await;
+            own.reviews.clear().await;
+            own.votes.clear().await;
         }
     }
 
     /// A product that the caller may see.
     pub(crate) async fn product(&self, id: ProductId) -> Result<Option<ProductView>, Failure> {
-        loaded(self.products.try_load(id).await)
+        self.products.get(id).await
     }
 
     /// The product of a review: who moderates sees it in any state.
@@ -117,7 +124,7 @@ impl Loaders {
         id: ProductId,
     ) -> Result<Option<ProductView>, Failure> {
         match &self.reviewed {
-            Some(reviewed) => loaded(reviewed.try_load(id).await),
+            Some(reviewed) => reviewed.get(id).await,
             None => self.product(id).await,
         }
     }
@@ -128,22 +135,22 @@ impl Loaders {
         product: ProductId,
         id: ReviewId,
     ) -> Result<Option<Review>, Failure> {
-        loaded(self.reviews.try_load((product, id)).await)
+        self.reviews.get((product, id)).await
     }
 
     /// A supplier.
     pub(crate) async fn supplier(&self, id: SupplierId) -> Result<Option<Supplier>, Failure> {
-        loaded(self.suppliers.try_load(id).await)
+        self.suppliers.get(id).await
     }
 
     /// How many products that the caller may see are in a category or below it.
     pub(crate) async fn product_count(&self, id: CategoryId) -> Result<Option<u64>, Failure> {
-        loaded(self.counts.try_load(id).await)
+        self.counts.get(id).await
     }
 
     /// How far the products on sale have a spec key; none when no product has it.
     pub(crate) async fn coverage(&self, key: String) -> Result<Option<Arc<KeyCoverage>>, Failure> {
-        loaded(self.coverage.try_load(key).await)
+        self.coverage.get(key).await
     }
 
     /// The ratings of a product in each of the last so many months.
@@ -152,7 +159,7 @@ impl Loaders {
         product: ProductId,
         months: i32,
     ) -> Result<Vec<RatingMonth>, Failure> {
-        let found = loaded(self.trends.try_load((product, months)).await)?;
+        let found = self.trends.get((product, months)).await?;
         Ok(found.unwrap_or_default())
     }
 
@@ -162,23 +169,23 @@ impl Loaders {
         product: ProductId,
         days: i32,
     ) -> Result<Option<RatingStats>, Failure> {
-        loaded(self.recent.try_load((product, days)).await)
+        self.recent.get((product, days)).await
     }
 
     /// The reports of a review that no moderator has dealt with.
     pub(crate) async fn open_reports(&self, id: ReviewId) -> Result<Vec<Report>, Failure> {
-        Ok(loaded(self.reports.try_load(id).await)?.unwrap_or_default())
+        Ok(self.reports.get(id).await?.unwrap_or_default())
     }
 
     /// What a review was before its author changed it.
     pub(crate) async fn versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, Failure> {
-        Ok(loaded(self.versions.try_load(id).await)?.unwrap_or_default())
+        Ok(self.versions.get(id).await?.unwrap_or_default())
     }
 
     /// What the caller wrote of a product.
     pub(crate) async fn own_review(&self, product: ProductId) -> Result<Option<Review>, Failure> {
         match &self.own {
-            Some(own) => loaded(own.reviews.try_load(product).await),
+            Some(own) => own.reviews.get(product).await,
             None => Ok(None),
         }
     }
@@ -190,14 +197,47 @@ impl Loaders {
         round: i32,
     ) -> Result<Option<Vote>, Failure> {
         match &self.own {
-            Some(own) => loaded(own.votes.try_load((review, round)).await),
+            Some(own) => own.votes.get((review, round)).await,
             None => Ok(None),
         }
     }
 }
 
-fn loaded<V>(value: Result<Loaded<V>, std::io::Error>) -> Result<Option<V>, Failure> {
-    value.map_err(Failure::internal)?.map_err(Failure::from)
+/// Look-ups of one sort, of which those that come at the same time become one command.
+struct Batched<K, V, F>(Loader<K, Loaded<V>, F>)
+where
+    K: Clone + Debug + Eq + Hash,
+    V: Clone,
+    F: BatchFn<K, Loaded<V>>;
+
+impl<K, V, F> Batched<K, V, F>
+where
+    K: Clone + Debug + Eq + Hash,
+    V: Clone,
+    F: BatchFn<K, Loaded<V>>,
+{
+    fn new(load: F) -> Self {
+        Self(Loader::new(load))
+    }
+
+    /// Returns what is found for a key.
+    async fn get(&self, key: K) -> Result<Option<V>, Failure> {
+        for _ in 0..MAX_ATTEMPTS {
+            // Every batch that ends has an answer for each of its keys ([`each`]): a key without
+            // one was in a batch whose sender was dropped.
+            if let Ok(found) = self.0.try_load(key.clone()).await {
+                return found.map_err(Failure::from);
+            }
+        }
+        Err(Failure::new(
+            ErrorCode::Unavailable,
+            "What is asked for could not be looked up; try again.",
+        ))
+    }
+
+    async fn clear(&self) {
+        self.0.clear_all().await;
+    }
 }
 
 impl BatchFn<ProductId, Loaded<ProductView>> for Products {
@@ -333,5 +373,68 @@ fn each<K: Clone + Eq + Hash, V: Clone>(
                 .map(|key| (key.clone(), Err(Arc::clone(&error))))
                 .collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::poll;
+
+    use super::*;
+
+    /// Finds every key, but never answers the first so many commands.
+    struct Unanswered {
+        left: u32,
+        sent: Arc<AtomicU32>,
+    }
+
+    impl BatchFn<u8, Loaded<u8>> for Unanswered {
+        async fn load(&mut self, keys: &[u8]) -> HashMap<u8, Loaded<u8>> {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+            if self.left > 0 {
+                self.left -= 1;
+                std::future::pending::<()>().await;
+            }
+            each(keys, Ok(keys.iter().map(|key| (*key, *key)).collect()))
+        }
+    }
+
+    fn unanswered(commands: u32) -> (Batched<u8, u8, Unanswered>, Arc<AtomicU32>) {
+        let sent = Arc::new(AtomicU32::new(0));
+        let load = Unanswered {
+            left: commands,
+            sent: Arc::clone(&sent),
+        };
+        (Batched::new(load), sent)
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_answered_when_the_sender_is_dropped() {
+        for dropped in 1..4 {
+            let (loader, sent) = unanswered(dropped);
+            let mut waiting = Box::pin(loader.get(0));
+            for number in 1..=dropped {
+                let mut sender = Box::pin(loader.get(1));
+                while sent.load(Ordering::Relaxed) < number {
+                    // The sender is always one step ahead.
+                    assert!(poll!(&mut sender).is_pending());
+                    assert!(poll!(&mut waiting).is_pending());
+                    tokio::task::yield_now().await;
+                }
+            }
+            let found = waiting.await;
+            assert_eq!(found.unwrap(), Some(0), "{dropped} senders dropped");
+        }
+    }
+
+    #[tokio::test]
+    async fn callers_that_come_at_the_same_time_share_a_command() {
+        let (loader, sent) = unanswered(0);
+        let all = (0..20).map(|key| loader.get(key));
+        let found = futures_util::future::join_all(all).await;
+        assert!(found.into_iter().all(|found| found.unwrap().is_some()));
+        assert_eq!(sent.load(Ordering::Relaxed), 1);
     }
 }

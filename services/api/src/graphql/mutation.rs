@@ -12,7 +12,7 @@ use vitrine_domain::admin::{Order, Outcome};
 use vitrine_domain::products::ProductView;
 use vitrine_domain::reviewing::Reviewed;
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{AuthorId, ProductId, Subject};
 use vitrine_model::spec;
 
 use super::context::ContextExt as _;
@@ -453,7 +453,8 @@ impl Mutation {
             ctx,
             input.asked(),
             |catalog, order, (author, policy)| async move {
-                catalog.erase_author(&order.subject, &author, policy).await
+                let by = Subject(&order.subject);
+                catalog.erase_author(by, AuthorId(author), policy).await
             },
         );
         shown(done.await, |erased| erased).map(Into::into).at(ctx)

@@ -134,11 +134,13 @@ pub fn router(api: Api) -> Router {
     let ask = get(graphql::get)
         .post(graphql::post)
         .fallback(graphql::other);
-    watched
+    Router::new()
         .route("/graphql", ask.with_state(Arc::new(api)))
         .fallback(unknown)
-        .layer(cors)
         .layer(TraceLayer::new_for_http().make_span_with(span))
+        // Outside the log: that a process is not ready is no failure, and is asked every second.
+        .merge(watched)
+        .layer(cors)
         .layer(middleware::from_fn_with_state(ids, identity::identify))
 }
 

@@ -18,6 +18,9 @@ pub struct Capacity {
     pub running: usize,
     /// Further requests that may wait for their turn; more are shed at once.
     pub waiting: usize,
+    /// How long one waits for its turn before it is shed: whoever waits longer could not be answered
+    /// in good time, and keeps others from it.
+    pub patience: Duration,
     /// From the arrival of a request to its answer. The work itself is not interrupted.
     pub deadline: Duration,
 }
@@ -25,8 +28,9 @@ pub struct Capacity {
 impl Default for Capacity {
     fn default() -> Self {
         Self {
-            running: 256,
+            running: 128,
             waiting: 1_024,
+            patience: Duration::from_millis(250),
             deadline: Duration::from_secs(5),
         }
     }
@@ -38,6 +42,7 @@ pub struct Shield {
     tasks: TaskTracker,
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
+    patience: Duration,
     deadline: Duration,
 }
 
@@ -49,6 +54,7 @@ impl Shield {
             tasks: TaskTracker::new(),
             turns: Arc::new(Semaphore::new(capacity.running)),
             places: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
+            patience: capacity.patience,
             deadline: capacity.deadline,
         }
     }
@@ -64,8 +70,9 @@ impl Shield {
         let until = Instant::now() + self.deadline;
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| overloaded())?;
-        let turn = timeout_at(until, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| too_late())?.map_err(Failure::internal)?;
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let turn = timeout(self.patience.min(self.deadline), turn).await;
+        let turn = turn.map_err(|_| overloaded())?.map_err(Failure::internal)?;
         let work = async move {
             let done = work.await;
             drop((place, turn));

@@ -12,6 +12,7 @@ use std::sync::{
 };
 
 use async_graphql::{Context, Object, Schema};
+use axum::Router;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -92,6 +93,34 @@ impl Mutation {
     }
 }
 
+/// What a server is made of, whatever it listens to.
+struct Parts {
+    router: Router,
+    gate: Gate,
+    feed: Feed,
+    shield: Shield,
+    sockets: Sockets,
+}
+
+impl Parts {
+    fn new(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
+        let (gate, feed) = (Gate::new(), Feed::new());
+        let schema = Schema::build(Query, Mutation, Subscription)
+            .data(gate.clone())
+            .data(feed.clone());
+        let engine = Engine::new(schema, Scalars::none()).unwrap();
+        let shield = Shield::new(capacity);
+        let api = configure(Api::new(engine, shield.clone()));
+        Self {
+            sockets: api.sockets.clone(),
+            router: router(api),
+            gate,
+            feed,
+            shield,
+        }
+    }
+}
+
 /// A server on a port of its own, stopped when dropped.
 struct Server {
     address: std::net::SocketAddr,
@@ -114,15 +143,13 @@ impl Server {
         capacity: Capacity,
         configure: impl FnOnce(Api) -> Api,
     ) -> Self {
-        let (gate, feed) = (Gate::new(), Feed::new());
-        let schema = Schema::build(Query, Mutation, Subscription)
-            .data(gate.clone())
-            .data(feed.clone());
-        let engine = Engine::new(schema, Scalars::none()).unwrap();
-        let shield = Shield::new(capacity);
-        let api = configure(Api::new(engine, shield.clone()));
-        let sockets = api.sockets.clone();
-        let router = router(api);
+        let Parts {
+            router,
+            gate,
+            feed,
+            shield,
+            sockets,
+        } = Parts::new(capacity, configure);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

@@ -29,7 +29,7 @@ impl Answered for ProductView {
     fn recorded(answer: Answer) -> Option<Self> {
         match answer {
             Answer::Product(view) => Some(*view),
-            Answer::Text(_) => None,
+            Answer::Text(_) | Answer::Review(..) => None,
         }
     }
 }
@@ -76,7 +76,7 @@ macro_rules! kept_as_json {
             fn recorded(answer: Answer) -> Option<Self> {
                 match answer {
                     Answer::Text(text) => $read(&mut serde_json::Deserializer::from_str(&text)).ok(),
-                    Answer::Product(_) => None,
+                    Answer::Product(_) | Answer::Review(..) => None,
                 }
             }
         }

@@ -3,15 +3,12 @@
 use std::collections::HashMap;
 
 use vitrine_model::id::ProductId;
-use vitrine_model::product::{Bundle, BundleItem, ProductStatus};
+use vitrine_model::product::{Bundle, BundleItem, Kind, ProductStatus};
 use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
 use super::refusals::{Found, Place};
 use crate::limits::{self, MOST_ITEMS};
-
-/// The kind of bundles.
-pub(crate) const BUNDLE: &str = "bundle";
 
 /// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
 pub(super) async fn read(
@@ -32,7 +29,7 @@ pub(super) async fn read(
         let place: Place<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
         match views.get(id) {
             None => found.missing(place, "there is no such product"),
-            Some(view) if view.kind()? == BUNDLE => {
+            Some(view) if Kind::of(view.kind()?) == Kind::Bundle => {
                 found.invalid(place, "is a bundle itself; name the products in it");
             }
             Some(view) => read.items.push(copy(view, *quantity)?),

@@ -1,8 +1,8 @@
 //! What only one kind of product has, as admins give it.
 
 use vitrine_model::product::{
-    Apparel, Book, Contributor, Details, Electronics, Grocery, MOST_DESCRIPTION_CHARACTERS,
-    Measurement, Movie,
+    Apparel, Book, Bundle, Contributor, Details, Electronics, Grocery, Kind,
+    MOST_DESCRIPTION_CHARACTERS, Measurement, Movie,
 };
 
 use super::DetailsInput;
@@ -14,14 +14,14 @@ const MOST_OF_ANYTHING: i32 = 1_000_000;
 
 impl DetailsInput {
     /// The kind of product that they are for.
-    pub(super) const fn kind(&self) -> &'static str {
+    pub(super) const fn kind(&self) -> Kind<'static> {
         match self {
-            Self::Apparel(_) => "apparel",
-            Self::Book(_) => "book",
-            Self::Electronics(_) => "electronics",
-            Self::Grocery(_) => "grocery",
-            Self::Movie(_) => "movie",
-            Self::Bundle(_) => "bundle",
+            Self::Apparel(_) => Kind::Apparel,
+            Self::Book(_) => Kind::Book,
+            Self::Electronics(_) => Kind::Electronics,
+            Self::Grocery(_) => Kind::Grocery,
+            Self::Movie(_) => Kind::Movie,
+            Self::Bundle(_) => Kind::Bundle,
         }
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn read(input: &DetailsInput, found: &mut Found) -> Details {
         DetailsInput::Electronics(device) => Details::Electronics(read_electronics(device, found)),
         DetailsInput::Grocery(grocery) => Details::Grocery(read_grocery(grocery, found)),
         DetailsInput::Movie(movie) => Details::Movie(read_movie(movie, found)),
-        DetailsInput::Bundle(_) => Details::empty("bundle"),
+        DetailsInput::Bundle(_) => Details::Bundle(Bundle::default()),
     }
 }
 

@@ -11,7 +11,6 @@ use super::orders::{Attempt, Change, Step, Task};
 use super::refusals::Found;
 use super::{NewSpecKey, Order, Outcome, Refusal, RefusalCode, SpecKeyPatch};
 use crate::limits::{self, MOST_LABEL_CHARACTERS};
-use crate::reference::unit_table;
 use crate::{Catalog, DomainError};
 
 /// The most other names that an admin may give a key.
@@ -71,7 +70,7 @@ impl Task for DefineKey {
         _at: &Attempt,
     ) -> Result<Step<SpecKey>, StorageError> {
         let dictionary = Dictionary::new(unit.spec_keys().await?);
-        let units = unit_table(unit.units().await?);
+        let units = UnitTable::with_defined(unit.units().await?);
         let key = match define(&self.0, &dictionary, &units) {
             Ok(key) => key,
             Err(refusals) => return Ok(Step::refused(refusals, None)),
@@ -93,7 +92,7 @@ impl Task for UpdateKey {
         at: &Attempt,
     ) -> Result<Step<SpecKey>, StorageError> {
         let dictionary = Dictionary::new(unit.spec_keys().await?);
-        let units = unit_table(unit.units().await?);
+        let units = UnitTable::with_defined(unit.units().await?);
         let Some(before) = dictionary.get(&self.key) else {
             return Ok(Step::refuse(unknown("key", &self.key), None));
         };

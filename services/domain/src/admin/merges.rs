@@ -150,9 +150,9 @@ impl Catalog {
     async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
         let mut rewritten = 0;
         for _ in 0..BATCHES {
-            let (store, key) = (self.store().clone(), name.to_owned());
+            let key = name.to_owned();
             let carriers = self
-                .shielded(async move { store.products_with_key(&key, BATCH).await })
+                .maintain(|store| async move { store.products_with_key(&key, BATCH).await })
                 .await?;
             let clean = carriers.is_empty();
             let now = if clean {
@@ -175,7 +175,7 @@ impl Catalog {
     /// newer release, which keeps no other from it.
     async fn rewrite(&self, products: Vec<ProductId>) -> Result<u64, DomainError> {
         let catalog = self.clone();
-        self.shielded(async move {
+        self.maintain(|_| async move {
             match catalog.rewrite_together(&products).await {
                 Err(StorageError::Contended(_) | StorageError::Newer { .. }) => {}
                 result => return result,
@@ -239,9 +239,9 @@ impl Catalog {
 
     /// Notes that no product carries the name any more. Gives whether that was written.
     async fn finish_merge(&self, name: &str) -> Result<bool, DomainError> {
-        let (store, key) = (self.store().clone(), name.to_owned());
+        let key = name.to_owned();
         let finished = self
-            .shielded(async move {
+            .maintain(|store| async move {
                 let mut unit = store.begin_write().await?;
                 unit.finish_absorbing(&key).await?;
                 match unit.commit().await {

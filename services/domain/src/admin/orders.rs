@@ -2,13 +2,13 @@
 //! same way when it is given again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::idempotency::IdempotencyKey;
 use vitrine_model::import::digest;
 use vitrine_storage::write::{Recorded, WriteUnit};
-use vitrine_storage::{StorageError, Store};
+use vitrine_storage::{StorageError, Store, backoff};
 
 use super::answers::Answered;
 use super::{Order, Outcome, Refusal, RefusalCode};
@@ -17,10 +17,10 @@ use crate::{Catalog, DomainError};
 
 /// How often an order is tried when other writers are met.
 const MOST_TRIES: u32 = 9;
+/// After how many tries in vain somebody may have left a transaction open.
+const SUSPICIOUS_TRIES: u32 = 3;
 /// How long the answer to an order is kept: two days.
-const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
-/// The longest idempotency key.
-const MOST_KEY_BYTES: usize = 128;
+pub(crate) const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
 
 /// What an order is to do.
 pub(crate) trait Task: Send + Sync + 'static {
@@ -166,7 +166,10 @@ impl Catalog {
         let run = Arc::new(Run { task, name, input });
         for nth in 0..MOST_TRIES {
             if nth > 0 {
-                tokio::time::sleep(pause(nth, &run.input)).await;
+                if nth > SUSPICIOUS_TRIES {
+                    self.suspect_abandoned();
+                }
+                tokio::time::sleep(backoff(nth)).await;
             }
             self.refresh_reference().await?;
             let attempt = Attempt {
@@ -177,7 +180,7 @@ impl Catalog {
                 nth,
             };
             let run = Arc::clone(&run);
-            let end = self.shielded(async move { run.attempt(&attempt).await });
+            let end = self.write(|_| async move { run.attempt(&attempt).await });
             let end = end.await?;
             if end.change == Change::Reference {
                 self.see_own_change().await;
@@ -201,7 +204,7 @@ impl Catalog {
 impl<T: Task> Run<T> {
     async fn attempt(&self, at: &Attempt) -> Result<End<T::Answer>, StorageError> {
         match self.in_transaction(at).await {
-            Err(StorageError::Contended(_)) => Ok(End::AGAIN),
+            Err(StorageError::Contended(_) | StorageError::Interrupted(_)) => Ok(End::AGAIN),
             result => result,
         }
     }
@@ -266,15 +269,8 @@ impl<T: Task> Run<T> {
             })?;
             return Ok(Some(Outcome::Done(answer)));
         }
-        let message = "this idempotency key was used for another input; give every order a key of \
-                       its own";
-        let refusal = Refusal::new(
-            RefusalCode::IdempotencyConflict,
-            &[&"idempotencyKey"],
-            message,
-        );
         Ok(Some(Outcome::Refused {
-            refusals: vec![refusal],
+            refusals: vec![key_clash()],
             current: None,
         }))
     }
@@ -297,71 +293,48 @@ impl<T: Task> Run<T> {
     }
 }
 
-/// How long to wait before a try: longer with each, and of another length for each order, so that
-/// orders that met once do not meet again.
-fn pause(nth: u32, input: &str) -> Duration {
-    let window = 4_u64 << nth;
-    let mix = |sum: u64, byte: u8| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
-    let spread = input.bytes().fold(u64::from(nth), mix) % window;
-    Duration::from_millis(window / 2 + spread)
-}
-
 /// What an order is remembered by: the key, which each subject chooses for itself.
 fn name(order: Order) -> Result<Option<String>, Refusal> {
-    let Some(key) = order.idempotency_key else {
-        return Ok(None);
-    };
-    let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
-    if printable && (1..=MOST_KEY_BYTES).contains(&key.len()) {
-        // No key holds a line break, so no two pairs give the same name.
-        return Ok(Some(format!("{}\n{key}", order.subject)));
-    }
-    let message = format!("an idempotency key is 1 to {MOST_KEY_BYTES} printable ASCII characters");
-    Err(Refusal::new(
-        RefusalCode::Invalid,
+    let key = order.idempotency_key.map(idempotency_key).transpose()?;
+    Ok(key.map(|key| key.of(&order.subject)))
+}
+
+/// Reads an idempotency key of an input.
+pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, Refusal> {
+    IdempotencyKey::parse(text).map_err(|wrong| {
+        Refusal::new(
+            RefusalCode::Invalid,
+            &[&"idempotencyKey"],
+            wrong.to_string(),
+        )
+    })
+}
+
+/// Refuses a key that was used for another input.
+pub(crate) fn key_clash() -> Refusal {
+    let message =
+        "this idempotency key was used for another input; give every order a key of its own";
+    Refusal::new(
+        RefusalCode::IdempotencyConflict,
         &[&"idempotencyKey"],
         message,
-    ))
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(key: Option<&str>) -> Result<Option<String>, Refusal> {
-        name(Order {
+    #[test]
+    fn a_key_that_is_none_is_refused_at_its_place() {
+        let order = |key: &str| Order {
             subject: "ann".to_owned(),
-            idempotency_key: key.map(str::to_owned),
+            idempotency_key: Some(key.to_owned()),
             expected_revision: None,
-        })
-    }
-
-    #[test]
-    fn orders_that_met_wait_for_different_times() {
-        let inputs: Vec<String> = (0..50).map(|n| digest(&n)).collect();
-        for nth in 1..MOST_TRIES {
-            let pauses = inputs.iter().map(|input| pause(nth, input).as_millis());
-            let pauses: std::collections::BTreeSet<u128> = pauses.collect();
-            assert!(pauses.len() > 4, "try {nth}: {pauses:?}");
-            let window = 4 << nth;
-            let range = window / 2..window / 2 + window;
-            assert!(
-                pauses.iter().all(|pause| range.contains(pause)),
-                "{pauses:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn keys_belong_to_their_subject() {
-        assert_eq!(named(None), Ok(None));
-        assert_eq!(named(Some("k 1")), Ok(Some("ann\nk 1".to_owned())));
-        let long = "k".repeat(129);
-        for bad in ["", "a\nb", "a\u{7f}", "é", &long] {
-            let refusal = named(Some(bad)).unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::Invalid, "{bad:?}");
-            assert_eq!(refusal.path, ["idempotencyKey"]);
-        }
-        assert!(named(Some(&long[1..])).is_ok());
+        };
+        assert_eq!(name(order("k 1")), Ok(Some("ann\nk 1".to_owned())));
+        let refusal = name(order("")).unwrap_err();
+        assert_eq!(refusal.code, RefusalCode::Invalid);
+        assert_eq!(refusal.path, ["idempotencyKey"]);
     }
 }

@@ -5,7 +5,7 @@ use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
 use vitrine_model::product::{
-    Details, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS, Media, Outlier, Product,
+    Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS, Media, Outlier, Product,
     ProductStatus, Sold,
 };
 use vitrine_model::spec::{Spec, SpecKey};
@@ -139,7 +139,7 @@ impl Task for CreateProduct {
         let mut draft = Draft::new(self.blank(at), at);
         draft.found.check(&[&"kind"], limits::kind(&self.new.kind));
         draft.apply(&self.new.as_patch(), unit).await?;
-        if self.new.kind == "bundle" && self.new.details.is_none() {
+        if Kind::of(&self.new.kind) == Kind::Bundle && self.new.details.is_none() {
             let place: Place<'_> = &[&"details", &"bundle"];
             draft.found.invalid(place, "a bundle needs its items");
         }
@@ -180,7 +180,7 @@ impl CreateProduct {
             price: None,
             media: Vec::new(),
             specs: Vec::new(),
-            details: Details::empty(&self.new.kind),
+            details: Details::empty(Kind::of(&self.new.kind)),
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
@@ -378,7 +378,7 @@ impl<'a> Draft<'a> {
     }
 
     fn set_price(&mut self, given: Option<&PriceInput>) {
-        if self.product.kind == "bundle" {
+        if Kind::of(&self.product.kind) == Kind::Bundle {
             if given.is_some() {
                 let message = "the price of a bundle is computed from its items; leave it out";
                 self.found.invalid(&[&"price"], message);
@@ -412,7 +412,7 @@ impl<'a> Draft<'a> {
     }
 
     async fn set_details(&mut self, given: &DetailsInput) -> Result<(), StorageError> {
-        let of = given.kind();
+        let of = given.kind().name();
         if of != self.product.kind {
             let shown = vitrine_model::text::excerpt(&self.product.kind, 40).text;
             let message = format!("the product's kind is {shown}; it has no details of a {of}");
@@ -595,7 +595,7 @@ mod tests {
             price: None,
             media: Vec::new(),
             specs: Vec::new(),
-            details: Details::empty("movie"),
+            details: Details::empty(Kind::Movie),
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),

@@ -6,7 +6,6 @@ use vitrine_storage::write::WriteUnit;
 
 use super::orders::{Attempt, Change, Step, Task};
 use super::{Order, Outcome, Refusal, RefusalCode};
-use crate::reference::unit_table;
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -36,7 +35,7 @@ impl Task for DefineUnit {
         unit: &mut WriteUnit,
         _at: &Attempt,
     ) -> Result<Step<Unit>, StorageError> {
-        match define(&self.0, unit_table(unit.units().await?)) {
+        match define(&self.0, UnitTable::with_defined(unit.units().await?)) {
             Err(refusal) => Ok(Step::refuse(refusal, None)),
             Ok(false) => Ok(Step::done(self.0.clone(), Change::Nothing)),
             Ok(true) => match unit.insert_unit(&self.0).await {
@@ -88,7 +87,7 @@ mod tests {
     fn a_definition_is_new_known_or_refused() {
         // Stored in no particular order: the base of a dimension may come last.
         let defined = vec![unit("wear", "abrasion", 2.0), unit("rub", "abrasion", 1.0)];
-        let table = || unit_table(defined.clone());
+        let table = || UnitTable::with_defined(defined.clone());
         assert_eq!(define(&unit("rub", "abrasion", 1.0), table()), Ok(false));
         assert_eq!(define(&unit("scrape", "abrasion", 3.0), table()), Ok(true));
         let place = |unit: Unit| {

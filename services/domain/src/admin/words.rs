@@ -68,7 +68,7 @@ impl Catalog {
             return Ok(());
         }
         let catalog = self.clone();
-        self.shielded(async move {
+        self.write(|_| async move {
             catalog.store().learn_words(&new).await?;
             catalog.words().remember(new);
             Ok(())

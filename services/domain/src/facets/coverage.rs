@@ -1,37 +1,26 @@
-//! How far products have each spec key, and counting ahead.
+//! How far products have each spec key.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{FacetKey, Panel, Tally, Wanted};
 use vitrine_model::filter::Condition;
-use vitrine_model::id::CategoryId;
 use vitrine_model::spec::SpecKey;
-use vitrine_storage::audit::Difference;
-use vitrine_storage::counts::{Kept, PanelSummary};
+use vitrine_storage::counts::Kept;
 
 use super::panel::{self, Units};
-use super::{KEPT_VALUES, Scope, stamp_text};
+use super::{KEPT_VALUES, Scope, stamp};
 use crate::products::Sight;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// Up to so many products the coverage of keys is counted while the caller waits; with more, what
-/// was counted last is given until the next count is done.
-const MOST_COVERED: u64 = 60_000;
+/// The coverage of keys is counted while the caller waits of so many times as many products as facets
+/// read; of more it is given as it was counted last.
+const MOST_COVERED: u64 = 3;
 /// The entry that says what the coverage of all keys was counted from.
 const ALL_KEYS: &str = "@all";
-/// A scope is counted again at most so often that counting takes one part in this of the time.
-const SHARE: u32 = 10;
-/// How old the counts of ratings in panels may be: reviews change them and no stamp.
-const RATINGS_MILLIS: i64 = 10 * 60 * 1000;
-/// A scope that changes all the time is counted although it is not quiet after so long.
-const LONGEST_STALE: Duration = Duration::from_mins(2);
-/// How long the server may work on counting a scope ahead.
-const PATIENCE: Duration = Duration::from_mins(2);
 /// The most keys that are suggested.
 const MOST_SUGGESTED: usize = 100;
 
@@ -71,86 +60,30 @@ struct KeptCoverage {
     samples: Vec<String>,
 }
 
-/// What the worker that counts ahead remembers between its passes.
-#[derive(Debug, Default)]
-pub struct PanelUpkeep {
-    scopes: HashMap<String, Seen>,
-}
-
-/// What is remembered of a scope.
-#[derive(Debug)]
-struct Seen {
-    stamp: String,
-    stale_since: Instant,
-    not_before: Option<Instant>,
-}
-
-impl PanelUpkeep {
-    /// Whether a scope is to be counted: it changed and is quiet since the last pass, or has been
-    /// changing for so long that it cannot be waited for, or its ratings are old.
-    fn is_due(
-        &mut self,
-        scope: &str,
-        stamp: &str,
-        kept: Option<&PanelSummary>,
-        now: Timestamp,
-    ) -> bool {
-        let current = kept.is_some_and(|kept| kept.stamp == stamp);
-        let old =
-            kept.is_some_and(|kept| now.as_millis() - kept.as_of.as_millis() > RATINGS_MILLIS);
-        let seen = self.scopes.entry(scope.to_owned()).or_insert_with(|| Seen {
-            stamp: String::new(),
-            stale_since: Instant::now(),
-            not_before: None,
-        });
-        let quiet = seen.stamp == stamp;
-        stamp.clone_into(&mut seen.stamp);
-        if current {
-            seen.stale_since = Instant::now();
-        }
-        let waited = seen.stale_since.elapsed() > LONGEST_STALE;
-        let early = seen.not_before.is_some_and(|at| Instant::now() < at);
-        !early && (old || (!current && (quiet || waited)))
-    }
-
-    /// Notes that a scope was counted, and for how long it is to be left alone.
-    fn counted(&mut self, scope: &str, pause: Duration) {
-        if let Some(seen) = self.scopes.get_mut(scope) {
-            seen.not_before = Some(Instant::now() + pause);
-        }
-    }
-}
-
 impl Catalog {
-    /// The coverage of these keys; those no product on sale has are absent.
+    /// The coverage of these keys; those no product on sale has are absent. Of very many products as
+    /// it was counted last.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails.
+    /// [`DomainError::Unavailable`] while so many products are counted for the first time.
     pub async fn coverage(
         &self,
         keys: Vec<String>,
     ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
         let reference = self.reference();
         let kept = self.kept_coverage(keys.clone(), &reference).await?;
-        let Ahead {
-            mut found, current, ..
-        } = kept;
-        if !current {
-            // Of those who ask at once, one counts.
-            let _counting = self.panel_memory().counting.lock().await;
-            let again = self.kept_coverage(keys.clone(), &reference).await?;
-            if again.current {
-                return Ok(again.found);
-            }
-            let on_sale = Condition::Status(Sight::Public.states().to_vec());
-            let store = self.store().clone();
-            let products = self
-                .shielded(async move { store.count_products(&on_sale, MOST_COVERED + 1).await })
-                .await?;
-            // Of more products the last count is given, unless there was none: then the caller has
-            // to wait for once.
-            if products <= MOST_COVERED || !again.counted {
-                found = self.count_all(&reference, None).await?;
+        let mut found = kept.found;
+        if !kept.current {
+            if self.own_counts().await?.on_sale(None) <= self.most_covered() {
+                let counted = self
+                    .panel_memory()
+                    .coverage
+                    .share(self.count_all(&reference));
+                let counted = counted.await?;
+                let all = counted.iter();
+                found = all.map(|(key, of)| (key.clone(), Arc::clone(of))).collect();
+            } else if !kept.counted {
+                return Err(DomainError::Unavailable(None));
             }
         }
         found.retain(|key, _| keys.contains(key));
@@ -200,20 +133,14 @@ impl Catalog {
             return Err(DomainError::invalid("category", reason));
         };
         let scope = Scope::category(category.id, &reference);
-        let (kept, stamp) = self.kept_panel(&scope, &reference).await?;
+        let (kept, _) = self.kept_panel(&scope, &reference).await?;
         let panel = match kept {
-            Some((kept, panel)) if kept.stamp == stamp => panel,
-            // What suits a category does not change from one product to the next.
-            Some((_, panel)) if panel.products > MOST_COVERED => panel,
-            _ => {
-                let _counting = self.panel_memory().counting.lock().await;
-                // Of those who ask at once, one counts.
-                let (kept, stamp) = self.kept_panel(&scope, &reference).await?;
-                match kept {
-                    Some((kept, panel)) if kept.stamp == stamp => panel,
-                    _ => self.count_scope(&scope, &stamp, &reference, None).await?,
-                }
-            }
+            Some(kept) if kept.current => kept.panel,
+            kept => match self.count_scope(&scope, &reference).await? {
+                Some(counted) => Panel::clone(&counted),
+                // What suits a category does not change from one product to the next.
+                None => kept.ok_or(DomainError::Unavailable(None))?.panel,
+            },
         };
         let of = panel.products;
         let suggested = panel.facets.into_iter().filter_map(|facet| {
@@ -248,181 +175,80 @@ impl Catalog {
         Ok(suggested.collect())
     }
 
-    /// Counts ahead what has changed and is quiet again: categories, the whole catalogue, and with
-    /// it the coverage of keys. Gives how many were counted. Never needed for correctness: what is
-    /// out of date is counted when it is asked for.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
-    pub async fn refresh_panels(&self, upkeep: &mut PanelUpkeep) -> Result<usize, DomainError> {
-        self.refresh_reference().await?;
-        let reference = self.reference();
-        let store = self.store().clone();
-        let (stamps, kept) = self
-            .shielded(async move {
-                futures_util::future::try_join(store.stamps(), store.panel_summaries()).await
-            })
-            .await?;
-        let (now, mut counted) = (self.now(), 0);
-        for scope in scopes(&reference) {
-            let stamp = stamp_text(scope.stamp(&stamps), &reference);
-            let kept = kept.get(&scope.name);
-            if upkeep.is_due(&scope.name, &stamp, kept, now)
-                && self.recount(&scope, &stamp, &reference, upkeep).await
-            {
-                counted += 1;
-            }
-        }
-        Ok(counted)
+    fn most_covered(&self) -> u64 {
+        MOST_COVERED * u64::from(self.most_read())
     }
 
-    /// Counts a scope ahead. One that fails does not keep others from it.
-    async fn recount(
-        &self,
-        scope: &Scope,
-        stamp: &str,
-        reference: &Reference,
-        upkeep: &mut PanelUpkeep,
-    ) -> bool {
-        let began = Instant::now();
-        let outcome = if scope.categories.is_none() {
-            self.count_all(reference, Some(PATIENCE)).await.map(drop)
-        } else {
-            let counted = self.count_scope(scope, stamp, reference, Some(PATIENCE));
-            counted.await.map(drop)
-        };
-        upkeep.counted(&scope.name, began.elapsed() * SHARE);
-        if let Err(error) = &outcome {
-            let cause = std::error::Error::source(error).map(ToString::to_string);
-            tracing::warn!(scope = scope.name, %error, cause, "a panel could not be counted ahead");
-        }
-        outcome.is_ok()
-    }
-
-    /// Compares what was counted ahead and counts as current with a new count.
-    pub(crate) async fn audit_panels(&self) -> Result<Vec<Difference>, DomainError> {
-        let reference = self.reference();
-        let mut differences = Vec::new();
-        for scope in scopes(&reference) {
-            let (kept, stamp) = self.kept_panel(&scope, &reference).await?;
-            let Some((_, stored)) = kept.filter(|(kept, _)| kept.stamp == stamp) else {
-                continue;
-            };
-            let tally = self.tally_scope(&scope, &reference, None).await?;
-            let mut expected = panel_of(&tally, &reference);
-            let mut stored = stored;
-            // Reviews change ratings without touching the stamp, which is why they are labelled.
-            let rating = FacetKey::Rating;
-            stored.facets.retain(|facet| facet.key != rating.name());
-            expected.facets.retain(|facet| facet.key != rating.name());
-            if stored != expected {
-                differences.push(Difference {
-                    place: format!("facet_panels {}", scope.name),
-                    what: "panel".to_owned(),
-                    stored: format!("{stored:?}"),
-                    expected: format!("{expected:?}"),
-                });
-            }
-        }
-        Ok(differences)
-    }
-
+    /// Counts a category with all below it, and keeps its panel; `None` when it holds too many
+    /// products for that. Of those who ask at once, one counts.
     async fn count_scope(
         &self,
         scope: &Scope,
-        stamp: &str,
         reference: &Reference,
-        max_time: Option<Duration>,
-    ) -> Result<Panel, DomainError> {
-        let as_of = self.now();
-        let tally = self.tally_scope(scope, reference, max_time).await?;
-        let panel = panel_of(&tally, reference);
-        self.keep_panel(scope, stamp.to_owned(), &panel, as_of)
-            .await?;
-        Ok(panel)
+    ) -> Result<Option<Arc<Panel>>, DomainError> {
+        let own = self.own_counts().await?;
+        if own.on_sale(scope.categories.as_deref()) > self.most_covered() {
+            return Ok(None);
+        }
+        let flight = self.panel_memory().panel(&scope.name);
+        let count = async {
+            let (_, sum) = self.kept_panel(scope, reference).await?;
+            let (as_of, tally) = (self.now(), self.tally_scope(scope, reference).await?);
+            let panel = panel_of(&tally, reference);
+            self.keep_panel(scope, sum, &panel, as_of, reference)
+                .await?;
+            Ok(Arc::new(panel))
+        };
+        flight.share(count).await.map(Some)
     }
 
     /// Counts everything on sale and keeps panel and coverage.
     async fn count_all(
         &self,
         reference: &Reference,
-        max_time: Option<Duration>,
-    ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
-        let (scope, as_of, store) = (Scope::all(), self.now(), self.store().clone());
-        let stamp = self
-            .shielded(async move { store.stamp(None).await })
+    ) -> Result<Arc<HashMap<String, Arc<KeyCoverage>>>, DomainError> {
+        let (scope, as_of) = (Scope::all(), self.now());
+        let sum = self
+            .read(|store| async move { store.stamp(None).await })
             .await?;
-        let stamp = stamp_text(stamp, reference);
-        let tally = self.tally_scope(&scope, reference, max_time).await?;
-        let mut found = HashMap::new();
-        let mut kept = Vec::new();
+        let tally = self.tally_scope(&scope, reference).await?;
+        let found = self.keep_coverage(&tally, sum, as_of, reference).await?;
+        self.keep_panel(&scope, sum, &panel_of(&tally, reference), as_of, reference)
+            .await?;
+        Ok(Arc::new(found))
+    }
+
+    /// Keeps the coverage of all keys, counted after the counters of everything had this sum.
+    pub(super) async fn keep_coverage(
+        &self,
+        tally: &Tally,
+        sum: i64,
+        as_of: Timestamp,
+        reference: &Reference,
+    ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
+        let stamp = stamp::of_coverage(sum, reference);
+        let (mut found, mut kept) = (HashMap::new(), Vec::new());
         for (key, _) in tally.keys() {
-            let coverage = coverage_of(&tally, key, reference, as_of);
+            let coverage = coverage_of(tally, key, reference, as_of);
             kept.push(keep(key, &coverage, &stamp));
             found.insert(key.to_owned(), Arc::new(coverage));
         }
         // Last, because it says that the others are there.
         kept.push(keep(ALL_KEYS, &KeyCoverage::none(as_of), &stamp));
-        let store = self.store().clone();
-        self.shielded(async move { store.keep_coverage(&kept).await })
-            .await?;
-        self.keep_panel(&scope, stamp, &panel_of(&tally, reference), as_of)
+        self.maintain(|store| async move { store.keep_coverage(&kept).await })
             .await?;
         Ok(found)
     }
 
-    /// How many products on sale each category holds itself: as counted ahead for those where
-    /// nothing has changed since, counted anew for the others.
-    pub(super) async fn category_counts_ahead(
-        &self,
-        reference: &Reference,
-    ) -> Result<Vec<(CategoryId, u64)>, DomainError> {
-        let store = self.store().clone();
-        let (stamps, kept) = self
-            .shielded(async move {
-                futures_util::future::try_join(store.stamps(), store.panel_summaries()).await
-            })
-            .await?;
-        let (mut counts, mut stale) = (Vec::new(), Vec::new());
-        for category in reference.categories.all() {
-            let scope = Scope::category(category.id, reference);
-            let stamp = stamp_text(scope.stamp(&stamps), reference);
-            let is_leaf = reference
-                .categories
-                .children(Some(category.id))
-                .next()
-                .is_none();
-            match kept.get(&scope.name) {
-                Some(kept) if is_leaf && kept.stamp == stamp => {
-                    counts.push((category.id, kept.products));
-                }
-                _ if stamps.contains_key(&category.id) => stale.push(category.id),
-                // No product was ever in it.
-                _ => {}
-            }
-        }
-        if !stale.is_empty() {
-            let store = self.store().clone();
-            let states = Sight::Public.states();
-            let counted = self
-                .shielded(async move { store.count_by_category(states, &stale).await })
-                .await?;
-            counts.extend(counted);
-        }
-        counts.retain(|(_, count)| *count > 0);
-        counts.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Ok(counts)
-    }
-
+    /// Counts a scope while a caller waits.
     async fn tally_scope(
         &self,
         scope: &Scope,
         reference: &Reference,
-        max_time: Option<Duration>,
     ) -> Result<Tally, DomainError> {
         let mut parts = vec![Condition::Status(Sight::Public.states().to_vec())];
         parts.extend(scope.categories.clone().map(Condition::Category));
-        let (condition, limits) = (Condition::All(parts), (u64::MAX - 1, max_time));
+        let (condition, limits) = (Condition::All(parts), (u64::MAX - 1, None));
         let tally = self.tally(&condition, Wanted::all(), limits, reference);
         Ok(tally.await?.expect("a count without a limit is whole"))
     }
@@ -433,13 +259,12 @@ impl Catalog {
         reference: &Reference,
     ) -> Result<Ahead, DomainError> {
         keys.push(ALL_KEYS.to_owned());
-        let store = self.store().clone();
         let (mut kept, stamp) = self
-            .shielded(async move {
+            .read(|store| async move {
                 futures_util::future::try_join(store.kept_coverage(&keys), store.stamp(None)).await
             })
             .await?;
-        let stamp = stamp_text(stamp, reference);
+        let stamp = stamp::of_coverage(stamp, reference);
         let all = kept.remove(ALL_KEYS);
         let current = all.as_ref().is_some_and(|all| all.stamp == stamp);
         let counted = all.is_some();
@@ -482,22 +307,7 @@ impl KeyCoverage {
     }
 }
 
-impl Scope {
-    fn stamp(&self, stamps: &HashMap<CategoryId, i64>) -> i64 {
-        match &self.categories {
-            None => stamps.values().sum(),
-            Some(ids) => ids.iter().filter_map(|id| stamps.get(id)).sum(),
-        }
-    }
-}
-
-fn scopes(reference: &Reference) -> Vec<Scope> {
-    let categories = reference.categories.all().iter();
-    let categories = categories.map(|category| Scope::category(category.id, reference));
-    std::iter::once(Scope::all()).chain(categories).collect()
-}
-
-fn panel_of(tally: &Tally, reference: &Reference) -> Panel {
+pub(super) fn panel_of(tally: &Tally, reference: &Reference) -> Panel {
     panel::panel(tally, reference, &Units::default(), KEPT_VALUES)
 }
 

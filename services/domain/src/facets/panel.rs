@@ -83,23 +83,21 @@ pub(super) fn panel(tally: &Tally, reference: &Reference, units: &Units, limit: 
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let keys = keys
-        .into_iter()
-        .take(MOST_KEYS)
-        .filter_map(|(name, products)| {
-            let key = reference.dictionary.get(name)?;
-            let (distinct, data) = spec(tally, key, reference, units, limit)?;
-            Some(PanelFacet {
-                key: name.to_owned(),
-                products,
-                distinct,
-                data,
-            })
-        });
-    facets.extend(keys);
+    keys.truncate(MOST_KEYS);
+    facets.extend(keys.iter().filter_map(|(name, products)| {
+        let key = reference.dictionary.get(name)?;
+        let (distinct, data) = spec(tally, key, reference, units, limit)?;
+        Some(PanelFacet {
+            key: (*name).to_owned(),
+            products: *products,
+            distinct,
+            data,
+        })
+    }));
     Panel {
         products: tally.products(),
         facets,
+        keys: keys.into_iter().map(|(name, _)| name.to_owned()).collect(),
     }
 }
 

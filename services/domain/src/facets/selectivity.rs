@@ -17,8 +17,9 @@ use vitrine_model::facet::{CountedBucket, Panel, PanelData, PanelFacet};
 use vitrine_model::filter::{Condition, Range};
 
 use super::panel::number_test;
-use super::{KEPT_VALUES, Scope};
+use super::{KEPT_VALUES, KeyCoverage, Scope};
 use crate::Catalog;
+use crate::flight::Flight;
 use crate::products::ProductsQuery;
 use crate::reference::Reference;
 
@@ -33,8 +34,10 @@ const MOST_REMEMBERED: usize = 200;
 #[derive(Debug)]
 pub(crate) struct PanelMemory {
     remembered: Mutex<HashMap<String, Remembered>>,
-    /// Held by whoever counts a whole category or catalogue while a caller waits.
-    pub(super) counting: tokio::sync::Mutex<()>,
+    /// The coverage of all keys, counted while callers wait.
+    pub(super) coverage: Flight<Arc<HashMap<String, Arc<KeyCoverage>>>>,
+    /// Panels of categories, counted while callers wait, by scope.
+    panels: Mutex<HashMap<String, Arc<Flight<Arc<Panel>>>>>,
     /// Counting takes the database much longer than anything else that callers ask for.
     turns: Semaphore,
 }
@@ -43,7 +46,8 @@ impl Default for PanelMemory {
     fn default() -> Self {
         Self {
             remembered: Mutex::default(),
-            counting: tokio::sync::Mutex::default(),
+            coverage: Flight::default(),
+            panels: Mutex::default(),
             turns: Semaphore::new(MOST_COUNTING),
         }
     }
@@ -54,6 +58,16 @@ impl PanelMemory {
     pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         // Nobody closes the semaphore.
         self.turns.acquire().await.ok()
+    }
+
+    /// What callers share who have the panel of a scope counted.
+    pub(super) fn panel(&self, scope: &str) -> Arc<Flight<Arc<Panel>>> {
+        let mut panels = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
+        if panels.len() >= MOST_REMEMBERED {
+            // Those that are being counted stay with their callers.
+            panels.clear();
+        }
+        Arc::clone(panels.entry(scope.to_owned()).or_default())
     }
 }
 
@@ -136,11 +150,11 @@ impl Catalog {
         self.in_background(async move {
             let kept = catalog.kept_panel(&scope, &reference).await;
             // A list is found without; the next one asks again.
-            let Ok((Some((_, panel)), _)) = kept else {
+            let Ok((Some(kept), _)) = kept else {
                 return;
             };
             let remembered = Remembered {
-                shares: Some(Arc::new(Shares::of(&panel, &reference))),
+                shares: Some(Arc::new(Shares::of(&kept.panel, &reference))),
                 at: Instant::now(),
             };
             let mut memory = catalog

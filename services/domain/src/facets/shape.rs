@@ -411,6 +411,7 @@ mod tests {
             panel: Panel {
                 products: 170,
                 facets: vec![facet.clone()],
+                ..Panel::default()
             },
             accuracy: FacetAccuracy::Estimate,
             current: true,

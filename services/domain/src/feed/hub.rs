@@ -179,9 +179,8 @@ impl Catalog {
         if let Some(seat) = self.hub().seat(product) {
             return Ok(seat);
         }
-        let store = self.store().clone();
         let feed = self
-            .shielded(async move { store.feed(None, None).await })
+            .read(|store| async move { store.feed(None, None).await })
             .await?;
         let at = feed.point().ok_or(DomainError::Unavailable(None))?;
         self.hub().begin(at);
@@ -237,12 +236,11 @@ impl Catalog {
             .acquire()
             .await
             .map_err(|_| DomainError::Unavailable(None))?;
-        let store = self.store().clone();
         // The server says that there is nothing when it has looked at all that is sure, and more
         // than that may have been told.
-        let sure = store.clone();
-        self.shielded(async move { sure.be_sure_of_writes().await })
+        self.read(|store| async move { store.be_sure_of_writes().await })
             .await?;
+        let store = self.store().clone();
         let mut missed = Vec::new();
         let looking = async {
             let mut feed = store.feed(Some(&after), Some(product)).await?;

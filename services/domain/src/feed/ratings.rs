@@ -91,8 +91,7 @@ impl Catalog {
         product: ProductId,
         sight: Sight,
     ) -> Result<Option<RatingStats>, DomainError> {
-        let store = self.store().clone();
-        let read = self.shielded(async move { store.rating_stats(product).await });
+        let read = self.read(|store| async move { store.rating_stats(product).await });
         let found = read.await?;
         let seen = found.filter(|(_, status)| sight.states().contains(status));
         Ok(seen.map(|(stats, _)| stats))
@@ -164,8 +163,7 @@ impl RatingFollower {
     async fn read(&self, event: &Arc<Event>) -> Result<Option<Arc<RatingStats>>, DomainError> {
         let (catalog, product) = (self.catalog.clone(), self.product);
         let stats = event.stats.get_or_try_init(|| async move {
-            let store = catalog.store().clone();
-            let read = catalog.shielded(async move { store.rating_stats(product).await });
+            let read = catalog.read(|store| async move { store.rating_stats(product).await });
             let shared = |(stats, status)| (Arc::new(stats), status);
             Ok::<_, DomainError>(read.await?.map(shared))
         });

@@ -190,9 +190,8 @@ impl ReviewFollower {
         };
         let (catalog, product) = (self.catalog.clone(), self.product);
         let review = event.review.get_or_try_init(|| async move {
-            let store = catalog.store().clone();
             let found = catalog
-                .shielded(async move {
+                .read(|store| async move {
                     let on_sale = Sight::Public.states();
                     store.get_many_reviews(&[(product, id)], on_sale).await
                 })

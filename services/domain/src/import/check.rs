@@ -2,7 +2,7 @@
 
 use vitrine_model::category::MOST_CATEGORY_DEPTH;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
-use vitrine_model::product::{Details, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS};
+use vitrine_model::product::{Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS};
 use vitrine_model::review::{MOST_BODY_CHARACTERS, MOST_TITLE_CHARACTERS};
 use vitrine_model::spec;
 use vitrine_model::unit::UnitTable;
@@ -96,14 +96,14 @@ impl Found {
     fn kind(&mut self, draft: &ProductDraft) {
         let kind = &draft.kind;
         self.check("kind", limits::kind(kind));
-        let typed = draft.details.kind().is_none_or(|of| of == kind);
+        let typed = draft.details.kind().is_none_or(|of| of == Kind::of(kind));
         self.that(typed, "details", || {
             format!(
                 "details of a {} in a product of kind {kind}",
-                draft.details.kind().unwrap_or("generic")
+                draft.details.kind().map_or("generic", Kind::name)
             )
         });
-        let bundle = matches!(draft.details, Details::Bundle(_)) || kind == "bundle";
+        let bundle = matches!(draft.details, Details::Bundle(_)) || Kind::of(kind) == Kind::Bundle;
         self.that(bundle || draft.bundle.is_empty(), "bundle", || {
             "only products of kind bundle have items".to_owned()
         });

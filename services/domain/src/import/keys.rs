@@ -90,12 +90,13 @@ impl ImportSession {
     }
 
     /// Sees what others have changed since the last batch, so that an import that takes long does
-    /// not go on with keys that were merged or redefined meanwhile.
+    /// not go on with keys that were merged or redefined, or suppliers that were renamed, meanwhile.
     pub(super) async fn see_changes(&mut self) -> Result<(), DomainError> {
         if !self.writes() {
             // What a dry run would have stored is known to nobody else.
             return Ok(());
         }
+        self.suppliers.clear();
         self.catalog.refresh_reference().await?;
         if self.catalog.reference().version() != self.seen {
             self.take_reference();

@@ -11,12 +11,15 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::import::ProductDraft;
-use vitrine_model::product::{Bundle, Details, Outlier, Product, ProductStatus, Sold, Source};
+use vitrine_model::product::{
+    Bundle, Details, Kind, Outlier, Product, ProductStatus, Sold, Source,
+};
 use vitrine_model::spec::Spec;
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
 
 /// A draft with everything it names found.
+#[derive(Clone)]
 pub(super) struct Prepared<'a> {
     pub(super) draft: &'a ProductDraft,
     pub(super) digest: String,
@@ -97,7 +100,7 @@ impl Prepared<'_> {
             product.media.clone_from(&draft.media);
         }
         if only
-            || self.details() != Details::empty(&draft.kind)
+            || self.details() != Details::empty(Kind::of(&draft.kind))
             || product.details.kind() != self.details().kind()
         {
             product.details = self.details();
@@ -123,7 +126,7 @@ impl Prepared<'_> {
     fn details(&self) -> Details {
         match (&self.bundle, &self.draft.details) {
             (Some(bundle), _) => Details::Bundle(bundle.clone()),
-            (None, Details::Generic) => Details::empty(&self.draft.kind),
+            (None, Details::Generic) => Details::empty(Kind::of(&self.draft.kind)),
             (None, details) => details.clone(),
         }
     }

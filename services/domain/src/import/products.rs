@@ -8,7 +8,7 @@ use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
-use vitrine_model::product::{Bundle, BundleItem, Product, ProductStatus};
+use vitrine_model::product::{Bundle, BundleItem, Kind, Product, ProductStatus};
 use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec};
 use vitrine_model::text::{slug, slug_with};
 use vitrine_storage::StorageError;
@@ -17,7 +17,7 @@ use vitrine_storage::products::{Encoding, KnownProduct};
 use super::keys::{self, Taught};
 use super::merge::{Prepared, sku};
 use super::{ImportSession, check};
-use crate::admin::bundles::{BUNDLE, copy};
+use crate::admin::bundles::copy;
 use crate::{DomainError, limits};
 
 /// How often something is tried again because another process was faster.
@@ -375,6 +375,7 @@ impl ImportSession {
                 .products
                 .insert(prepared.draft.source.clone(), known);
         }
+        let mut prepared = prepared.clone();
         for _ in 0..MOST_TRIES {
             let found = self
                 .store(move |store| async move {
@@ -394,7 +395,12 @@ impl ImportSession {
             match self.apply(product, expected).await? {
                 Applied::Done => return Ok(LineOutcome::Updated),
                 Applied::Taken => return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)])),
-                Applied::Lost => {}
+                Applied::Lost => {
+                    let now = self.catalog.now();
+                    let supplier = self.reread_supplier(prepared.draft.supplier.as_ref());
+                    let supplier = supplier.await?.map(|supplier| supplier.extract(now));
+                    prepared.supplier = supplier;
+                }
             }
         }
         let reason = "the product kept changing while it was imported; import the line again";
@@ -557,7 +563,7 @@ impl ImportSession {
             .store(|store| async move { store.get_many_products(&ids, &ProductStatus::ALL).await });
         let mut items: HashMap<ProductId, Option<BundleItem>> = HashMap::new();
         for view in views.await? {
-            let item = (view.kind()? != BUNDLE)
+            let item = (Kind::of(view.kind()?) != Kind::Bundle)
                 .then(|| copy(&view, 1))
                 .transpose()?;
             items.insert(view.id(), item);
@@ -624,7 +630,7 @@ fn sku_taken(sku: &str) -> Rejection {
 }
 
 fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejection> {
-    if draft.kind != "bundle" {
+    if Kind::of(&draft.kind) != Kind::Bundle {
         return Ok(None);
     }
     let mut bundle = Bundle::default();

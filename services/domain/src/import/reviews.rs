@@ -198,7 +198,7 @@ impl ImportSession {
             if few && store.insert_counted_reviews(&reviews, now).await? {
                 return Ok(vec![None; reviews.len()]);
             }
-            store.insert_reviews(&reviews).await
+            store.insert_reviews(&reviews, now).await
         })
         .await
     }
@@ -232,8 +232,9 @@ impl ImportSession {
             self.imagine(&[(review, Some(digest))]);
             return Ok(LineOutcome::Updated);
         }
+        let now = self.catalog.now();
         let updated = self.store(|store| async move {
-            match store.apply_imported_review(&review, &digest).await {
+            match store.apply_imported_review(&review, &digest, now).await {
                 Err(StorageError::Conflict { .. }) => Ok(None),
                 result => result.map(Some),
             }
@@ -364,7 +365,6 @@ fn review(id: ReviewId, product: ProductId, draft: &ReviewDraft) -> Review {
         reports: 0,
         queued: None,
         round: 0,
-        idempotency: None,
         applied: None,
         dirty: true,
     }

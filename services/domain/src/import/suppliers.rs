@@ -47,6 +47,19 @@ impl ImportSession {
         Ok(())
     }
 
+    /// Reads the supplier of a draft again: a product has a newer copy of it than this session knew.
+    pub(super) async fn reread_supplier(
+        &mut self,
+        draft: Option<&SupplierDraft>,
+    ) -> Result<Option<&Supplier>, DomainError> {
+        let Some(draft) = draft else {
+            return Ok(None);
+        };
+        self.suppliers.remove(&fold(&draft.name));
+        self.know_suppliers(&[draft]).await?;
+        Ok(self.supplier(draft))
+    }
+
     /// The supplier of this name, if the session knows it.
     pub(super) fn supplier(&self, draft: &SupplierDraft) -> Option<&Supplier> {
         self.suppliers.get(&fold(&draft.name))

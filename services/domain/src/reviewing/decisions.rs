@@ -1,19 +1,20 @@
 //! What moderators decide, and what the shop answers.
 
+use std::future::ready;
+
+use vitrine_model::clock::Timestamp;
 use vitrine_model::review::{
     Decision, MOST_DECISIONS, MOST_REPLY_CHARACTERS, QueueReason, Queued, Reply, Review,
     ReviewStatus,
 };
 use vitrine_storage::reviewing::Beside;
 
-use super::writing::{done, no_review, refused, refused_with, stale};
+use super::writing::{Next, refused_with, stale};
 use super::{Judgement, ReviewKey, Reviewed, Verdict, checks};
 use crate::admin::refusals::Found;
 use crate::admin::{Outcome, Refusal, RefusalCode};
 use crate::{Catalog, DomainError};
 
-/// How often a write is tried that finds the review changed since it was read.
-const MOST_TRIES: usize = 5;
 /// The longest note of a decision, in characters.
 const MOST_NOTE_CHARACTERS: usize = 1_000;
 
@@ -37,77 +38,11 @@ impl Catalog {
         if !found.is_empty() {
             return Ok(refused_with(found.0, None));
         }
-        for _ in 0..MOST_TRIES {
-            let Some(before) = self.find_review(key).await? else {
-                return Ok(refused(no_review(), None));
-            };
-            if let Some(expected) = judgement
-                .expected_revision
-                .filter(|expected| *expected != before.revision)
-            {
-                // Sent again because the answer was lost.
-                let again = before.revision == expected + 1
-                    && before.decisions.last().is_some_and(|last| {
-                        last.by == moderator
-                            && last.to == judgement.verdict.status()
-                            && last.reason == judgement.reason
-                            && last.note == note
-                    });
-                return Ok(if again {
-                    let pending = before.dirty;
-                    done(before, pending)
-                } else {
-                    refused(stale(&before, expected), Some(before))
-                });
-            }
-            if before.status == ReviewStatus::Deleted {
-                let message = "its author deleted it";
-                let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
-                return Ok(refused(refusal, Some(before)));
-            }
-            let to = judgement.verdict.status();
-            // Saying again what is so already is no decision, unless somebody waits for it.
-            let waits = before.queued.is_some() && judgement.verdict != Verdict::Restore;
-            if to == before.status && !waits {
-                let pending = before.dirty;
-                return Ok(done(before, pending));
-            }
-            let now = self.now();
-            let decision = Decision {
-                at: now,
-                by: moderator.to_owned(),
-                from: before.status,
-                to,
-                reason: judgement.reason,
-                note: note.clone(),
-            };
-            let mut decisions = before.decisions.clone();
-            decisions.push(decision.clone());
-            if decisions.len() > MOST_DECISIONS {
-                decisions.remove(0);
-            }
-            let after = Review {
-                status: to,
-                decisions,
-                reports: 0,
-                queued: (to == ReviewStatus::Pending).then_some(Queued {
-                    reason: QueueReason::Pending,
-                    since: now,
-                }),
-                revision: before.revision + 1,
-                ..before.clone()
-            };
-            let beside = Beside {
-                version: None,
-                decision: Some(decision),
-                close_reports: true,
-            };
-            if self.change(&before, &after, beside).await? {
-                let pending = self.settled(&before, &after).await;
-                return Ok(done(after, pending));
-            }
-        }
-        Err(DomainError::Unavailable(None))
+        self.update_review(key, |before| {
+            let note = note.as_deref();
+            ready(Ok(decide(before, moderator, &judgement, note, self.now())))
+        })
+        .await
     }
 
     /// Answers a review in public, replaces the answer, or with `None` takes it back.
@@ -126,37 +61,116 @@ impl Catalog {
         if !found.is_empty() {
             return Ok(refused_with(found.0, None));
         }
-        for _ in 0..MOST_TRIES {
-            let Some(before) = self.find_review(key).await? else {
-                return Ok(refused(no_review(), None));
-            };
-            if before.status != ReviewStatus::Published {
-                let message = "only a published review is answered";
-                let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
-                return Ok(refused(refusal, Some(before)));
-            }
-            let said = |reply: &Option<Reply>| reply.as_ref().map(|reply| reply.text.clone());
-            if said(&before.reply) == text {
-                let pending = before.dirty;
-                return Ok(done(before, pending));
-            }
-            if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
-                return Ok(refused(stale(&before, expected), Some(before)));
-            }
-            let after = Review {
-                reply: text.clone().map(|text| Reply {
-                    at: self.now(),
-                    by: writer.to_owned(),
-                    text,
-                }),
-                revision: before.revision + 1,
-                ..before.clone()
-            };
-            if self.change(&before, &after, Beside::default()).await? {
-                let pending = self.settled(&before, &after).await;
-                return Ok(done(after, pending));
-            }
-        }
-        Err(DomainError::Unavailable(None))
+        self.update_review(key, |before| {
+            let reply = text.clone().map(|text| Reply {
+                at: self.now(),
+                by: writer.to_owned(),
+                text,
+            });
+            ready(Ok(answer(before, reply, expected)))
+        })
+        .await
+    }
+}
+
+/// Decides over a review.
+fn decide(
+    before: Review,
+    moderator: &str,
+    judgement: &Judgement,
+    note: Option<&str>,
+    now: Timestamp,
+) -> Next {
+    if let Some(expected) = judgement
+        .expected_revision
+        .filter(|expected| *expected != before.revision)
+    {
+        // Sent again because the answer was lost.
+        let again = before.revision == expected + 1
+            && before
+                .decisions
+                .last()
+                .is_some_and(|last| is_same(last, moderator, judgement, note));
+        return if again {
+            Next::Unchanged(before)
+        } else {
+            Next::refused(stale(&before, expected), Some(before))
+        };
+    }
+    if before.status == ReviewStatus::Deleted {
+        let message = "its author deleted it";
+        let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+        return Next::refused(refusal, Some(before));
+    }
+    let to = judgement.verdict.status();
+    // Saying again what is so already is no decision, unless somebody waits for it.
+    let waits = before.queued.is_some() && judgement.verdict != Verdict::Restore;
+    if to == before.status && !waits {
+        return Next::Unchanged(before);
+    }
+    let decision = Decision {
+        at: now,
+        by: moderator.to_owned(),
+        from: before.status,
+        to,
+        reason: judgement.reason,
+        note: note.map(str::to_owned),
+    };
+    let after = decided(&before, &decision);
+    let beside = Beside {
+        version: None,
+        decision: Some(decision),
+        close_reports: true,
+    };
+    Next::write(before, after, beside)
+}
+
+/// Answers a review, or takes the answer back.
+fn answer(before: Review, reply: Option<Reply>, expected: Option<i64>) -> Next {
+    if before.status != ReviewStatus::Published {
+        let message = "only a published review is answered";
+        let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+        return Next::refused(refusal, Some(before));
+    }
+    let said = |reply: &Option<Reply>| reply.as_ref().map(|reply| reply.text.clone());
+    if said(&before.reply) == said(&reply) {
+        return Next::Unchanged(before);
+    }
+    if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
+        return Next::refused(stale(&before, expected), Some(before));
+    }
+    let after = Review {
+        reply,
+        revision: before.revision + 1,
+        ..before.clone()
+    };
+    Next::write(before, after, Beside::default())
+}
+
+/// Whether a decision is the one that is given again.
+fn is_same(last: &Decision, moderator: &str, given: &Judgement, note: Option<&str>) -> bool {
+    last.by == moderator
+        && last.to == given.verdict.status()
+        && last.reason == given.reason
+        && last.note.as_deref() == note
+}
+
+/// A review after a decision over it.
+fn decided(before: &Review, decision: &Decision) -> Review {
+    let mut decisions = before.decisions.clone();
+    decisions.push(decision.clone());
+    if decisions.len() > MOST_DECISIONS {
+        decisions.remove(0);
+    }
+    Review {
+        status: decision.to,
+        decisions,
+        reports: 0,
+        queued: (decision.to == ReviewStatus::Pending).then_some(Queued {
+            reason: QueueReason::Pending,
+            since: decision.at,
+        }),
+        revision: before.revision + 1,
+        ..before.clone()
     }
 }

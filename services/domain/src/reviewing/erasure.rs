@@ -1,13 +1,16 @@
 //! Taking an author out of everything, with a receipt; and giving an author everything they wrote.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vitrine_model::cursor::{InvalidCursor, KeyValue, ListFingerprint, Position};
-use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Residue};
-use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId};
+use vitrine_model::erasure::{ErasurePolicy, ErasureReceipt, Residue};
+use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId, Subject};
 use vitrine_model::review::{Review, ReviewVersion};
-use vitrine_storage::erasure::{OwnPurchase, OwnVote};
+use vitrine_model::worker::Run;
+use vitrine_storage::erasure::{ErasureClaim, ErasurePart, OwnPurchase, OwnVote};
+use vitrine_storage::fold::MOST_REVIEWS;
 use vitrine_storage::reviewing::Report;
 use vitrine_storage::{StorageError, Store};
 
@@ -16,10 +19,17 @@ use crate::admin::Outcome;
 use crate::admin::refusals::Found;
 use crate::{Catalog, DomainError};
 
-/// How many documents are changed between two notes of how far it has come.
+/// How many documents are erased together.
 const BATCH: u32 = 200;
-/// How long an erasure rests before a worker goes on with it: no step of it takes as long.
-const REST_MILLIS: i64 = 60_000;
+/// How many products are folded together.
+const FOLDED: usize = 50;
+/// How many products that others write all the time are tried one by one; the rest is left to the
+/// worker that folds.
+const MAX_STUCK: usize = 4;
+/// How often whoever waits for an erasure that another process works on looks at it.
+const LOOK: Duration = Duration::from_millis(200);
+/// For how long a worker goes on with erasures in one run.
+const WORKED: Duration = Duration::from_secs(4);
 /// How often everything is looked through again for what the author wrote meanwhile.
 const MOST_ROUNDS: usize = 5;
 /// The most lines of an export that are given at once.
@@ -51,60 +61,29 @@ impl Catalog {
     ///
     /// Who was erased before by the same policy keeps the receipt, which goes on if they wrote
     /// since. An order by another policy has a receipt of its own: what was made anonymous is
-    /// nobody's any more and stays.
+    /// nobody's any more and stays. One that another process works on is taken over from it.
     ///
-    /// # Errors
-    /// [`DomainError`] when the database fails; what is left is completed later.
+    /// Fails when the database does; what is left is completed later.
     pub async fn erase_author(
         &self,
-        by: &str,
-        author: &str,
+        by: Subject<'_>,
+        author: AuthorId,
         policy: ErasurePolicy,
     ) -> Result<Outcome<Erased>, DomainError> {
         let mut found = Found::default();
-        checks::subject(author, "authorId", &mut found);
+        checks::subject(&author.0, "authorId", &mut found);
         if !found.is_empty() {
             return Ok(Outcome::Refused {
                 refusals: found.0,
                 current: None,
             });
         }
-        let (catalog, by) = (self.clone(), by.to_owned());
-        let id = AuthorId(author.to_owned());
-        let erased = self
-            .shielded(async move {
-                let store = catalog.store();
-                let mut begun = store.erasure(&id).await?;
-                // One that was begun is completed as it was begun.
-                if let Some(other) = begun
-                    .as_ref()
-                    .filter(|begun| begun.finished_at.is_none() && begun.policy != policy)
-                {
-                    catalog.erase(&id, other.policy).await?;
-                    begun = store.erasure(&id).await?;
-                }
-                let same = begun.filter(|begun| begun.policy == policy);
-                let is_done = same.as_ref().is_some_and(|same| same.finished_at.is_some());
-                if !is_done || !store.residue(&id).await?.is_empty() {
-                    let new = || ErasureReceipt {
-                        policy,
-                        by,
-                        started_at: catalog.now(),
-                        finished_at: None,
-                        done: ErasureCounts::default(),
-                    };
-                    let receipt = ErasureReceipt {
-                        finished_at: None,
-                        ..same.unwrap_or_else(new)
-                    };
-                    store.open_erasure(&id, &receipt, catalog.now()).await?;
-                    catalog.erase(&id, policy).await?;
-                }
-                let receipt = store.erasure(&id).await?;
-                Ok((receipt, store.residue(&id).await?, id.0))
-            })
-            .await?;
-        let (Some(receipt), residue, author) = erased else {
+        let (catalog, by, id) = (self.clone(), by.0.to_owned(), author);
+        let erased = self.maintain(|store| async move {
+            catalog.erase_as_ordered(&by, &id, policy).await?;
+            Ok((store.erasure(&id).await?, store.residue(&id).await?, id.0))
+        });
+        let (Some(receipt), residue, author) = erased.await? else {
             return Err(DomainError::Unavailable(None));
         };
         Ok(Outcome::Done(Erased {
@@ -114,96 +93,171 @@ impl Catalog {
         }))
     }
 
-    /// Completes erasures that were cut off: those that nobody has gone on with for a minute. Gives
-    /// how many. One that fails keeps no other.
+    async fn erase_as_ordered(
+        &self,
+        by: &str,
+        author: &AuthorId,
+        policy: ErasurePolicy,
+    ) -> Result<(), StorageError> {
+        let store = self.store();
+        // Whoever ordered last works on it; those it was taken over from wait.
+        let mut waits = false;
+        loop {
+            let receipt = store.erasure(author).await?;
+            let claim = match &receipt {
+                Some(begun) if begun.finished_at.is_none() => {
+                    if waits {
+                        store.claim_erasure_of(author).await?
+                    } else {
+                        store.take_over_erasure(author).await?
+                    }
+                }
+                Some(done) if done.policy == policy && store.residue(author).await?.is_empty() => {
+                    return Ok(());
+                }
+                _ => {
+                    let now = self.now();
+                    store.open_erasure(author, policy, by, now).await?
+                }
+            };
+            let Some(claim) = claim else {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            };
+            match self.erase(&claim, None).await {
+                Err(StorageError::TakenOver) => waits = true,
+                // One that was begun by another policy is completed as it was begun.
+                Ok(true) if claim.policy != policy => {}
+                ended => return ended.map(drop),
+            }
+        }
+    }
+
+    /// Goes on with erasures that were cut off, for some seconds. Returns how many were completed and
+    /// how many are open still, those that other processes work on among them. One that fails keeps
+    /// no other from it.
     ///
-    /// # Errors
-    /// The first [`DomainError`] met.
-    pub async fn continue_erasures(&self) -> Result<usize, DomainError> {
+    /// Fails with the first failure met.
+    pub async fn continue_erasures(&self) -> Result<Run, DomainError> {
         let catalog = self.clone();
-        self.shielded(async move {
-            let rested = catalog.now().plus_millis(-REST_MILLIS);
-            let (mut done, mut failed) = (0, None);
-            while let Some((author, receipt)) =
-                catalog.store().claim_erasure(rested, catalog.now()).await?
+        self.maintain(|store| async move {
+            let open = store.count_open_erasures().await?;
+            let until = Instant::now() + WORKED;
+            let (mut run, mut tried, mut failed) = (Run::default(), Vec::new(), None);
+            while open > 0
+                && Instant::now() < until
+                && let Some(claim) = store.claim_erasure(&tried).await?
             {
-                match catalog.erase(&author, receipt.policy).await {
-                    Ok(()) => done += 1,
+                match catalog.erase(&claim, Some(until)).await {
+                    Ok(completed) => run.done += u64::from(completed),
+                    // It is tried again in a second.
+                    Err(StorageError::TakenOver | StorageError::Contended(_)) => {}
                     Err(error) => failed = failed.or(Some(error)),
                 }
+                tried.push(claim.author);
             }
-            failed.map_or(Ok(done), Err)
+            run.backlog = open.saturating_sub(run.done);
+            failed.map_or(Ok(run), Err)
         })
         .await
     }
 
-    /// Looks through everything again and again, until nothing is left or the author writes faster.
-    async fn erase(&self, author: &AuthorId, policy: ErasurePolicy) -> Result<(), StorageError> {
+    /// Looks through everything again and again, until nothing is left, the author writes faster, or
+    /// the time is over. Returns whether nothing is left. Who ends without that lets others go on at
+    /// once.
+    async fn erase(
+        &self,
+        claim: &ErasureClaim,
+        until: Option<Instant>,
+    ) -> Result<bool, StorageError> {
+        let ended = self.erase_rounds(claim, until).await;
+        if !matches!(ended, Ok(true) | Err(StorageError::TakenOver)) {
+            // Otherwise others wait for some seconds.
+            let _ = self.store().release_erasure(claim).await;
+        }
+        ended
+    }
+
+    async fn erase_rounds(
+        &self,
+        claim: &ErasureClaim,
+        until: Option<Instant>,
+    ) -> Result<bool, StorageError> {
         let store = self.store();
         for _ in 0..MOST_ROUNDS {
-            loop {
-                let (reviews, products) = store.erase_reviews(author, policy, BATCH).await?;
-                if products.is_empty() {
-                    break;
-                }
-                let done = ErasureCounts {
-                    reviews,
-                    ..ErasureCounts::default()
-                };
-                self.note(author, done, products).await?;
-            }
-            loop {
-                let (votes, products) = store.erase_votes(author, policy, BATCH).await?;
-                if products.is_empty() {
-                    break;
-                }
-                let done = ErasureCounts {
-                    votes,
-                    ..ErasureCounts::default()
-                };
-                self.note(author, done, products).await?;
-            }
-            store.erase_versions(author).await?;
-            let mut done = ErasureCounts {
-                replies: signed(store.erase_replies(author, policy).await?),
-                purchases: signed(store.erase_purchases(author).await?),
-                orders: signed(store.erase_orders(author).await?),
-                ..ErasureCounts::default()
-            };
-            loop {
-                let reports = store.erase_reports(author, BATCH).await?;
-                done.reports += signed(reports);
-                if reports == 0 {
-                    break;
+            let mut failed = None;
+            for part in ErasurePart::ALL {
+                let mut after = None;
+                loop {
+                    let batch = store.erase_batch(claim, part, after.as_ref(), BATCH);
+                    let batch = batch.await?;
+                    let folded = self.fold_erased(claim, batch.products).await?;
+                    failed = failed.or(batch.failed).or(folded);
+                    after = batch.next;
+                    if after.is_none() {
+                        break;
+                    }
+                    if until.is_some_and(|until| until <= Instant::now()) {
+                        return Ok(false);
+                    }
                 }
             }
-            self.note(author, done, Vec::new()).await?;
-            if store.residue(author).await?.is_empty() {
-                return store.close_erasure(author, self.now()).await;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            let residue = store.residue(&claim.author).await?;
+            if residue.is_empty() {
+                return store.close_erasure(claim, self.now()).await.map(|()| true);
+            }
+            if residue.top_reviews > 0 {
+                // Whoever erased their reviews was cut off before it folded them.
+                let carrying = store.products_that_carry(&claim.author).await?;
+                if let Some(error) = self.fold_erased(claim, carrying).await? {
+                    return Err(error);
+                }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
-    /// Notes what was done, and counts it in the products.
-    async fn note(
+    /// Folds products, many together where that is possible. Returns why some were passed over; the
+    /// first reason.
+    async fn fold_erased(
         &self,
-        author: &AuthorId,
-        done: ErasureCounts,
+        claim: &ErasureClaim,
         products: Vec<ProductId>,
-    ) -> Result<(), StorageError> {
+    ) -> Result<Option<StorageError>, StorageError> {
         let products: Vec<ProductId> = BTreeSet::from_iter(products).into_iter().collect();
-        let now = self.now();
-        self.store()
-            .note_erasure(author, &done, &products, now)
-            .await?;
-        self.fold_these(products).await
+        let (mut stuck, mut failed) = (0, None);
+        for group in products.chunks(FOLDED) {
+            self.store().keep_erasure(claim).await?;
+            match self.fold_all(group).await {
+                Ok(()) => continue,
+                Err(error @ StorageError::Unavailable(_)) => return Err(error),
+                Err(_) => {}
+            }
+            for product in group {
+                self.store().keep_erasure(claim).await?;
+                match self.fold_all(&[*product]).await {
+                    Ok(()) => {}
+                    Err(error @ StorageError::Unavailable(_)) => return Err(error),
+                    Err(error) => {
+                        stuck += usize::from(matches!(error, StorageError::Contended(_)));
+                        failed = failed.or(Some(error));
+                    }
+                }
+                if stuck >= MAX_STUCK {
+                    return Ok(failed);
+                }
+            }
+        }
+        Ok(failed)
     }
 
-    async fn fold_these(&self, products: Vec<ProductId>) -> Result<(), StorageError> {
-        for product in products {
-            while self.store().fold(&[product], self.now()).await?.reviews > 0 {}
-        }
+    /// Folds what waits of these products now; not what comes meanwhile.
+    pub(super) async fn fold_all(&self, products: &[ProductId]) -> Result<(), StorageError> {
+        let most = usize::try_from(MOST_REVIEWS).unwrap_or(usize::MAX);
+        while self.store().fold(products, self.now()).await?.reviews >= most {}
         Ok(())
     }
 
@@ -245,9 +299,9 @@ impl Catalog {
                     next: Some(self.cursors().encode(export, &place.position())),
                 });
             }
-            let (store, author) = (self.store().clone(), author.clone());
+            let author = author.clone();
             let page = self
-                .shielded(async move { part(&store, &author, place, wanted).await })
+                .maintain(|store| async move { part(&store, &author, place, wanted).await })
                 .await?;
             let read = u32::try_from(page.len()).unwrap_or(wanted);
             place.after = page.last().map(|line| line.at).or(place.after);
@@ -451,10 +505,6 @@ fn purchase_line(purchase: &OwnPurchase) -> String {
         "purchasedAt": purchase.at.to_string(),
     })
     .to_string()
-}
-
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -5,16 +5,17 @@
 //! within a second. The flag is kept in the product until some seconds after the last reason for
 //! it, so that every process knows, and goes by itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use moka::sync::Cache;
 use tokio::sync::{Notify, Semaphore};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{HotReason, ProductStatus};
+use vitrine_storage::claims::Claim;
 use vitrine_storage::fold::MOST_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
@@ -41,6 +42,8 @@ const MOST_WAITING: usize = 10_000;
 const MOST_SINCE: u32 = 100;
 /// How long they wait at most.
 const MOST_PATIENCE: Duration = Duration::from_millis(250);
+/// How many products are flagged as hot at a time.
+const MAX_MARKING: usize = 100;
 /// How many products a process remembers.
 const MOST_REMEMBERED: u64 = 10_000;
 
@@ -48,9 +51,10 @@ const MOST_REMEMBERED: u64 = 10_000;
 pub(crate) struct Heat {
     known: Cache<ProductId, Known>,
     rates: Cache<ProductId, Arc<AtomicU32>>,
-    /// Products whose fold is on its way, and how much was stored since it began: it is not counted
-    /// by that one, so that another one follows.
-    folding: Mutex<HashMap<ProductId, u32>>,
+    /// Products whose fold is on its way.
+    folding: Mutex<HashMap<ProductId, Folding>>,
+    /// Products that are being flagged as hot.
+    marking: Mutex<HashSet<ProductId>>,
     /// Tells those who wait that a fold has begun.
     begun: Notify,
     /// How many folds may run that nobody waits for.
@@ -58,8 +62,32 @@ pub(crate) struct Heat {
     /// Reviews that are about to be stored.
     pub(super) counted: Gathering<Counted>,
     pub(super) uncounted: Gathering<Uncounted>,
+    /// Idempotency keys that are about to be claimed.
+    pub(super) claims: Gathering<Claim>,
     /// Who is about to review what.
     pub(super) look_ups: Gathering<LookUp>,
+}
+
+/// A product whose fold is on its way.
+#[derive(Clone, Copy, Debug)]
+struct Folding {
+    /// How much was stored since it began: that is not counted by it, so that another one follows.
+    since: u32,
+    /// Since when the oldest review that it counts waits.
+    oldest: Instant,
+    /// When it began.
+    began: Instant,
+}
+
+impl Folding {
+    fn of(since: u32) -> Self {
+        let now = Instant::now();
+        Self {
+            since,
+            oldest: now,
+            began: now,
+        }
+    }
 }
 
 /// What has to be known of a hot product before a review of it is stored.
@@ -85,10 +113,12 @@ impl Default for Heat {
                 .time_to_live(WINDOW)
                 .build(),
             folding: Mutex::default(),
+            marking: Mutex::default(),
             begun: Notify::new(),
             turns: Semaphore::new(MOST_FOLDING),
             counted: Gathering::default(),
             uncounted: Gathering::default(),
+            claims: Gathering::default(),
             look_ups: Gathering::default(),
         }
     }
@@ -129,7 +159,25 @@ impl Heat {
         rate.fetch_add(1, Ordering::Relaxed) + 1 > HOT_ABOVE
     }
 
-    fn folding(&self) -> std::sync::MutexGuard<'_, HashMap<ProductId, u32>> {
+    fn marking(&self) -> std::sync::MutexGuard<'_, HashSet<ProductId>> {
+        self.marking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a product is to be flagged now: not while it is being flagged already, and not while
+    /// very many are.
+    fn begins_marking(&self, product: ProductId) -> bool {
+        let mut marking = self.marking();
+        marking.len() < MAX_MARKING && marking.insert(product)
+    }
+
+    /// For how long the oldest review has been waiting that this process is to count.
+    fn oldest(&self) -> Duration {
+        let folding = self.folding();
+        let ages = folding.values().map(|folding| folding.oldest.elapsed());
+        ages.max().unwrap_or_default()
+    }
+
+    fn folding(&self) -> std::sync::MutexGuard<'_, HashMap<ProductId, Folding>> {
         self.folding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,8 +187,8 @@ impl Heat {
         let waited = async {
             loop {
                 let begun = self.begun.notified();
-                let since = self.folding().get(&product).copied().unwrap_or(0);
-                if since < MOST_SINCE {
+                let folding = self.folding().get(&product).copied();
+                if folding.is_none_or(|folding| folding.since < MOST_SINCE) {
                     return;
                 }
                 begun.await;
@@ -152,22 +200,39 @@ impl Heat {
 
     /// A fold begins, and sees what was stored until now.
     fn begins(&self, product: ProductId) {
-        self.folding().insert(product, 0);
+        let mut folding = self.folding();
+        let entry = folding.entry(product).or_insert_with(|| Folding::of(0));
+        (entry.since, entry.began) = (0, Instant::now());
+        drop(folding);
         self.begun.notify_waiters();
     }
 
     /// A fold ends; gives whether another one follows.
     fn goes_on(&self, product: ProductId, more: bool) -> bool {
         let mut folding = self.folding();
-        let again = more || folding.get(&product).is_some_and(|since| *since > 0);
-        if !again {
-            folding.remove(&product);
+        let Some(entry) = folding.get_mut(&product) else {
+            return more;
+        };
+        if more {
+            return true;
         }
-        again
+        if entry.since == 0 {
+            folding.remove(&product);
+            return false;
+        }
+        // What was stored before it began is counted.
+        entry.oldest = entry.began;
+        true
     }
 }
 
 impl Catalog {
+    /// For how long the oldest review has been waiting that this process is to count.
+    #[must_use]
+    pub fn own_uncounted_age(&self) -> Duration {
+        self.heat().oldest()
+    }
+
     /// Notes that a review of a product was stored; the product becomes or stays hot when that
     /// happens often.
     pub(super) fn note_review(&self, product: ProductId) {
@@ -191,13 +256,18 @@ impl Catalog {
             };
             self.heat().known.insert(product, hot);
         }
+        if !self.heat().begins_marking(product) {
+            return;
+        }
         let catalog = self.clone();
         self.in_background(async move {
             let until = now.plus_millis(HOT_MILLIS);
-            let marked = catalog.store().mark_hot(product, until, reason, now).await;
-            if let Err(error) = marked {
+            let marked = catalog
+                .maintain(|store| async move { store.mark_hot(product, until, reason, now).await });
+            if let Err(error) = marked.await {
                 tracing::warn!(%error, %product, "a product could not be flagged as hot");
             }
+            catalog.heat().marking().remove(&product);
         });
     }
 
@@ -209,15 +279,15 @@ impl Catalog {
     pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
         {
             let mut folding = self.heat().folding();
-            if let Some(since) = folding.get_mut(&product) {
-                *since += 1;
+            if let Some(folding) = folding.get_mut(&product) {
+                folding.since += 1;
                 return;
             }
             // What there is no room for the next sweep does.
             if folding.len() >= MOST_WAITING {
                 return;
             }
-            folding.insert(product, 1);
+            folding.insert(product, Folding::of(1));
         }
         let catalog = self.clone();
         self.in_background(async move {
@@ -256,15 +326,16 @@ impl Catalog {
             self.fold_soon(product, true);
             return true;
         }
-        let (store, now) = (self.store().clone(), self.now());
-        let folded = self.shielded(async move { store.fold(&[product], now).await });
+        let now = self.now();
+        let folded = self.write(|store| async move { store.fold(&[product], now).await });
         match folded.await {
             // So many wait that this change may not be among those that were counted.
             Ok(folded) if i64::try_from(folded.reviews).is_ok_and(|n| n >= MOST_REVIEWS) => {
                 self.fold_soon(product, true);
                 true
             }
-            Ok(_) => false,
+            // A newer release has to count it.
+            Ok(folded) => folded.left_alone > 0,
             Err(error) => {
                 tracing::debug!(%error, %product, "a fold is left to the next sweep");
                 self.fold_soon(product, true);
@@ -281,13 +352,13 @@ mod tests {
     #[test]
     fn what_comes_while_a_product_is_counted_is_counted_next() {
         let (heat, one) = (Heat::default(), ProductId::random());
-        heat.folding().insert(one, 3);
+        heat.folding().insert(one, Folding::of(3));
         heat.begins(one);
         assert!(!heat.goes_on(one, false), "it came before");
         assert!(heat.folding().is_empty());
-        heat.folding().insert(one, 1);
+        heat.folding().insert(one, Folding::of(1));
         heat.begins(one);
-        *heat.folding().get_mut(&one).unwrap() += 1;
+        heat.folding().get_mut(&one).unwrap().since += 1;
         assert!(heat.goes_on(one, false), "it came meanwhile");
         heat.begins(one);
         assert!(heat.goes_on(one, true), "there were too many");
@@ -299,13 +370,24 @@ mod tests {
     async fn who_writes_faster_than_is_counted_waits_but_not_for_ever() {
         let (heat, one) = (Arc::new(Heat::default()), ProductId::random());
         heat.room(one).await;
-        heat.folding().insert(one, MOST_SINCE);
+        heat.folding().insert(one, Folding::of(MOST_SINCE));
         let start = tokio::time::Instant::now();
         heat.room(one).await;
         assert_eq!(start.elapsed(), MOST_PATIENCE);
         let start = tokio::time::Instant::now();
         tokio::join!(heat.room(one), async { heat.begins(one) });
         assert_eq!(start.elapsed(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_product_is_flagged_in_one_place_at_a_time() {
+        let (heat, one) = (Heat::default(), ProductId::random());
+        assert!(heat.begins_marking(one) && !heat.begins_marking(one));
+        heat.marking().remove(&one);
+        assert!(heat.begins_marking(one));
+        let more = std::iter::repeat_with(ProductId::random).take(2 * MAX_MARKING);
+        let begun = more.filter(|other| heat.begins_marking(*other)).count();
+        assert_eq!(begun, MAX_MARKING - 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use vitrine_model::id::{AuthorId, ReviewId};
+use vitrine_model::idempotency::is_printable;
 use vitrine_model::review::{ReportReason, Review, Vote};
 use vitrine_model::worker::Run;
 use vitrine_storage::activity::Sale;
@@ -23,8 +24,6 @@ const MOST_REPORTS: u32 = 100;
 const RECHECKED: u32 = 500;
 /// The most units of one purchase.
 const MOST_UNITS: i32 = 10_000;
-/// The longest name of an order.
-const MOST_ORDER_BYTES: usize = 128;
 
 impl Catalog {
     /// Writes what a voter says of somebody else's review, or that they say nothing any more.
@@ -38,9 +37,9 @@ impl Catalog {
         key: ReviewKey,
         vote: VoteGiven,
     ) -> Result<Outcome<Review>, DomainError> {
-        let (store, voter, now) = (self.store().clone(), AuthorId(voter.to_owned()), self.now());
+        let (voter, now) = (AuthorId(voter.to_owned()), self.now());
         let marked = self
-            .shielded(async move { store.vote(key, &voter, vote, now).await })
+            .write(|store| async move { store.vote(key, &voter, vote, now).await })
             .await?;
         if let Marked::Done(review) = &marked {
             let known = self.heat().known(review.product_id);
@@ -59,10 +58,10 @@ impl Catalog {
         voter: &str,
         reviews: Vec<(ReviewId, i32)>,
     ) -> Result<HashMap<ReviewId, Vote>, DomainError> {
-        let (store, voter) = (self.store().clone(), AuthorId(voter.to_owned()));
+        let voter = AuthorId(voter.to_owned());
         let ids: Vec<ReviewId> = reviews.iter().map(|(id, _)| *id).collect();
         let votes = self
-            .shielded(async move { store.votes_of(&voter, &ids).await })
+            .read(|store| async move { store.votes_of(&voter, &ids).await })
             .await?;
         // A vote on what the review was before it was written anew says nothing of it.
         let current = |(id, round): (ReviewId, i32)| {
@@ -98,9 +97,8 @@ impl Catalog {
             reason,
             note,
         };
-        let store = self.store().clone();
         let marked = self
-            .shielded(async move { store.report_review(key, &report).await })
+            .write(|store| async move { store.report_review(key, &report).await })
             .await?;
         Ok(answer(marked, ""))
     }
@@ -114,8 +112,7 @@ impl Catalog {
         &self,
         ids: Vec<ReviewId>,
     ) -> Result<HashMap<ReviewId, Vec<Report>>, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.open_reports(&ids, MOST_REPORTS).await })
+        self.read(|store| async move { store.open_reports(&ids, MOST_REPORTS).await })
             .await
     }
 
@@ -143,7 +140,7 @@ impl Catalog {
         if purchase
             .order
             .as_deref()
-            .is_some_and(|order| !is_order(order))
+            .is_some_and(|order| !is_printable(order))
         {
             let message = "an order is named by 1 to 128 printable ASCII characters";
             found.invalid(&[&"orderId"], message);
@@ -154,10 +151,10 @@ impl Catalog {
                 current: None,
             });
         }
-        let (store, product) = (self.store().clone(), purchase.product);
+        let product = purchase.product;
         let customer = AuthorId(purchase.customer);
         let recorded = self
-            .shielded(async move {
+            .write(|store| async move {
                 let pair = (product, customer.clone());
                 if store.review_targets(&[pair]).await?.is_empty() {
                     return Ok(None);
@@ -195,15 +192,11 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
     pub async fn recheck_purchases(&self) -> Result<Run, DomainError> {
-        let (store, now) = (self.store().clone(), self.now());
-        let looked = self.shielded(async move { store.recheck_purchases(now, RECHECKED).await });
+        let now = self.now();
+        let looked =
+            self.maintain(|store| async move { store.recheck_purchases(now, RECHECKED).await });
         Ok(batch(looked.await?, RECHECKED))
     }
-}
-
-fn is_order(order: &str) -> bool {
-    let printable = order.bytes().all(|b| (b' '..=b'~').contains(&b));
-    printable && (1..=MOST_ORDER_BYTES).contains(&order.len())
 }
 
 fn answer(marked: Marked, own: &str) -> Outcome<Review> {

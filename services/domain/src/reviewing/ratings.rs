@@ -7,6 +7,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::import::digest;
 use vitrine_model::rating::{Histogram, RatingStats};
 use vitrine_model::review::{TopReview, Traits};
+use vitrine_storage::StorageError;
 use vitrine_storage::ratings::{Counted, Recounted};
 
 use super::writing::no_product;
@@ -19,6 +20,9 @@ pub const MOST_MONTHS: i32 = 120;
 pub const MOST_DAYS: i32 = 366;
 /// The most products that are counted anew at once.
 pub const MOST_RECOUNTED: i32 = 100;
+/// How often a product is repaired when its numbers are wrong still: a fold between may have met
+/// numbers so wrong that it dropped a part of them.
+const MAX_REPAIRS: usize = 3;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 /// The ratings of one month.
@@ -37,6 +41,8 @@ pub struct StatsAudit {
     pub checked: usize,
     /// How many of them have reviews that are still to be counted, so that nothing can be said.
     pub pending: usize,
+    /// These products.
+    pub waiting: Vec<ProductId>,
     /// What differs.
     pub differences: Vec<StatsDifference>,
     /// The last product that was looked at; `None` at the end.
@@ -83,9 +89,9 @@ impl Catalog {
         }
         let to = self.now().month();
         let from = to - months + 1;
-        let (store, asked) = (self.store().clone(), products.clone());
+        let asked = products.clone();
         let found = self
-            .shielded(async move { store.rating_months(&asked, from, to).await })
+            .read(|store| async move { store.rating_months(&asked, from, to).await })
             .await?;
         let none = BTreeMap::new();
         let trend = |product: ProductId| {
@@ -113,9 +119,9 @@ impl Catalog {
             return Err(DomainError::invalid("days", reason));
         }
         let since = self.now().plus_millis(-i64::from(days) * DAY_MILLIS);
-        let (store, asked) = (self.store().clone(), products.clone());
+        let asked = products.clone();
         let found = self
-            .shielded(async move { store.ratings_since(&asked, since).await })
+            .read(|store| async move { store.ratings_since(&asked, since).await })
             .await?;
         let as_of: Option<Timestamp> = Some(self.now());
         let stats = |product: ProductId| {
@@ -148,9 +154,8 @@ impl Catalog {
             let reason = format!("must be 1 to {MOST_RECOUNTED}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
-        let store = self.store().clone();
         let recounted = self
-            .shielded(async move {
+            .maintain(|store| async move {
                 match only {
                     Some(only) => store.recount_these(&[only]).await,
                     None => store.recount_products(after, most).await,
@@ -159,38 +164,49 @@ impl Catalog {
             .await?;
         let full = u32::try_from(recounted.len()).is_ok_and(|n| n == most);
         let last = recounted.last().map(|one| one.product);
+        let waiting = recounted.iter().filter(|one| one.pending);
+        let waiting: Vec<ProductId> = waiting.map(|one| one.product).collect();
         Ok(StatsAudit {
             checked: recounted.len(),
-            pending: recounted.iter().filter(|one| one.pending).count(),
+            pending: waiting.len(),
+            waiting,
             differences: recounted.iter().flat_map(differences).collect(),
             last: last.filter(|_| full && only.is_none()),
         })
     }
 
-    /// Makes the numbers of a product what its reviews say, through the fold.
+    /// Makes the numbers of a product what its reviews say, however busy it is. Reviews that wait for
+    /// the fold are folded, or left to the worker that folds when others write them all the time.
     ///
-    /// # Errors
-    /// [`DomainError`] when the database fails, or when its reviews change all the time.
+    /// Fails when the database does, or when another process repairs the product.
     pub async fn repair_rating_stats(
         &self,
         product: ProductId,
     ) -> Result<Outcome<Repaired>, DomainError> {
         let before = self.rating_stats_audit(None, 1, Some(product)).await?;
-        let (store, now) = (self.store().clone(), self.now());
-        let repaired = self
-            .shielded(async move {
-                if !store.repair_product(product, now).await? {
-                    return Ok(false);
-                }
-                while store.fold(&[product], now).await?.reviews > 0 {}
-                Ok(true)
-            })
-            .await?;
-        if !repaired {
-            return Ok(Outcome::Refused {
-                refusals: vec![no_product()],
-                current: None,
-            });
+        for _ in 0..MAX_REPAIRS {
+            let catalog = self.clone();
+            let repaired = self
+                .maintain(|store| async move {
+                    if !store.repair_product(product, catalog.now()).await? {
+                        return Ok(false);
+                    }
+                    match catalog.fold_all(&[product]).await {
+                        Ok(()) | Err(StorageError::Contended(_)) => Ok(true),
+                        Err(error) => Err(error),
+                    }
+                })
+                .await?;
+            if !repaired {
+                return Ok(Outcome::Refused {
+                    refusals: vec![no_product()],
+                    current: None,
+                });
+            }
+            let after = self.rating_stats_audit(None, 1, Some(product)).await?;
+            if after.differences.is_empty() {
+                break;
+            }
         }
         Ok(Outcome::Done(Repaired {
             product,

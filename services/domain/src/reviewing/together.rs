@@ -8,14 +8,18 @@ use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId};
 use vitrine_model::review::Review;
+use vitrine_storage::claims::Claim;
 use vitrine_storage::reviewing::{ReviewTarget, Submitted};
 use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
+
+/// How many may wait for a turn of one sort.
+const MAX_WAITING: usize = 2_000;
 
 /// Something that is looked up or stored together with others of its kind.
 pub(super) trait Together: Send + Sized + 'static {
@@ -27,6 +31,9 @@ pub(super) trait Together: Send + Sized + 'static {
 
     /// How many turns may be under way at a time.
     const TURNS: u32;
+
+    /// Whether it changes the database.
+    const WRITES: bool;
 
     /// Where it waits.
     fn gathering(catalog: &Catalog) -> &Gathering<Self>;
@@ -49,10 +56,7 @@ struct Waiting<T: Together> {
 
 struct Waiter<T: Together> {
     item: T,
-    answer: oneshot::Sender<Result<T::Outcome, StorageError>>,
-    /// Its share of what the process may have under way, held until it is done, whether or not
-    /// its caller is still there.
-    permit: OwnedSemaphorePermit,
+    answer: oneshot::Sender<Result<T::Outcome, DomainError>>,
 }
 
 impl<T: Together> Default for Gathering<T> {
@@ -69,13 +73,17 @@ impl<T: Together> Gathering<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one; gives whether somebody has to begin a turn for it.
-    fn add(&self, waiter: Waiter<T>) -> bool {
+    /// Adds one; returns whether somebody has to begin a turn for it. Fails when too many wait
+    /// already.
+    fn add(&self, waiter: Waiter<T>) -> Result<bool, DomainError> {
         let mut waiting = self.waiting();
+        if waiting.all.len() >= MAX_WAITING {
+            return Err(DomainError::Unavailable(None));
+        }
         waiting.all.push_back(waiter);
         let begins = waiting.turns < T::TURNS;
         waiting.turns += u32::from(begins);
-        begins
+        Ok(begins)
     }
 
     /// Those whose turn it is; none ends the turn.
@@ -93,14 +101,8 @@ impl Catalog {
     /// Does something together with what others do in the same moment. No caller can cut it
     /// off.
     pub(super) async fn together<T: Together>(&self, item: T) -> Result<T::Outcome, DomainError> {
-        let permit = self.permit().await?;
         let (answer, answered) = oneshot::channel();
-        let waiter = Waiter {
-            item,
-            answer,
-            permit,
-        };
-        if T::gathering(self).add(waiter) {
+        if T::gathering(self).add(Waiter { item, answer })? {
             let catalog = self.clone();
             self.in_background(async move {
                 loop {
@@ -112,30 +114,47 @@ impl Catalog {
                 }
             });
         }
-        match answered.await {
-            Ok(stored) => Ok(stored?),
-            Err(lost) => Err(DomainError::Internal(Box::new(lost))),
-        }
+        answered
+            .await
+            .unwrap_or_else(|lost| Err(DomainError::Internal(Box::new(lost))))
     }
 
-    /// In a task of its own, so that a panic ends this turn and not those after it.
+    /// One permit and one time limit for all who share the turn. A panic ends this turn and not
+    /// those after it.
     async fn take_turn<T: Together>(&self, some: Vec<Waiter<T>>) {
+        let (mut items, mut callers) = (Vec::new(), Vec::new());
+        for waiter in some {
+            items.push(waiter.item);
+            callers.push(waiter.answer);
+        }
         let catalog = self.clone();
-        let turn = self.spawned(async move {
-            let (mut items, mut callers) = (Vec::new(), Vec::new());
-            for waiter in some {
-                items.push(waiter.item);
-                callers.push((waiter.answer, waiter.permit));
+        let work = async move { Ok(T::all(&catalog, items).await) };
+        let done = if T::WRITES {
+            self.write_for_many(work).await
+        } else {
+            self.read_for_many(work).await
+        };
+        // A caller that has left is not told.
+        match done {
+            Ok(Ok(Ok(done))) => {
+                for (answer, one) in callers.into_iter().zip(done) {
+                    let _ = answer.send(one.map_err(DomainError::from));
+                }
             }
-            let stored = T::all(&catalog, items).await;
-            for ((answer, permit), stored) in callers.into_iter().zip(stored) {
-                drop(permit);
-                // Who has left is not told.
-                let _ = answer.send(stored);
+            Ok(Ok(Err(error))) => {
+                for answer in callers {
+                    let _ = answer.send(Err(error.clone().into()));
+                }
             }
-        });
-        if let Err(lost) = turn.await {
-            tracing::error!(error = %lost, "reviews may not have been looked up or stored");
+            Err(_) => {
+                for answer in callers {
+                    let _ = answer.send(Err(DomainError::Unavailable(None)));
+                }
+            }
+            // Whoever waits learns that its answer is lost.
+            Ok(Err(lost)) => {
+                tracing::error!(error = %lost, "reviews may not have been looked up or stored");
+            }
         }
     }
 }
@@ -150,6 +169,7 @@ impl Together for Counted {
     const MOST: usize = 32;
     // The server works on each transaction with one thread.
     const TURNS: u32 = 2;
+    const WRITES: bool = true;
 
     fn gathering(catalog: &Catalog) -> &Gathering<Self> {
         &catalog.heat().counted
@@ -189,7 +209,7 @@ async fn store_counted(
     let mut parts = vec![reviews];
     while let Some(part) = parts.pop() {
         let outcome = store.submit_counted(part, now).await;
-        if outcome.as_ref().is_err_and(concerns_all) {
+        if outcome.as_ref().is_err_and(StorageError::is_outage) {
             // The same would happen to the rest, a while later each time.
             stored.resize(reviews.len(), outcome);
             return stored;
@@ -202,14 +222,6 @@ async fn store_counted(
         }
     }
     stored
-}
-
-/// Whether an error is the database's, and not about one of those who share a turn.
-const fn concerns_all(error: &StorageError) -> bool {
-    matches!(
-        error,
-        StorageError::Unavailable(_) | StorageError::Timeout(_)
-    )
 }
 
 /// A review that is counted later.
@@ -225,6 +237,7 @@ impl Together for Uncounted {
 
     const MOST: usize = 64;
     const TURNS: u32 = 2;
+    const WRITES: bool = true;
 
     fn gathering(catalog: &Catalog) -> &Gathering<Self> {
         &catalog.heat().uncounted
@@ -232,7 +245,7 @@ impl Together for Uncounted {
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
         let number = all.len();
-        match store_uncounted(catalog.store(), all).await {
+        match store_uncounted(catalog.store(), all, catalog.now()).await {
             Ok(stored) => stored.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); number],
         }
@@ -242,6 +255,7 @@ impl Together for Uncounted {
 async fn store_uncounted(
     store: &Store,
     all: Vec<Uncounted>,
+    now: Timestamp,
 ) -> Result<Vec<Option<Review>>, StorageError> {
     let unknown = all.iter().filter(|one| one.look_up);
     let unknown = unknown.filter_map(|one| {
@@ -259,9 +273,30 @@ async fn store_uncounted(
         }
     };
     let reviews: Vec<Review> = all.into_iter().map(known).collect();
-    let stored = store.submit_uncounted(&reviews).await?;
+    let stored = store.submit_uncounted(&reviews, now).await?;
     let outcome = |(review, stored)| (stored == Submitted::Stored).then_some(review);
     Ok(reviews.into_iter().zip(stored).map(outcome).collect())
+}
+
+/// An idempotency key that is claimed for a review.
+impl Together for Claim {
+    /// Whether it was free.
+    type Outcome = bool;
+
+    const MOST: usize = 64;
+    const TURNS: u32 = 2;
+    const WRITES: bool = true;
+
+    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
+        &catalog.heat().claims
+    }
+
+    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+        match catalog.store().claim_keys(&all).await {
+            Ok(free) => free.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error); all.len()],
+        }
+    }
 }
 
 /// What has to be known of a product before this author reviews it.
@@ -273,6 +308,7 @@ impl Together for LookUp {
 
     const MOST: usize = 64;
     const TURNS: u32 = 2;
+    const WRITES: bool = false;
 
     fn gathering(catalog: &Catalog) -> &Gathering<Self> {
         &catalog.heat().look_ups
@@ -289,7 +325,7 @@ impl Together for LookUp {
                 let found = |pair| Ok(targets.get(pair).cloned());
                 pairs.iter().map(found).collect()
             }
-            Err(error) if pairs.len() == 1 || concerns_all(&error) => {
+            Err(error) if pairs.len() == 1 || error.is_outage() => {
                 vec![Err(error); pairs.len()]
             }
             // One of them cannot be read; the others can.
@@ -307,10 +343,6 @@ impl Together for LookUp {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use tokio::sync::Semaphore;
-
     use super::*;
 
     struct Number(u32);
@@ -320,6 +352,7 @@ mod tests {
 
         const MOST: usize = 2;
         const TURNS: u32 = 1;
+        const WRITES: bool = true;
 
         fn gathering(_: &Catalog) -> &Gathering<Self> {
             unreachable!("the test has it")
@@ -333,14 +366,12 @@ mod tests {
     #[test]
     fn who_comes_during_a_turn_shares_the_next() {
         let gathering = Gathering::<Number>::default();
-        let permits = Arc::new(Semaphore::new(10));
         let add = |number| {
-            let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
-            gathering.add(Waiter {
+            let waiter = Waiter {
                 item: Number(number),
                 answer: oneshot::channel().0,
-                permit,
-            })
+            };
+            gathering.add(waiter).unwrap()
         };
         let next = || -> Vec<u32> {
             let some = gathering.next();
@@ -353,10 +384,20 @@ mod tests {
         assert_eq!(next(), [4]);
         assert_eq!(next(), [0; 0], "the turn is over");
         assert!(add(5));
-        assert_eq!(
-            permits.available_permits(),
-            9,
-            "who is waiting holds a permit"
-        );
+    }
+
+    #[test]
+    fn no_more_wait_than_may() {
+        let gathering = Gathering::<Number>::default();
+        let add = || {
+            gathering.add(Waiter {
+                item: Number(0),
+                answer: oneshot::channel().0,
+            })
+        };
+        for _ in 0..MAX_WAITING {
+            add().unwrap();
+        }
+        assert!(matches!(add(), Err(DomainError::Unavailable(None))));
     }
 }

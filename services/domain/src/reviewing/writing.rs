@@ -1,19 +1,22 @@
 //! Writing, changing and deleting one's own reviews.
 
 use std::collections::HashMap;
+use std::future::ready;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId, ReviewId};
+use vitrine_model::idempotency::IdempotencyKey;
 use vitrine_model::import::digest;
 use vitrine_model::product::{HotReason, ProductStatus};
-use vitrine_model::review::{
-    Author, Idempotency, QueueReason, Queued, Review, ReviewStatus, ReviewVersion,
-};
+use vitrine_model::review::{Author, QueueReason, Queued, Review, ReviewStatus, ReviewVersion};
+use vitrine_storage::claims::Claim;
 use vitrine_storage::reviewing::{Beside, ReviewTarget, Submitted};
+use vitrine_storage::write::Answer;
 
 use super::checks::{self, Checked};
 use super::together::{Counted, LookUp, Uncounted};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
+use crate::admin::orders::{KEPT_MILLIS, idempotency_key, key_clash};
 use crate::admin::refusals::Found;
 use crate::admin::{Outcome, Refusal, RefusalCode};
 use crate::{Catalog, DomainError};
@@ -22,15 +25,21 @@ use crate::{Catalog, DomainError};
 const MOST_TRIES: usize = 5;
 /// How many versions of a review are shown.
 const MOST_VERSIONS: u32 = 50;
-/// The longest idempotency key.
-const MOST_KEY_BYTES: usize = 128;
 
 /// A review that is being submitted.
 struct Submission {
     author: AuthorId,
     product: ProductId,
     content: ReviewContent,
-    idempotency: Option<Idempotency>,
+    key: Option<Keyed>,
+}
+
+/// What makes it safe to submit it twice.
+struct Keyed {
+    /// What the key is remembered by.
+    name: String,
+    /// The digest of what is submitted.
+    input: String,
 }
 
 impl Catalog {
@@ -50,17 +59,18 @@ impl Catalog {
         product: ProductId,
         content: ReviewContent,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        if let Some(refusal) = key.as_deref().and_then(wrong_key) {
-            return Ok(refused(refusal, None));
-        }
-        let hash = |key| Idempotency {
-            key,
-            hash: digest(&(product.to_string(), &content)),
+        let key = match key.map(idempotency_key).transpose() {
+            Ok(key) => key,
+            Err(refusal) => return Ok(refused(refusal, None)),
+        };
+        let keyed = |key: IdempotencyKey| Keyed {
+            name: key.of(author),
+            input: digest(&("submitReview", product.to_string(), &content)),
         };
         let submission = Submission {
             author: AuthorId(author.to_owned()),
             product,
-            idempotency: key.map(hash),
+            key: key.map(keyed),
             content,
         };
         if let Some(outcome) = self.submit_to_hot(&submission).await? {
@@ -80,6 +90,10 @@ impl Catalog {
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
+        // A key is claimed for the review that is written, which may be one that was deleted.
+        if submission.key.is_some() {
+            return Ok(None);
+        }
         let product = submission.product;
         let known = self.heat().known(product);
         let known =
@@ -105,15 +119,22 @@ impl Catalog {
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let product = submission.product;
-        let target = LookUp(product, submission.author.clone());
-        let Some(target) = self.together(target).await? else {
+        let target = self.together(LookUp(product, submission.author.clone()));
+        let target = target.await?;
+        // Read after the review, since it is claimed before: whoever sees the review sees the claim.
+        let claimed = match self.claimed(submission).await? {
+            Claimed::No => None,
+            Claimed::By(review, round) => Some((review, round)),
+            Claimed::ForAnother => return Ok(Some(refused(key_clash(), None))),
+        };
+        let Some(target) = target else {
             return Ok(Some(refused(no_product(), None)));
         };
         self.heat().remember(product, &target);
         if let Some(own) = &target.own
-            && let Some(outcome) = answered(own, submission)
+            && claimed.is_some_and(|(id, round)| id == own.id && i64::from(own.round) >= round)
         {
-            return Ok(Some(outcome));
+            return Ok(Some(done(own.clone(), own.dirty)));
         }
         if let Some(refusal) = not_open(target.status) {
             return Ok(Some(refused(refusal, None)));
@@ -130,14 +151,60 @@ impl Catalog {
         let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
             return Ok(Some(refused_all(found, None)));
         };
-        if let Some(clash) = self.key_used_elsewhere(submission).await? {
-            return Ok(Some(refused(clash, None)));
+        let new = self.new_review(submission, content, target.bought);
+        let own = target.own.as_ref().map(|own| own.id);
+        let round = target.own.as_ref().map_or(0, |own| own.round + 1);
+        let review = Review {
+            id: own.or(claimed.map(|(id, _)| id)).unwrap_or(new.id),
+            ..new
+        };
+        // Whoever claimed it before has not stored it.
+        if claimed.is_none() && !self.claim(submission, review.id, round).await? {
+            return Ok(None);
         }
-        let review = self.new_review(submission, content, target.bought);
         match target.own {
             Some(own) => self.write_anew(own, review).await,
             None => self.submit_new(review, &target.outlier).await,
         }
+    }
+
+    /// What the idempotency key of a submission was used for. One command; none without a key.
+    async fn claimed(&self, submission: &Submission) -> Result<Claimed, DomainError> {
+        let Some(keyed) = &submission.key else {
+            return Ok(Claimed::No);
+        };
+        let (name, now) = (keyed.name.clone(), self.now());
+        let recorded = self.read(|store| async move { store.recorded(&name, now).await });
+        Ok(match recorded.await? {
+            None => Claimed::No,
+            Some(recorded) => match recorded.answer {
+                Answer::Review(review, round) if recorded.input == keyed.input => {
+                    Claimed::By(review, round)
+                }
+                _ => Claimed::ForAnother,
+            },
+        })
+    }
+
+    /// Claims the idempotency key of a submission for a review; returns false when somebody was
+    /// faster. No command without a key.
+    async fn claim(
+        &self,
+        submission: &Submission,
+        review: ReviewId,
+        round: i32,
+    ) -> Result<bool, DomainError> {
+        let Some(keyed) = &submission.key else {
+            return Ok(true);
+        };
+        let claim = Claim {
+            name: keyed.name.clone(),
+            input: keyed.input.clone(),
+            review,
+            round,
+            until: self.now().plus_millis(KEPT_MILLIS),
+        };
+        self.together(claim).await
     }
 
     async fn submit_new(
@@ -219,11 +286,12 @@ impl Catalog {
             version: Some(version(&own, self.now())),
             ..Beside::default()
         };
-        if !self.change(&own, &after, beside).await? {
-            return Ok(None);
-        }
-        let pending = self.settled(&own, &after).await;
-        Ok(Some(done(after, pending)))
+        let change = Change {
+            before: own,
+            after,
+            beside,
+        };
+        self.write_change(change).await
     }
 
     /// Changes one's own review. It keeps its votes. One that was rejected waits for a moderator
@@ -238,53 +306,60 @@ impl Catalog {
         expected: i64,
         patch: ReviewPatch,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        for _ in 0..MOST_TRIES {
-            let before = match self.own_review(author, key).await? {
-                Ok(before) => before,
-                Err(refusal) => return Ok(refused(refusal, None)),
-            };
-            if before.revision != expected {
-                // Sent again because the answer was lost.
-                let again = before.revision == expected + 1 && is_so(&before, &patch);
-                return Ok(if again {
-                    let pending = before.dirty;
-                    done(before, pending)
-                } else {
-                    refused(stale(&before, expected), Some(before))
-                });
-            }
-            let of_review = |refusal: Refusal| refusal.at(&[&"id"]);
-            let Some(target) = self.target_of(&before).await? else {
-                return Ok(refused(of_review(no_product()), None));
-            };
-            if let Some(refusal) = not_open(target.status) {
-                return Ok(refused(of_review(refusal), Some(before)));
-            }
-            let dimensions = self
-                .reference()
-                .review_dimensions_of(&target.kind, target.category);
-            let (known, given) = merged(&before, &patch, dimensions);
-            let mut found = Found::default();
-            // An imported review may have no text; what is not changed is not checked anew.
-            let Some(content) = checks::content(&given, &known, &mut found) else {
-                return Ok(refused_all(found, Some(before)));
-            };
-            let now = self.now();
-            let after = self.edited(&before, content, now);
-            if same_content(&before, &after) {
-                let pending = before.dirty;
-                return Ok(done(before, pending));
-            }
-            let beside = Beside {
-                version: Some(version(&before, now)),
-                ..Beside::default()
-            };
-            if self.change(&before, &after, beside).await? {
-                let pending = self.settled(&before, &after).await;
-                return Ok(done(after, pending));
-            }
+        self.update_review(key, |before| self.edit(before, author, expected, &patch))
+            .await
+    }
+
+    async fn edit(
+        &self,
+        before: Review,
+        author: &str,
+        expected: i64,
+        patch: &ReviewPatch,
+    ) -> Result<Next, DomainError> {
+        if let Err(refusal) = is_own(&before, author) {
+            return Ok(Next::refused(refusal, None));
         }
-        Err(DomainError::Unavailable(None))
+        if before.status == ReviewStatus::Deleted {
+            let message = "you deleted this review; write a new one";
+            let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+            return Ok(Next::refused(refusal, None));
+        }
+        if before.revision != expected {
+            // Sent again because the answer was lost.
+            let again = before.revision == expected + 1 && is_so(&before, patch);
+            return Ok(if again {
+                Next::Unchanged(before)
+            } else {
+                Next::refused(stale(&before, expected), Some(before))
+            });
+        }
+        let of_review = |refusal: Refusal| refusal.at(&[&"id"]);
+        let Some(target) = self.target_of(&before).await? else {
+            return Ok(Next::refused(of_review(no_product()), None));
+        };
+        if let Some(refusal) = not_open(target.status) {
+            return Ok(Next::refused(of_review(refusal), Some(before)));
+        }
+        let dimensions = self
+            .reference()
+            .review_dimensions_of(&target.kind, target.category);
+        let (known, given) = merged(&before, patch, dimensions);
+        let mut found = Found::default();
+        // An imported review may have no text; what is not changed is not checked again.
+        let Some(content) = checks::content(&given, &known, &mut found) else {
+            return Ok(Next::Answer(refused_all(found, Some(before))));
+        };
+        let now = self.now();
+        let after = self.edited(&before, content, now);
+        if same_content(&before, &after) {
+            return Ok(Next::Unchanged(before));
+        }
+        let beside = Beside {
+            version: Some(version(&before, now)),
+            ..Beside::default()
+        };
+        Ok(Next::write(before, after, beside))
     }
 
     /// Takes back one's own review. Doing it twice changes nothing.
@@ -297,30 +372,60 @@ impl Catalog {
         key: ReviewKey,
         expected: Option<i64>,
     ) -> Result<Outcome<Reviewed>, DomainError> {
+        self.update_review(key, |before| ready(Ok(delete(before, author, expected))))
+            .await
+    }
+
+    /// Changes a review by what `decide` makes of it: reads it, writes the change if nobody has
+    /// changed the review in between, and begins again if somebody has. Every change of a review but
+    /// votes and reports goes this way.
+    pub(super) async fn update_review<F>(
+        &self,
+        key: ReviewKey,
+        decide: impl Fn(Review) -> F,
+    ) -> Result<Outcome<Reviewed>, DomainError>
+    where
+        F: Future<Output = Result<Next, DomainError>>,
+    {
         for _ in 0..MOST_TRIES {
-            let before = match self.written_by(author, key).await? {
-                Ok(before) => before,
-                Err(refusal) => return Ok(refused(refusal, None)),
+            let Some(before) = self.find_review(key).await? else {
+                return Ok(refused(no_review(), None));
             };
-            if before.status == ReviewStatus::Deleted {
-                let pending = before.dirty;
-                return Ok(done(before, pending));
-            }
-            if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
-                return Ok(refused(stale(&before, expected), Some(before)));
-            }
-            let after = Review {
-                status: ReviewStatus::Deleted,
-                queued: None,
-                revision: before.revision + 1,
-                ..before.clone()
-            };
-            if self.change(&before, &after, Beside::default()).await? {
-                let pending = self.settled(&before, &after).await;
-                return Ok(done(after, pending));
+            match decide(before).await? {
+                Next::Answer(outcome) => return Ok(outcome),
+                Next::Unchanged(review) => {
+                    let pending = review.dirty;
+                    return Ok(done(review, pending));
+                }
+                Next::Write(change) => {
+                    if let Some(outcome) = self.write_change(*change).await? {
+                        return Ok(outcome);
+                    }
+                }
             }
         }
         Err(DomainError::Unavailable(None))
+    }
+
+    /// Writes a change and counts it; `None` when somebody was faster.
+    async fn write_change(
+        &self,
+        Change {
+            before,
+            after,
+            beside,
+        }: Change,
+    ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
+        let now = self.now();
+        let (was, is) = (before.clone(), after.clone());
+        let changed = self
+            .write(|store| async move { store.change_review(&was, &is, &beside, now).await })
+            .await?;
+        if !changed {
+            return Ok(None);
+        }
+        let pending = self.settled(&before, &after).await;
+        Ok(Some(done(after, pending)))
     }
 
     /// What an author wrote of these products, as only they see it: also what waits or was
@@ -333,9 +438,9 @@ impl Catalog {
         author: &str,
         products: Vec<ProductId>,
     ) -> Result<HashMap<ProductId, Review>, DomainError> {
-        let (store, author) = (self.store().clone(), AuthorId(author.to_owned()));
+        let author = AuthorId(author.to_owned());
         let mut found = self
-            .shielded(async move { store.reviews_by_author(&products, &author).await })
+            .read(|store| async move { store.reviews_by_author(&products, &author).await })
             .await?;
         found.retain(|_, review| review.status != ReviewStatus::Deleted);
         Ok(found)
@@ -350,26 +455,8 @@ impl Catalog {
         &self,
         ids: Vec<ReviewId>,
     ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.review_versions(&ids, MOST_VERSIONS).await })
+        self.read(|store| async move { store.review_versions(&ids, MOST_VERSIONS).await })
             .await
-    }
-
-    /// Why a key cannot be used: the author wrote of another product with it.
-    async fn key_used_elsewhere(
-        &self,
-        submission: &Submission,
-    ) -> Result<Option<Refusal>, DomainError> {
-        let Some(given) = &submission.idempotency else {
-            return Ok(None);
-        };
-        let (store, author) = (self.store().clone(), submission.author.clone());
-        let key = given.key.clone();
-        let other = self
-            .shielded(async move { store.review_by_key(&author, &key).await })
-            .await?;
-        let other = other.filter(|other| other.product_id != submission.product);
-        Ok(other.map(|_| key_clash()))
     }
 
     fn new_review(&self, submission: &Submission, content: Checked, bought: bool) -> Review {
@@ -407,7 +494,6 @@ impl Catalog {
             reports: 0,
             queued: self.queued_as(status),
             round: 0,
-            idempotency: submission.idempotency.clone(),
             applied: None,
             dirty: status == ReviewStatus::Published,
         }
@@ -455,56 +541,8 @@ impl Catalog {
         }
     }
 
-    /// A review of this author that was not deleted, or why there is none.
-    async fn own_review(
-        &self,
-        author: &str,
-        key: ReviewKey,
-    ) -> Result<Result<Review, Refusal>, DomainError> {
-        let found = self.written_by(author, key).await?;
-        Ok(found.and_then(|review| {
-            if review.status == ReviewStatus::Deleted {
-                let message = "you deleted this review; write a new one";
-                return Err(Refusal::new(RefusalCode::NotOpen, &[&"id"], message));
-            }
-            Ok(review)
-        }))
-    }
-
-    async fn written_by(
-        &self,
-        author: &str,
-        (product, id): ReviewKey,
-    ) -> Result<Result<Review, Refusal>, DomainError> {
-        let found = self.find_review((product, id)).await?;
-        let Some(review) = found else {
-            return Ok(Err(no_review()));
-        };
-        let own = review
-            .author
-            .as_ref()
-            .is_some_and(|writer| writer.id.0 == author);
-        if own {
-            return Ok(Ok(review));
-        }
-        // What nobody else sees is not spoken of.
-        if review.status != ReviewStatus::Published {
-            return Ok(Err(no_review()));
-        }
-        let message = "only its author may do this";
-        Ok(Err(Refusal::new(
-            RefusalCode::NotAllowed,
-            &[&"id"],
-            message,
-        )))
-    }
-
-    pub(super) async fn find_review(
-        &self,
-        (product, id): ReviewKey,
-    ) -> Result<Option<Review>, DomainError> {
-        let store = self.store().clone();
-        self.shielded(async move { store.find_review(product, id).await })
+    async fn find_review(&self, (product, id): ReviewKey) -> Result<Option<Review>, DomainError> {
+        self.read(|store| async move { store.find_review(product, id).await })
             .await
     }
 
@@ -520,19 +558,8 @@ impl Catalog {
         Ok(target)
     }
 
-    pub(super) async fn change(
-        &self,
-        before: &Review,
-        after: &Review,
-        beside: Beside,
-    ) -> Result<bool, DomainError> {
-        let (store, before, after) = (self.store().clone(), before.clone(), after.clone());
-        self.shielded(async move { store.change_review(&before, &after, &beside).await })
-            .await
-    }
-
     /// Counts a change, if there is anything to count. Gives whether it is still to be done.
-    pub(super) async fn settled(&self, before: &Review, after: &Review) -> bool {
+    async fn settled(&self, before: &Review, after: &Review) -> bool {
         let seen = |review: &Review| review.status == ReviewStatus::Published;
         if !seen(before) && !seen(after) && before.applied.is_none() {
             return false;
@@ -541,16 +568,79 @@ impl Catalog {
     }
 }
 
-/// The answer to a submission that was given before.
-fn answered(own: &Review, submission: &Submission) -> Option<Outcome<Reviewed>> {
-    let (before, now) = (own.idempotency.as_ref()?, submission.idempotency.as_ref()?);
-    if before.key != now.key {
-        return None;
+/// A change of a review, and what is written with it.
+pub(super) struct Change {
+    before: Review,
+    after: Review,
+    beside: Beside,
+}
+
+/// What is to be done with a review that was read.
+pub(super) enum Next {
+    /// Nothing: this is the answer.
+    Answer(Outcome<Reviewed>),
+    /// Nothing: it is as it should be.
+    Unchanged(Review),
+    /// Write it.
+    Write(Box<Change>),
+}
+
+impl Next {
+    pub(super) fn refused(refusal: Refusal, current: Option<Review>) -> Self {
+        Self::Answer(refused(refusal, current))
     }
-    if before.hash == now.hash {
-        return Some(done(own.clone(), own.dirty));
+
+    pub(super) fn write(before: Review, after: Review, beside: Beside) -> Self {
+        Self::Write(Box::new(Change {
+            before,
+            after,
+            beside,
+        }))
     }
-    Some(refused(key_clash(), Some(own.clone())))
+}
+
+/// Takes a review back.
+fn delete(before: Review, author: &str, expected: Option<i64>) -> Next {
+    if let Err(refusal) = is_own(&before, author) {
+        return Next::refused(refusal, None);
+    }
+    if before.status == ReviewStatus::Deleted {
+        return Next::Unchanged(before);
+    }
+    if let Some(expected) = expected.filter(|expected| *expected != before.revision) {
+        return Next::refused(stale(&before, expected), Some(before));
+    }
+    let after = Review {
+        status: ReviewStatus::Deleted,
+        queued: None,
+        revision: before.revision + 1,
+        ..before.clone()
+    };
+    Next::write(before, after, Beside::default())
+}
+
+/// Refuses everybody but the author of a review.
+fn is_own(review: &Review, author: &str) -> Result<(), Refusal> {
+    let writer = review.author.as_ref();
+    if writer.is_some_and(|writer| writer.id.0 == author) {
+        return Ok(());
+    }
+    // What nobody else sees is not spoken of.
+    if review.status != ReviewStatus::Published {
+        return Err(no_review());
+    }
+    let message = "only its author may do this";
+    Err(Refusal::new(RefusalCode::NotAllowed, &[&"id"], message))
+}
+
+/// What an idempotency key was used for.
+enum Claimed {
+    /// Nothing.
+    No,
+    /// The same submission, which is stored under this id and in this round, or was about to be.
+    By(ReviewId, i64),
+    /// Something else.
+    ForAnother,
 }
 
 /// What the author says after a change, with the dimensions that it may name.
@@ -691,27 +781,4 @@ pub(super) fn stale(review: &Review, expected: i64) -> Refusal {
             message,
         )
     }
-}
-
-fn key_clash() -> Refusal {
-    let message =
-        "this idempotency key was used for another review; give every one a key of its own";
-    Refusal::new(
-        RefusalCode::IdempotencyConflict,
-        &[&"idempotencyKey"],
-        message,
-    )
-}
-
-fn wrong_key(key: &str) -> Option<Refusal> {
-    let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
-    if printable && (1..=MOST_KEY_BYTES).contains(&key.len()) {
-        return None;
-    }
-    let message = format!("an idempotency key is 1 to {MOST_KEY_BYTES} printable ASCII characters");
-    Some(Refusal::new(
-        RefusalCode::Invalid,
-        &[&"idempotencyKey"],
-        message,
-    ))
 }

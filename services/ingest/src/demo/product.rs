@@ -10,7 +10,7 @@ mod movie;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
 use vitrine_model::money::{Currency, Money};
-use vitrine_model::product::{Details, Media, MediaKind};
+use vitrine_model::product::{Bundle, Details, Kind, Media, MediaKind};
 
 use super::facts::{Facts, Habit};
 use super::leaf::Leaf;
@@ -127,14 +127,16 @@ impl<'a> Bench<'a> {
     }
 
     fn details(&mut self) -> (Details, Vec<vitrine_model::import::BundleItemDraft>) {
-        let details = match self.leaf.family.kind {
-            "apparel" => apparel::details(self),
-            "book" => book::details(self),
-            "electronics" => electronics::details(self),
-            "grocery" => grocery::details(self),
-            "movie" => movie::details(self),
-            "bundle" => return (Details::empty("bundle"), bundle::items(self)),
-            _ => {
+        let details = match Kind::of(self.leaf.family.kind) {
+            Kind::Apparel => apparel::details(self),
+            Kind::Book => book::details(self),
+            Kind::Electronics => electronics::details(self),
+            Kind::Grocery => grocery::details(self),
+            Kind::Movie => movie::details(self),
+            Kind::Bundle => {
+                return (Details::Bundle(Bundle::default()), bundle::items(self));
+            }
+            Kind::Other(_) => {
                 if !self.facts.is("assembly_required") {
                     self.facts.specs.retain(|spec| spec.key != "assembly_time");
                 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use vitrine_model::import::{ExternalRef, digest};
 use vitrine_model::product::{
-    Details, MOST_DESCRIPTION_CHARACTERS, MOST_KIND_BYTES, MOST_MEDIA, MOST_NAME_CHARACTERS,
+    Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_KIND_BYTES, MOST_MEDIA, MOST_NAME_CHARACTERS,
     MOST_SKU_BYTES, ProductStatus,
 };
 use vitrine_model::review::{EXCERPT_CHARACTERS, MOST_BODY_CHARACTERS, MOST_TITLE_CHARACTERS};
@@ -107,7 +107,7 @@ fn it_is_as_large_as_promised() {
     let Catalogue { demo, products, .. } = catalogue();
     assert_eq!((products.len(), demo.product_count()), (3_200, 3_200));
     let kinds: HashSet<&str> = products.iter().map(|p| p.kind.as_str()).collect();
-    assert!(Details::KINDS.iter().all(|kind| kinds.contains(kind)));
+    assert!(Kind::TYPED.iter().all(|kind| kinds.contains(kind.name())));
     assert!(kinds.contains("drone") && kinds.len() >= 9, "{kinds:?}");
     let suppliers: HashSet<_> = products
         .iter()
@@ -184,7 +184,7 @@ fn products_are_sound() {
             product
                 .details
                 .kind()
-                .is_none_or(|kind| kind == product.kind)
+                .is_none_or(|kind| kind.name() == product.kind)
         );
         bundle(product, &earlier);
         book(&product.details);

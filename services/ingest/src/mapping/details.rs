@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Movie};
+use vitrine_model::product::{Apparel, Book, Details, Electronics, Grocery, Kind, Movie};
 
 use super::error::MappingError;
 use super::field::Field;
@@ -44,6 +44,7 @@ impl DetailFields {
 
     /// The details of a product of a kind.
     pub(super) fn details(&self, kind: &str, row: &Value, problems: &mut Problems) -> Details {
+        let kind = Kind::of(kind);
         let object = structure(&self.fields, row, problems);
         if object.is_empty() {
             return Details::empty(kind);
@@ -142,20 +143,22 @@ fn number(number: f64) -> Value {
     number.into()
 }
 
-fn typed(kind: &str, object: Value) -> Result<Details, String> {
+fn typed(kind: Kind<'_>, object: Value) -> Result<Details, String> {
     let details = match kind {
-        "apparel" => known::<Apparel>(object).map(Details::Apparel),
-        "book" => known::<Book>(object).map(Details::Book),
-        "electronics" => known::<Electronics>(object).map(Details::Electronics),
-        "grocery" => known::<Grocery>(object).map(Details::Grocery),
-        "movie" => known::<Movie>(object).map(Details::Movie),
-        _ => {
+        Kind::Apparel => known::<Apparel>(object).map(Details::Apparel),
+        Kind::Book => known::<Book>(object).map(Details::Book),
+        Kind::Electronics => known::<Electronics>(object).map(Details::Electronics),
+        Kind::Grocery => known::<Grocery>(object).map(Details::Grocery),
+        Kind::Movie => known::<Movie>(object).map(Details::Movie),
+        // The items of a bundle have a section of their own.
+        Kind::Bundle | Kind::Other(_) => {
             return Err(format!(
-                "a product of kind {kind:?} has no details, only specs"
+                "a product of kind {:?} has no details, only specs",
+                kind.name()
             ));
         }
     };
-    details.map_err(|reason| format!("a product of kind {kind}: {reason}"))
+    details.map_err(|reason| format!("a product of kind {}: {reason}", kind.name()))
 }
 
 /// The structure, if it has all fields that are given. What is stored may have more fields, of a

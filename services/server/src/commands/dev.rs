@@ -2,15 +2,14 @@
 
 use std::pin::Pin;
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::sync::oneshot;
-use vitrine_domain::clock::SystemClock;
-use vitrine_model::clock::Clock as _;
 use vitrine_mongod::Instance;
 
-use super::serve::{Service, listen, serve};
+use super::serve::{Service, close, listen, serve};
 use super::{owner, report, say, told_to_stop};
 use crate::database::{Database, cannot_use_data};
 use crate::demo;
@@ -54,30 +53,36 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let token = tokens.issue(
         "developer",
         &["admin".to_owned()],
-        SystemClock.now(),
+        catalog.now(),
         TOKEN_HOURS,
     )?;
     greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
-    let workers = Workers::attend(&catalog)
+    let workers = Workers::new(database.pulse.clone());
+    workers
+        .attend(&catalog)
         .hand_over(&catalog)
         .work(&catalog, &owner());
+    let catalog = Arc::new(OnceLock::from(catalog));
     let service = Service {
-        catalog,
+        catalog: Arc::clone(&catalog),
         tokens,
-        workers,
+        workers: &workers,
         playground: true,
     };
     let (died, death) = oneshot::channel();
     let stop = watch(told, database.instance.take(), died);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
-        serve(service, listener, async { drop(stopping.await) }),
+        serve(service, listener, async { drop(stopping.await) }, async {
+            Ok(())
+        }),
         async {
             let instance = stop.await;
             drop(stopped);
             instance
         }
     );
+    close(workers, &catalog).await;
     database.instance = instance;
     served?;
     if let Ok(death) = death.await {

@@ -6,7 +6,7 @@ use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{
-    Bundle, BundleItem, Details, Media, MediaKind, Product, ProductStatus, Source,
+    Bundle, BundleItem, Details, Kind, Media, MediaKind, Product, ProductStatus, Source,
 };
 use vitrine_model::spec::{Spec, SpecValue, ValueType};
 use vitrine_model::supplier::SupplierExtract;
@@ -351,21 +351,21 @@ fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
 }
 
 /// The details of a product of this kind; a kind nobody wrote code for has none.
-pub(crate) fn read_details(kind: &str, fields: &Fields<'_>) -> Read<Details> {
+pub(crate) fn read_details(kind: Kind<'_>, fields: &Fields<'_>) -> Read<Details> {
     let details = fields.opt_doc("details")?;
     let Some(details) = details else {
         return Ok(Details::empty(kind));
     };
     Ok(match kind {
-        "apparel" => Details::Apparel(details.deserialize("details")?),
-        "book" => Details::Book(details.deserialize("details")?),
-        "electronics" => Details::Electronics(details.deserialize("details")?),
-        "grocery" => Details::Grocery(details.deserialize("details")?),
-        "movie" => Details::Movie(details.deserialize("details")?),
-        "bundle" => Details::Bundle(Bundle {
+        Kind::Apparel => Details::Apparel(details.deserialize("details")?),
+        Kind::Book => Details::Book(details.deserialize("details")?),
+        Kind::Electronics => Details::Electronics(details.deserialize("details")?),
+        Kind::Grocery => Details::Grocery(details.deserialize("details")?),
+        Kind::Movie => Details::Movie(details.deserialize("details")?),
+        Kind::Bundle => Details::Bundle(Bundle {
             items: details.docs("items", read_item)?,
         }),
-        _ => Details::Generic,
+        Kind::Other(_) => Details::Generic,
     })
 }
 

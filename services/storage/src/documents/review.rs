@@ -6,8 +6,8 @@ use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::Stars;
 use vitrine_model::review::{
-    Applied, Decision, DecisionReason, Idempotency, Origin, QueueReason, Queued, Reply, Review,
-    ReviewStatus, Traits,
+    Applied, Decision, DecisionReason, Origin, QueueReason, Queued, Reply, Review, ReviewStatus,
+    Traits,
 };
 
 use super::product::{media, read_media};
@@ -78,8 +78,6 @@ pub(crate) fn state(review: &Review) -> Document {
     };
     put(&mut doc, "reply", review.reply.as_ref().map(reply));
     put(&mut doc, "queue", review.queued.map(queued));
-    let key = review.idempotency.as_ref();
-    put(&mut doc, "idempotency", key.map(idempotency));
     doc
 }
 
@@ -132,17 +130,6 @@ fn read_queued(fields: Fields<'_>) -> Read<Queued> {
     Ok(Queued {
         reason: reason.ok_or_else(|| fields.corrupt("queue.reason"))?,
         since: fields.date("since")?,
-    })
-}
-
-fn idempotency(given: &Idempotency) -> Document {
-    doc! { "key": &given.key, "hash": &given.hash }
-}
-
-fn read_idempotency(fields: Fields<'_>) -> Read<Idempotency> {
-    Ok(Idempotency {
-        key: fields.string("key")?,
-        hash: fields.string("hash")?,
     })
 }
 
@@ -239,10 +226,6 @@ pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
         queued: fields.opt_doc("queue")?.map(read_queued).transpose()?,
         round: i32::try_from(fields.opt_i64("round")?.unwrap_or(0))
             .map_err(|_| fields.corrupt("round"))?,
-        idempotency: fields
-            .opt_doc("idempotency")?
-            .map(read_idempotency)
-            .transpose()?,
         applied: fields.opt_doc("applied")?.map(read_applied).transpose()?,
         dirty: fields.opt_bool("dirty")?.unwrap_or(false),
     })

@@ -1,22 +1,15 @@
-//! Documents made to hurt: refused in bounded time, by what they are and not by luck.
+//! Documents made to hurt: refused for what they are, by limits that are counted and not timed. What
+//! is refused with `COST_EXCEEDED` has cost no more than the limit that it meets.
 
-use std::{
-    fmt::Write,
-    time::{Duration, Instant},
-};
+use std::fmt::Write;
 
 use super::garage;
-use crate::execution::Judge;
+use crate::execution::{GraphqlRequest, Judge};
 
-/// What no refusal may take, also on a busy machine in a debug build.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Refused, with this code, in bounded time.
+/// Refused, with this code.
 #[track_caller]
 fn refused(judge: &Judge, document: &str, code: &str) {
-    let start = Instant::now();
     let verdict = judge.judge(document);
-    let took = start.elapsed();
     let errors = verdict.errors();
     let shown: String = document.chars().take(60).collect();
     assert!(!errors.is_empty(), "accepted {shown}");
@@ -26,7 +19,6 @@ fn refused(judge: &Judge, document: &str, code: &str) {
         "{shown}: {}",
         errors[0].message
     );
-    assert!(took < PATIENCE, "{shown}: {took:?}");
 }
 
 fn judge() -> Judge {
@@ -274,13 +266,13 @@ fn overlapping_fields_in_quantity() {
     let judge = judge();
     let wide = format!("{{ car {{ {} }} }}", "name ".repeat(3_900));
     assert_eq!(judge.judge(&wide).errors(), []);
-    let start = Instant::now();
     let deep = format!(
         "{{ car {{ {} }} }}",
         "owner { vehicles { name nickname } } ".repeat(500)
     );
-    let _ = judge.judge(&deep);
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+    assert_eq!(judge.judge(&deep).errors(), []);
+    let prepared = garage::engine().prepare(GraphqlRequest::new(deep));
+    assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
 
 /// Every level overlaps on an interface, so every level is written out for each type.
@@ -296,11 +288,8 @@ async fn overlapping_types_in_depth() {
             break;
         }
     }
-    let start = Instant::now();
     let answer = super::cases::ask(&engine, &format!("{{ person {{ {document} }} }}")).await;
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
-    let refused = super::cases::code(&answer) == "COST_EXCEEDED";
-    assert!(refused || answer.get("errors").is_none(), "{answer}");
+    assert!(answer.get("errors").is_none(), "{answer}");
 }
 
 /// Colocated fragments select the same on every level; that alone must not make a document
@@ -310,7 +299,7 @@ fn overlaps_on_which_all_types_agree_are_not_multiplied() {
     let level =
         "next { id __typename ... on A { id __typename } ... on Thing { id next { brittle } }";
     let query = format!("{{ one {{ {} id {} }} }}", level.repeat(9), "}".repeat(9));
-    let request = crate::execution::GraphqlRequest::new(query);
+    let request = GraphqlRequest::new(query);
     let prepared = super::world::engine().prepare(request);
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
@@ -322,11 +311,9 @@ fn overlaps_in_which_types_differ_are_bounded() {
     for _ in 0..9 {
         selection = format!("next {{ {selection} }} ... on A {{ next {{ id }} }}");
     }
-    let start = Instant::now();
-    let request = crate::execution::GraphqlRequest::new(format!("{{ one {{ {selection} }} }}"));
+    let request = GraphqlRequest::new(format!("{{ one {{ {selection} }} }}"));
     let errors = super::world::engine().prepare(request).unwrap_err();
     assert_eq!(errors[0].extensions.code.as_str(), "COST_EXCEEDED");
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use async_graphql::{ID, InputObject};
 use vitrine_domain::activity::{Event, MOST_EVENTS};
 use vitrine_domain::admin::Refusal;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::idempotency::{InvalidIdempotencyKey, is_printable};
 
 use super::refusals::{Refusals, path};
 use crate::graphql::scalars::DateTime;
@@ -59,9 +60,9 @@ impl RecordActivityInput {
         if self
             .idempotency_key
             .as_deref()
-            .is_some_and(|key| !is_key(key))
+            .is_some_and(|key| !is_printable(key))
         {
-            let message = "an idempotency key is 1 to 128 printable ASCII characters";
+            let message = InvalidIdempotencyKey.to_string();
             refusals.add(path(["idempotencyKey"]), message);
         }
         let mut events = Vec::with_capacity(long);
@@ -78,9 +79,4 @@ impl RecordActivityInput {
         }
         refusals.unless_any(Some((events, self.idempotency_key)))
     }
-}
-
-fn is_key(key: &str) -> bool {
-    let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
-    printable && (1..=128).contains(&key.len())
 }

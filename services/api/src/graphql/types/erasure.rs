@@ -26,11 +26,12 @@ pub(crate) struct ErasureReceipt {
     started_at: DateTime,
     /// When nothing was left; null while it goes on in the background.
     finished_at: Option<DateTime>,
-    /// How many reviews were removed or made anonymous. Where it was cut off, what had just been
-    /// changed is not counted.
+    /// How many reviews were removed or made anonymous, also before it was cut off.
     reviews: i32,
     /// How many votes.
     votes: i32,
+    /// How many earlier versions of reviews were deleted.
+    versions: i32,
     /// How many replies.
     replies: i32,
     /// How many reports of reviews.
@@ -80,6 +81,7 @@ impl From<model::ErasureReceipt> for ErasureReceipt {
             finished_at: receipt.finished_at.map(DateTime),
             reviews: count(receipt.done.reviews),
             votes: count(receipt.done.votes),
+            versions: count(receipt.done.versions),
             replies: count(receipt.done.replies),
             reports: count(receipt.done.reports),
             purchases: count(receipt.done.purchases),

@@ -51,8 +51,15 @@ pub(crate) struct WorkerStatus {
     /// How many things waited after its last run; at least so many where counting them all costs
     /// more than dealing with some.
     backlog: i32,
-    /// For how many seconds something has been waiting all the time; 0 when nothing is.
+    /// For how many seconds something has been waiting: of `fold` the age of the oldest review that is
+    /// not counted yet, of others since the first run that left something. 0 when nothing waits.
     lag_seconds: f64,
+    /// Since when the oldest of what waits does, or something has been waiting all the time; null
+    /// when nothing is.
+    waiting_since: Option<DateTime>,
+    /// How many things wait that this release leaves alone, because a newer one wrote them and has to
+    /// deal with them. They are not in `backlog`.
+    left_alone: i32,
     /// What went wrong last; null when nothing did.
     last_error: Option<String>,
     /// When that was.
@@ -77,7 +84,7 @@ fn status(
     let state = match &report {
         _ if owner.is_none() => WorkerState::Unattended,
         report if report.failing => WorkerState::Failing,
-        report if report.backlog > 0 => WorkerState::Behind,
+        report if report.backlog > 0 || report.left_alone > 0 => WorkerState::Behind,
         _ => WorkerState::Idle,
     };
     #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
@@ -96,6 +103,8 @@ fn status(
         last_done_at: report.last_done_at.map(DateTime),
         backlog: count(report.backlog),
         lag_seconds,
+        waiting_since: report.behind_since.map(DateTime),
+        left_alone: count(report.left_alone),
         last_error: report.last_error,
         last_error_at: report.last_error_at.map(DateTime),
     }

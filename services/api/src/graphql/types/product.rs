@@ -6,7 +6,8 @@ use vitrine_domain::products::{ProductView, Sight};
 use vitrine_domain::reviews::ReviewsQuery;
 use vitrine_model::filter;
 use vitrine_model::id::GlobalId;
-use vitrine_model::product::{self, Details};
+use vitrine_model::product::{self, Details, Kind};
+use vitrine_model::review::TOP_REVIEWS;
 
 use super::activity::{ActivityResolution, ProductActivity, ProductCounters};
 use super::category::Category;
@@ -26,202 +27,292 @@ use crate::graphql::inputs::activity::ActivityRangeInput;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
 use crate::graphql::scalars::DateTime;
 
-/// The most top reviews that may be asked for.
-const MOST_TOP_REVIEWS: i32 = 10;
+/// The most top reviews that may be asked for, and how many there are when nobody says.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a product carries a short list"
+)]
+const MOST_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
 /// How many months a trend has when nobody says.
 const USUAL_MONTHS: i32 = 12;
 
+/// Hands the fields that every kind has to another macro. This is the one place that describes them:
+/// [`interface`] and [`kind`] are made of it. A row is
+///
+/// ```text
+/// "description"
+/// name("name") -> [Type]("Type")
+///     argument("argument"): [Type]("Type") = "default" => "description",
+/// |self, ctx| { what the resolver does }
+/// ```
+///
+/// The interface takes names and types as texts. One that differs from the name or type beside it
+/// does not compile.
+macro_rules! with_common_fields {
+    ($macro:ident ! { $($rest:tt)* }) => {
+        $macro! {
+            { $($rest)* }
+
+            "Identifies the product."
+            id("id") -> [ID]("ID")
+            |self, _ctx| { GlobalId::Product(self.0.id()).encode().into() }
+
+            "What kind of thing it is: `book`, `apparel`, or a name nobody has written code for."
+            kind("kind") -> [R<String>]("R<String>")
+            |self, ctx| { stored(self.0.kind()).map(str::to_owned).at(ctx) }
+
+            "The stock-keeping unit; unique."
+            sku("sku") -> [R<String>]("R<String>")
+            |self, ctx| { stored(self.0.sku()).map(str::to_owned).at(ctx) }
+
+            "Its part of an address; unique."
+            slug("slug") -> [R<String>]("R<String>")
+            |self, ctx| { stored(self.0.slug()).map(str::to_owned).at(ctx) }
+
+            "Its name."
+            name("name") -> [R<String>]("R<String>")
+            |self, ctx| { stored(self.0.name()).map(str::to_owned).at(ctx) }
+
+            "What there is to say about it. Plain text."
+            description("description") -> [Option<R<String>>]("Option<R<String>>")
+            |self, ctx| {
+                stored(self.0.description()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
+            }
+
+            "The brand."
+            brand("brand") -> [Option<R<String>>]("Option<R<String>>")
+            |self, ctx| {
+                stored(self.0.brand()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
+            }
+
+            "Where it is in its life."
+            status("status") -> [R<Status>]("R<Status>")
+            |self, ctx| { stored(self.0.status()).map(Status::from).at(ctx) }
+
+            "The category it is in."
+            category("category") -> [R<Category>]("R<Category>")
+            |self, ctx| { category(&self.0, ctx).await.at(ctx) }
+
+            "Who supplies it, as carried by the product."
+            supplier("supplier") -> [Option<R<ProductSupplier>>]("Option<R<ProductSupplier>>")
+            |self, ctx| {
+                stored(self.0.supplier()).map(|of| of.map(ProductSupplier)).nullable_at(ctx)
+            }
+
+            "What it costs; for a bundle, what its items cost together."
+            price("price") -> [Option<R<Money>>]("Option<R<Money>>")
+            |self, ctx| { stored(self.0.price()).map(|of| of.map(Money::from)).nullable_at(ctx) }
+
+            "Pictures, films, documents; at most 50."
+            media("media") -> [R<Vec<Media>>]("R<Vec<Media>>")
+            |self, ctx| { stored(self.0.media()).map(all).at(ctx) }
+
+            "Its attributes, in the order they are shown; at most 200."
+            specs("specs") -> [R<Vec<Spec>>]("R<Vec<Spec>>")
+                keys("keys"): [Option<Vec<String>>]("Option<Vec<String>>")
+                    => "Only specs with these keys or aliases; all when absent.",
+                display_units("display_units"):
+                    [Option<Vec<DisplayUnitInput>>]("Option<Vec<DisplayUnitInput>>")
+                    => "Units to show quantities in; as entered when absent.",
+            |self, ctx| { specs(&self.0, ctx, keys, display_units).at(ctx) }
+
+            "The first spec with this key or alias; null when there is none."
+            spec("spec") -> [Option<R<Spec>>]("Option<R<Spec>>")
+                key("key"): [String]("String") => "The key or an alias of it.",
+                display_unit("display_unit"): [Option<String>]("Option<String>")
+                    => "The unit to show a quantity in; as entered when absent.",
+            |self, ctx| { spec(&self.0, ctx, key, display_unit).nullable_at(ctx) }
+
+            "Its ratings."
+            rating_stats("rating_stats") -> [R<RatingStats>]("R<RatingStats>")
+            |self, ctx| {
+                let product = self.0.id();
+                stored(self.0.stats()).map(|stats| RatingStats { product, stats }).at(ctx)
+            }
+
+            "The most helpful reviews, most helpful first, of equals the newest. Carried by the\n\
+             product: no look-up."
+            top_reviews("top_reviews") -> [R<Vec<ReviewExcerpt>>]("R<Vec<ReviewExcerpt>>")
+                first("first"): [Option<i32>]("Option<i32>") = "Some(MOST_TOP_REVIEWS)"
+                    => "How many: 1 to 10.",
+            |self, ctx| { top_reviews(&self.0, first).at(ctx) }
+
+            #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
+            "All published reviews, forwards and backwards, in five orders, without a cap. A\n\
+             look-up; none for at most ten of the most helpful from the beginning, without a\n\
+             filter, where nothing is selected of them that `topReviews` does not have."
+            reviews("reviews") -> [R<ReviewConnection>]("R<ReviewConnection>")
+                first("first"): [Option<i32>]("Option<i32>")
+                    => "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given.",
+                after("after"): [Option<String>]("Option<String>")
+                    => "Right behind this cursor; with first.",
+                last("last"): [Option<i32>]("Option<i32>")
+                    => "So many up to the end or before `before`: 1 to 100.",
+                before("before"): [Option<String>]("Option<String>")
+                    => "Right before this cursor; with last.",
+                sort("sort"): [Option<ReviewOrder>]("Option<ReviewOrder>")
+                    = "Some(ReviewOrder::Newest)" => "In which order.",
+                filter("filter"): [Option<ReviewFilterInput>]("Option<ReviewFilterInput>")
+                    => "Which of them; all when absent.",
+            |self, ctx| {
+                let page = PageArguments { first, after, last, before };
+                reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
+            }
+
+            "What the caller wrote of it, also while nobody else sees it; null without a token or\n\
+             a review. One look-up for all products of a list."
+            viewer_review("viewer_review") -> [Option<R<Review>>]("Option<R<Review>>")
+            |self, ctx| {
+                let found = ctx.session().loaders.own_review(self.0.id()).await;
+                found.map(|review| review.map(Review::from)).nullable_at(ctx)
+            }
+
+            "Its ratings month by month, this month last, by when reviews were written; months\n\
+             without reviews are there too. A look-up, one for all products of a list."
+            rating_trend("rating_trend") -> [R<Vec<RatingMonth>>]("R<Vec<RatingMonth>>")
+                months("months"): [Option<i32>]("Option<i32>") = "Some(USUAL_MONTHS)"
+                    => "How many months, this one included: 1 to 120.",
+            |self, ctx| {
+                let months = months.unwrap_or(USUAL_MONTHS);
+                ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
+            }
+
+            "The aspects that reviews of it may give stars to, beside the stars for the whole, by\n\
+             name."
+            review_dimensions("review_dimensions") -> [R<Vec<String>>]("R<Vec<String>>")
+            |self, ctx| { review_dimensions(&self.0, ctx).at(ctx) }
+
+            "What happened around it: views, carts, purchases, by hours or days. Seen by admins and\n\
+             services only. A look-up."
+            activity("activity") -> [Option<R<ProductActivity>>]("Option<R<ProductActivity>>")
+                range("range"): [ActivityRangeInput]("ActivityRangeInput")
+                    => "From when to when.",
+                resolution("resolution"): [ActivityResolution]("ActivityResolution")
+                    = "ActivityResolution::Day" => "How fine.",
+            |self, ctx| { activity(&self.0, ctx, range, resolution).await.nullable_at(ctx) }
+
+            "How it sells and how much attention it gets, as carried by the product."
+            counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
+            |self, ctx| { counters(&self.0).at(ctx) }
+
+            "How it is treated because of its many reviews; seen by admins only."
+            outlier("outlier") -> [Option<R<OutlierState>>]("Option<R<OutlierState>>")
+            |self, ctx| { outlier(&self.0, ctx).nullable_at(ctx) }
+
+            "Whether the product has more than 1,000 reviews or is being reviewed very often just\n\
+             now. Nothing about the fields changes."
+            is_outlier("is_outlier") -> [R<bool>]("R<bool>")
+            |self, ctx| {
+                let now = ctx.session().catalog.now();
+                let outlier = stored(self.0.outlier());
+                outlier.map(|outlier| outlier.large || outlier.is_hot(now)).at(ctx)
+            }
+
+            "Rises with every edit by an admin or an import; reviews do not touch it."
+            revision("revision") -> [R<i32>]("R<i32>")
+            |self, ctx| { stored(self.0.revision()).map(count).at(ctx) }
+
+            "When it was first stored, or added to the shop if a feed says so."
+            created_at("created_at") -> [R<DateTime>]("R<DateTime>")
+            |self, ctx| { stored(self.0.created_at()).map(DateTime).at(ctx) }
+
+            "Since when it is listed: when it first was no draft any more. Null of drafts."
+            listed_at("listed_at") -> [Option<R<DateTime>>]("Option<R<DateTime>>")
+            |self, ctx| { stored(self.0.listed_at()).map(|at| at.map(DateTime)).nullable_at(ctx) }
+
+            "When an admin or an import last changed it."
+            updated_at("updated_at") -> [R<DateTime>]("R<DateTime>")
+            |self, ctx| { stored(self.0.updated_at()).map(DateTime).at(ctx) }
+        }
+    };
+}
+
+/// The interface, which has the fields that every kind has.
+macro_rules! interface {
+    (
+        { $($enum:tt)* }
+        $(
+            $(#[$($meta:tt)*])*
+            $description:literal
+            $field:ident($name:tt) -> [$($type:tt)*]($type_text:tt)
+            $(
+                $argument:ident($argument_name:tt):
+                    [$($argument_type:tt)*]($argument_type_text:tt)
+                    $(= $default:tt)? => $argument_description:tt,
+            )*
+            |$this:tt, $ctx:ident| { $($resolver:tt)* }
+        )*
+    ) => {
+        #[derive(Interface)]
+        #[graphql($(field(
+            name = $name,
+            ty = $type_text,
+            desc = $description,
+            $(arg(
+                name = $argument_name,
+                ty = $argument_type_text,
+                $(default_with = $default,)?
+                desc = $argument_description
+            )),*
+        )),*)]
+        $($enum)*
+    };
+}
+
+/// The type of a kind: the fields that every kind has, and its own.
+macro_rules! object {
+    (
+        { $(#[$($doc:tt)*])* $kind:ident { $($own:tt)* } }
+        $(
+            $(#[$($meta:tt)*])*
+            $description:literal
+            $field:ident($name:tt) -> [$($type:tt)*]($type_text:tt)
+            $(
+                $argument:ident($argument_name:tt):
+                    [$($argument_type:tt)*]($argument_type_text:tt)
+                    $(= $default:tt)? => $argument_description:tt,
+            )*
+            |$this:tt, $ctx:ident| { $($resolver:tt)* }
+        )*
+    ) => {
+        $(#[$($doc)*])*
+        #[derive(Clone, Debug)]
+        pub(crate) struct $kind(pub(crate) ProductView);
+
+        $(#[$($doc)*])*
+        #[Object]
+        impl $kind {
+            $(
+                #[doc = $description]
+                $(#[$($meta)*])*
+                pub(crate) async fn $field(
+                    &$this,
+                    $ctx: &Context<'_>,
+                    $(
+                        #[graphql($(default_with = $default,)? desc = $argument_description)]
+                        $argument: $($argument_type)*,
+                    )*
+                ) -> $($type)* {
+                    $($resolver)*
+                }
+            )*
+
+            $($own)*
+        }
+    };
+}
+
+/// A kind and its own fields.
+macro_rules! kind {
+    ($($kind:tt)*) => {
+        with_common_fields! { object! { $($kind)* } }
+    };
+}
+
+with_common_fields! { interface! {
 /// A product of any kind. Clients written today keep working when a kind appears: a kind they do
 /// not know has these fields too.
-#[derive(Interface)]
-#[expect(
-    clippy::duplicated_attributes,
-    reason = "each field has a name and a type"
-)]
-#[graphql(
-    field(name = "id", ty = "ID", desc = "Identifies the product."),
-    field(
-        name = "kind",
-        ty = "R<String>",
-        desc = "What kind of thing it is: `book`, `apparel`, or a name nobody has written code for."
-    ),
-    field(
-        name = "sku",
-        ty = "R<String>",
-        desc = "The stock-keeping unit; unique."
-    ),
-    field(
-        name = "slug",
-        ty = "R<String>",
-        desc = "Its part of an address; unique."
-    ),
-    field(name = "name", ty = "R<String>", desc = "Its name."),
-    field(
-        name = "description",
-        ty = "Option<R<String>>",
-        desc = "What there is to say about it. Plain text."
-    ),
-    field(name = "brand", ty = "Option<R<String>>", desc = "The brand."),
-    field(name = "status", ty = "R<Status>", desc = "Where it is in its life."),
-    field(name = "category", ty = "R<Category>", desc = "The category it is in."),
-    field(
-        name = "supplier",
-        ty = "Option<R<ProductSupplier>>",
-        desc = "Who supplies it, as carried by the product."
-    ),
-    field(
-        name = "price",
-        ty = "Option<R<Money>>",
-        desc = "What it costs; for a bundle, what its items cost together."
-    ),
-    field(
-        name = "media",
-        ty = "R<Vec<Media>>",
-        desc = "Pictures, films, documents; at most 50."
-    ),
-    field(
-        name = "specs",
-        ty = "R<Vec<Spec>>",
-        desc = "Its attributes, in the order they are shown; at most 200.",
-        arg(
-            name = "keys",
-            ty = "Option<Vec<String>>",
-            desc = "Only specs with these keys or aliases; all when absent."
-        ),
-        arg(
-            name = "display_units",
-            ty = "Option<Vec<DisplayUnitInput>>",
-            desc = "Units to show quantities in; as entered when absent."
-        )
-    ),
-    field(
-        name = "spec",
-        ty = "Option<R<Spec>>",
-        desc = "The first spec with this key or alias; null when there is none.",
-        arg(name = "key", ty = "String", desc = "The key or an alias of it."),
-        arg(
-            name = "display_unit",
-            ty = "Option<String>",
-            desc = "The unit to show a quantity in; as entered when absent."
-        )
-    ),
-    field(name = "rating_stats", ty = "R<RatingStats>", desc = "Its ratings."),
-    field(
-        name = "top_reviews",
-        ty = "R<Vec<ReviewExcerpt>>",
-        desc = "The most helpful reviews, most helpful first, of equals the newest. Carried by the product: no look-up.",
-        arg(
-            name = "first",
-            ty = "Option<i32>",
-            default_with = "Some(10)",
-            desc = "How many: 1 to 10."
-        )
-    ),
-    field(
-        name = "reviews",
-        ty = "R<ReviewConnection>",
-        desc = "All published reviews, forwards and backwards, in five orders, without a cap. A look-up.",
-        arg(
-            name = "first",
-            ty = "Option<i32>",
-            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
-        ),
-        arg(
-            name = "after",
-            ty = "Option<String>",
-            desc = "Right behind this cursor; with first."
-        ),
-        arg(
-            name = "last",
-            ty = "Option<i32>",
-            desc = "So many up to the end or before `before`: 1 to 100."
-        ),
-        arg(
-            name = "before",
-            ty = "Option<String>",
-            desc = "Right before this cursor; with last."
-        ),
-        arg(
-            name = "sort",
-            ty = "Option<ReviewOrder>",
-            default_with = "Some(ReviewOrder::Newest)",
-            desc = "In which order."
-        ),
-        arg(
-            name = "filter",
-            ty = "Option<ReviewFilterInput>",
-            desc = "Which of them; all when absent."
-        )
-    ),
-    field(
-        name = "viewer_review",
-        ty = "Option<R<Review>>",
-        desc = "What the caller wrote of it, also while nobody else sees it; null without a token or a review. One look-up for all products of a list."
-    ),
-    field(
-        name = "rating_trend",
-        ty = "R<Vec<RatingMonth>>",
-        desc = "Its ratings month by month, this month last, by when reviews were written; months without reviews are there too. A look-up, one for all products of a list.",
-        arg(
-            name = "months",
-            ty = "Option<i32>",
-            default_with = "Some(12)",
-            desc = "How many months, this one included: 1 to 120."
-        )
-    ),
-    field(
-        name = "review_dimensions",
-        ty = "R<Vec<String>>",
-        desc = "The aspects that reviews of it may give stars to, beside the stars for the whole, by name."
-    ),
-    field(
-        name = "activity",
-        ty = "Option<R<ProductActivity>>",
-        desc = "What happened around it: views, carts, purchases, by hours or days. Seen by admins and services only. A look-up.",
-        arg(name = "range", ty = "ActivityRangeInput", desc = "From when to when."),
-        arg(
-            name = "resolution",
-            ty = "ActivityResolution",
-            default_with = "ActivityResolution::Day",
-            desc = "How fine."
-        )
-    ),
-    field(
-        name = "counters",
-        ty = "R<ProductCounters>",
-        desc = "How it sells and how much attention it gets, as carried by the product."
-    ),
-    field(
-        name = "outlier",
-        ty = "Option<R<OutlierState>>",
-        desc = "How it is treated because of its many reviews; seen by admins only."
-    ),
-    field(
-        name = "is_outlier",
-        ty = "R<bool>",
-        desc = "Whether the product has more than 1,000 reviews or is being reviewed very often just now. Nothing about the fields changes."
-    ),
-    field(
-        name = "revision",
-        ty = "R<i32>",
-        desc = "Rises with every edit by an admin or an import; reviews do not touch it."
-    ),
-    field(
-        name = "created_at",
-        ty = "R<DateTime>",
-        desc = "When it was first stored, or added to the shop if a feed says so."
-    ),
-    field(
-        name = "listed_at",
-        ty = "Option<R<DateTime>>",
-        desc = "Since when it is listed: when it first was no draft any more. Null of drafts."
-    ),
-    field(
-        name = "updated_at",
-        ty = "R<DateTime>",
-        desc = "When an admin or an import last changed it."
-    )
-)]
 pub(crate) enum Product {
     /// Clothes and shoes.
     Apparel(Apparel),
@@ -238,228 +329,21 @@ pub(crate) enum Product {
     /// A product of a kind that nobody has written code for.
     GenericProduct(GenericProduct),
 }
+} }
 
 impl Product {
     /// The concrete type that the product's kind has.
     pub(crate) fn of(view: ProductView) -> Result<Self, Failure> {
-        Ok(match stored(view.kind())? {
-            "apparel" => Self::Apparel(Apparel(view)),
-            "book" => Self::Book(Book(view)),
-            "electronics" => Self::Electronics(Electronics(view)),
-            "grocery" => Self::Grocery(Grocery(view)),
-            "movie" => Self::Movie(Movie(view)),
-            "bundle" => Self::Bundle(Bundle(view)),
-            _ => Self::GenericProduct(GenericProduct(view)),
+        Ok(match Kind::of(stored(view.kind())?) {
+            Kind::Apparel => Self::Apparel(Apparel(view)),
+            Kind::Book => Self::Book(Book(view)),
+            Kind::Electronics => Self::Electronics(Electronics(view)),
+            Kind::Grocery => Self::Grocery(Grocery(view)),
+            Kind::Movie => Self::Movie(Movie(view)),
+            Kind::Bundle => Self::Bundle(Bundle(view)),
+            Kind::Other(_) => Self::GenericProduct(GenericProduct(view)),
         })
     }
-}
-
-/// The fields that every kind has, and those of one kind.
-macro_rules! kind {
-    ($(#[$doc:meta])* $name:ident { $($own:tt)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug)]
-        pub(crate) struct $name(pub(crate) ProductView);
-
-        $(#[$doc])*
-        #[Object]
-        impl $name {
-            /// Identifies the product.
-            pub(crate) async fn id(&self) -> ID {
-                GlobalId::Product(self.0.id()).encode().into()
-            }
-
-            /// What kind of thing it is: `book`, `apparel`, or a name nobody has written code for.
-            async fn kind(&self, ctx: &Context<'_>) -> R<String> {
-                stored(self.0.kind()).map(str::to_owned).at(ctx)
-            }
-
-            /// The stock-keeping unit; unique.
-            async fn sku(&self, ctx: &Context<'_>) -> R<String> {
-                stored(self.0.sku()).map(str::to_owned).at(ctx)
-            }
-
-            /// Its part of an address; unique.
-            async fn slug(&self, ctx: &Context<'_>) -> R<String> {
-                stored(self.0.slug()).map(str::to_owned).at(ctx)
-            }
-
-            /// Its name.
-            async fn name(&self, ctx: &Context<'_>) -> R<String> {
-                stored(self.0.name()).map(str::to_owned).at(ctx)
-            }
-
-            /// What there is to say about it. Plain text.
-            async fn description(&self, ctx: &Context<'_>) -> Option<R<String>> {
-                stored(self.0.description()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
-            }
-
-            /// The brand.
-            async fn brand(&self, ctx: &Context<'_>) -> Option<R<String>> {
-                stored(self.0.brand()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
-            }
-
-            /// Where it is in its life.
-            async fn status(&self, ctx: &Context<'_>) -> R<Status> {
-                stored(self.0.status()).map(Status::from).at(ctx)
-            }
-
-            /// The category it is in.
-            async fn category(&self, ctx: &Context<'_>) -> R<Category> {
-                category(&self.0, ctx).await.at(ctx)
-            }
-
-            /// Who supplies it, as carried by the product.
-            async fn supplier(&self, ctx: &Context<'_>) -> Option<R<ProductSupplier>> {
-                stored(self.0.supplier()).map(|extract| extract.map(ProductSupplier)).nullable_at(ctx)
-            }
-
-            /// What it costs; for a bundle, what its items cost together.
-            async fn price(&self, ctx: &Context<'_>) -> Option<R<Money>> {
-                stored(self.0.price()).map(|price| price.map(Money::from)).nullable_at(ctx)
-            }
-
-            /// Pictures, films, documents; at most 50.
-            async fn media(&self, ctx: &Context<'_>) -> R<Vec<Media>> {
-                stored(self.0.media()).map(all).at(ctx)
-            }
-
-            /// Its attributes, in the order they are shown; at most 200.
-            async fn specs(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(desc = "Only specs with these keys or aliases; all when absent.")]
-                keys: Option<Vec<String>>,
-                #[graphql(desc = "Units to show quantities in; as entered when absent.")]
-                display_units: Option<Vec<DisplayUnitInput>>,
-            ) -> R<Vec<Spec>> {
-                specs(&self.0, ctx, keys, display_units).at(ctx)
-            }
-
-            /// The first spec with this key or alias; null when there is none.
-            async fn spec(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(desc = "The key or an alias of it.")] key: String,
-                #[graphql(desc = "The unit to show a quantity in; as entered when absent.")]
-                display_unit: Option<String>,
-            ) -> Option<R<Spec>> {
-                spec(&self.0, ctx, key, display_unit).nullable_at(ctx)
-            }
-
-            /// Its ratings.
-            async fn rating_stats(&self, ctx: &Context<'_>) -> R<RatingStats> {
-                let product = self.0.id();
-                stored(self.0.stats()).map(|stats| RatingStats { product, stats }).at(ctx)
-            }
-
-            /// The most helpful reviews, most helpful first, of equals the newest. Carried by the
-            /// product: no look-up.
-            async fn top_reviews(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(default_with = "Some(10)", desc = "How many: 1 to 10.")] first: Option<i32>,
-            ) -> R<Vec<ReviewExcerpt>> {
-                top_reviews(&self.0, first).at(ctx)
-            }
-
-            /// All published reviews, forwards and backwards, in five orders, without a cap. A
-            /// look-up; none for at most ten of the most helpful from the beginning, without a
-            /// filter, where nothing is selected of them that `topReviews` does not have.
-            #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
-            async fn reviews(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given.")]
-                first: Option<i32>,
-                #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
-                #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
-                #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
-                #[graphql(default_with = "Some(ReviewOrder::Newest)", desc = "In which order.")] sort: Option<ReviewOrder>,
-                #[graphql(desc = "Which of them; all when absent.")] filter: Option<ReviewFilterInput>,
-            ) -> R<ReviewConnection> {
-                let page = PageArguments { first, after, last, before };
-                reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
-            }
-
-            /// What the caller wrote of it, also while nobody else sees it; null without a token or
-            /// a review. One look-up for all products of a list.
-            async fn viewer_review(&self, ctx: &Context<'_>) -> Option<R<Review>> {
-                let found = ctx.session().loaders.own_review(self.0.id()).await;
-                found.map(|review| review.map(Review::from)).nullable_at(ctx)
-            }
-
-            /// Its ratings month by month, this month last, by when reviews were written; months
-            /// without reviews are there too. A look-up, one for all products of a list.
-            async fn rating_trend(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(default_with = "Some(12)", desc = "How many months, this one included: 1 to 120.")]
-                months: Option<i32>,
-            ) -> R<Vec<RatingMonth>> {
-                let months = months.unwrap_or(USUAL_MONTHS);
-                ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
-            }
-
-            /// The aspects that reviews of it may give stars to, beside the stars for the whole, by
-            /// name.
-            async fn review_dimensions(&self, ctx: &Context<'_>) -> R<Vec<String>> {
-                review_dimensions(&self.0, ctx).at(ctx)
-            }
-
-            /// What happened around it: views, carts, purchases, by hours or days. Seen by admins and
-            /// services only. A look-up.
-            async fn activity(
-                &self,
-                ctx: &Context<'_>,
-                #[graphql(desc = "From when to when.")] range: ActivityRangeInput,
-                #[graphql(default_with = "ActivityResolution::Day", desc = "How fine.")]
-                resolution: ActivityResolution,
-            ) -> Option<R<ProductActivity>> {
-                activity(&self.0, ctx, range, resolution).await.nullable_at(ctx)
-            }
-
-            /// How it sells and how much attention it gets, as carried by the product.
-            async fn counters(&self, ctx: &Context<'_>) -> R<ProductCounters> {
-                counters(&self.0).at(ctx)
-            }
-
-            /// How it is treated because of its many reviews; seen by admins only.
-            async fn outlier(&self, ctx: &Context<'_>) -> Option<R<OutlierState>> {
-                outlier(&self.0, ctx).nullable_at(ctx)
-            }
-
-            /// Whether the product has more than 1,000 reviews or is being reviewed very often just
-            /// now. Nothing about the fields changes.
-            async fn is_outlier(&self, ctx: &Context<'_>) -> R<bool> {
-                let now = ctx.session().catalog.now();
-                let outlier = stored(self.0.outlier());
-                outlier.map(|outlier| outlier.large || outlier.is_hot(now)).at(ctx)
-            }
-
-            /// Rises with every edit by an admin or an import; reviews do not touch it.
-            async fn revision(&self, ctx: &Context<'_>) -> R<i32> {
-                stored(self.0.revision()).map(count).at(ctx)
-            }
-
-            /// When it was first stored, or added to the shop if a feed says so.
-            async fn created_at(&self, ctx: &Context<'_>) -> R<DateTime> {
-                stored(self.0.created_at()).map(DateTime).at(ctx)
-            }
-
-            /// Since when it is listed: when it first was no draft any more. Null of drafts.
-            async fn listed_at(&self, ctx: &Context<'_>) -> Option<R<DateTime>> {
-                stored(self.0.listed_at()).map(|at| at.map(DateTime)).nullable_at(ctx)
-            }
-
-            /// When an admin or an import last changed it.
-            async fn updated_at(&self, ctx: &Context<'_>) -> R<DateTime> {
-                stored(self.0.updated_at()).map(DateTime).at(ctx)
-            }
-
-            $($own)*
-        }
-    };
 }
 
 /// The details of a product, if they are of the expected kind.

@@ -299,7 +299,8 @@ impl SpecKey {
         count(self.0.revision)
     }
 
-    /// How far the products on sale have it; null when none has, or nobody has counted yet. One
+    /// How far the products on sale have it; null when none has. Of more than 60,000 products as of
+    /// `asOf`; null, with the error `UNAVAILABLE`, while so many are counted for the first time. One
     /// look-up for all keys of a page.
     async fn coverage(&self, ctx: &Context<'_>) -> Option<R<SpecKeyCoverage>> {
         let found = ctx.session().loaders.coverage(self.0.key.clone()).await;

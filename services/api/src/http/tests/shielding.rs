@@ -12,6 +12,7 @@ fn capacity(running: usize, waiting: usize) -> Capacity {
     Capacity {
         running,
         waiting,
+        patience: PATIENCE,
         deadline: PATIENCE,
     }
 }
@@ -92,6 +93,21 @@ async fn waiting_is_in_order_and_can_be_given_up() {
     first.await.unwrap();
     assert_eq!(fourth.await.unwrap(), 4);
     assert!(shield.drain(PATIENCE).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_too_long_for_a_turn_is_shed() {
+    let patience = Duration::from_millis(250);
+    let shield = Shield::new(Capacity {
+        patience,
+        ..capacity(1, 10)
+    });
+    let mut stuck = Box::pin(shield.run(std::future::pending::<()>()));
+    assert!(futures_util::poll!(&mut stuck).is_pending());
+    let start = tokio::time::Instant::now();
+    let shed = shield.run(async { 2 }).await.unwrap_err();
+    assert_eq!(shed.code().as_str(), "UNAVAILABLE");
+    assert_eq!(start.elapsed(), patience);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod conversation;
 mod crowds;
 mod garbage;
 mod handshake;
+mod memory;
 mod stopping;
 
 use std::time::Duration;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use self::client::Client;
+use self::memory::MemoryServer;
 use super::Server;
 use crate::http::{Api, Capacity, SocketLimits, Sockets};
 

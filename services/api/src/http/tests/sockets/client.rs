@@ -4,7 +4,11 @@ use std::net::SocketAddr;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
 use tokio_tungstenite::{
     WebSocketStream, client_async,
     tungstenite::{
@@ -14,8 +18,8 @@ use tokio_tungstenite::{
 
 use super::{PATIENCE, Server};
 
-pub(super) struct Client {
-    pub(super) socket: WebSocketStream<TcpStream>,
+pub(super) struct Client<S = TcpStream> {
+    pub(super) socket: WebSocketStream<S>,
 }
 
 impl Client {
@@ -24,21 +28,8 @@ impl Client {
         address: SocketAddr,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, Box<Error>> {
-        let target = format!("ws://{address}/graphql");
-        let mut request = target.into_client_request().map_err(Box::new)?;
-        let protocol = ("sec-websocket-protocol", "soap, graphql-transport-ws");
-        for (name, value) in headers.iter().chain([&protocol]) {
-            let value = HeaderValue::from_str(value).unwrap();
-            request.headers_mut().insert(*name, value);
-        }
         let stream = TcpStream::connect(address).await.unwrap();
-        let (socket, answer) = client_async(request, stream).await?;
-        assert_eq!(
-            answer.headers()["sec-websocket-protocol"],
-            "graphql-transport-ws"
-        );
-        assert_eq!(answer.headers()["x-request-id"].len(), 32);
-        Ok(Self { socket })
+        Self::over(stream, &address.to_string(), headers).await
     }
 
     /// Opens a WebSocket and says nothing.
@@ -51,6 +42,30 @@ impl Client {
         let mut client = Self::silent(server).await;
         client.introduce(&json!({})).await;
         client
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+    /// Opens a WebSocket over a connection.
+    pub(super) async fn over(
+        stream: S,
+        address: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, Box<Error>> {
+        let target = format!("ws://{address}/graphql");
+        let mut request = target.into_client_request().map_err(Box::new)?;
+        let protocol = ("sec-websocket-protocol", "soap, graphql-transport-ws");
+        for (name, value) in headers.iter().chain([&protocol]) {
+            let value = HeaderValue::from_str(value).unwrap();
+            request.headers_mut().insert(*name, value);
+        }
+        let (socket, answer) = client_async(request, stream).await?;
+        assert_eq!(
+            answer.headers()["sec-websocket-protocol"],
+            "graphql-transport-ws"
+        );
+        assert_eq!(answer.headers()["x-request-id"].len(), 32);
+        Ok(Self { socket })
     }
 
     /// Introduces itself and is welcomed.

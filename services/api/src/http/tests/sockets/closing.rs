@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Client, Server, limited, subscribe, until};
+use super::{Client, MemoryServer, Server, limited, subscribe, until};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -67,35 +68,30 @@ async fn a_client_that_says_goodbye_is_answered() {
 }
 
 /// A client that does not read does not answer pings either.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_without_a_sign_of_life_is_closed() {
-    let server = limited(|limits| {
-        limits.ping_interval = Duration::from_millis(20);
-        limits.silence = SHORT;
-    })
-    .await;
-    let mut client = Client::ready(&server).await;
+    let server = MemoryServer::start(|limits| {
+        limits.ping_interval = Duration::from_secs(2);
+        limits.silence = Duration::from_secs(5);
+    });
+    let mut client = server.client().await;
     client.say(&subscribe("a", "subscription { ticks }")).await;
     server.feed.dropped(1).await;
     let (code, reason) = client.closed().await;
-    assert_eq!(
-        (code, reason.as_str()),
-        (1001, "nothing was heard for 50ms")
-    );
+    assert_eq!((code, reason.as_str()), (1001, "nothing was heard for 5s"));
     until(|| server.sockets.connections() == 0).await;
 }
 
 /// Reading is enough: the answers to pings are signs of life.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_answers_pings_stays() {
-    let server = limited(|limits| {
-        limits.ping_interval = Duration::from_millis(5);
-        limits.silence = Duration::from_secs(1);
-    })
-    .await;
-    let mut client = Client::ready(&server).await;
-    let begin = tokio::time::Instant::now();
-    while begin.elapsed() < Duration::from_millis(1_500) {
+    let server = MemoryServer::start(|limits| {
+        limits.ping_interval = Duration::from_secs(2);
+        limits.silence = Duration::from_secs(5);
+    });
+    let mut client = server.client().await;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_mins(10) {
         let message = client.receive().await.unwrap().unwrap();
         assert_eq!(message, Message::Ping("".into()));
     }

@@ -64,6 +64,7 @@ async fn work_of_connections_is_shed_as_over_http() {
     let capacity = Capacity {
         running: 1,
         waiting: 0,
+        patience: PATIENCE,
         deadline: PATIENCE,
     };
     let server = Server::start(capacity, |api| api).await;

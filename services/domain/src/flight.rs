@@ -1,0 +1,107 @@
+//! Work that callers share: one does it, and all who came before it began take its result.
+//!
+//! Nobody is given a result that may be older than their question, so whoever has just written
+//! something sees it; and however many ask at once, the work is done by one of them at a time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::DomainError;
+
+/// Work of one sort, and its last result.
+#[derive(Debug)]
+pub(crate) struct Flight<T> {
+    /// Numbers the arrivals of callers and the beginnings of the work, in their order.
+    clock: AtomicU64,
+    /// When the work last began, and what came of it; `None` when it failed.
+    last: tokio::sync::Mutex<(u64, Option<T>)>,
+    /// The last result that was one.
+    known: Mutex<Option<T>>,
+}
+
+impl<T> Default for Flight<T> {
+    fn default() -> Self {
+        Self {
+            clock: AtomicU64::new(1),
+            last: tokio::sync::Mutex::new((0, None)),
+            known: Mutex::new(None),
+        }
+    }
+}
+
+impl<T: Clone> Flight<T> {
+    /// Does the work, or takes the result of one that began after this call. A caller that leaves
+    /// while it works leaves the work to the next one.
+    ///
+    /// # Errors
+    /// What the work fails with; [`DomainError::Unavailable`] when somebody else's has failed.
+    pub(crate) async fn share(
+        &self,
+        work: impl Future<Output = Result<T, DomainError>>,
+    ) -> Result<T, DomainError> {
+        let arrived = self.clock.fetch_add(1, Ordering::SeqCst);
+        let mut last = self.last.lock().await;
+        if last.0 > arrived {
+            return last.1.clone().ok_or(DomainError::Unavailable(None));
+        }
+        let began = self.clock.fetch_add(1, Ordering::SeqCst);
+        let result = work.await;
+        *last = (began, result.as_ref().ok().cloned());
+        if let Ok(result) = &result {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            *known = Some(result.clone());
+        }
+        result
+    }
+
+    /// The last result, however old.
+    pub(crate) fn known(&self) -> Option<T> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn those_who_wait_share_what_begins_after_they_came() {
+        let (flight, begun) = (Flight::default(), Cell::new(0));
+        let work = async || {
+            begun.set(begun.get() + 1);
+            tokio::task::yield_now().await;
+            Ok(begun.get())
+        };
+        let ask = || flight.share(work());
+        let mut results = Vec::new();
+        for result in join_all((0..5).map(|_| ask())).await {
+            results.push(result.unwrap());
+        }
+        assert_eq!(results, [1, 2, 2, 2, 2]);
+        assert_eq!(ask().await.unwrap(), 3, "nobody is given what is older");
+        assert_eq!(flight.known(), Some(3));
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_shared_and_forgotten() {
+        let (flight, begun) = (Flight::default(), Cell::new(0));
+        let fails = async || {
+            begun.set(begun.get() + 1);
+            tokio::task::yield_now().await;
+            Err::<u8, _>(DomainError::invalid("field", "reason"))
+        };
+        let failed = join_all((0..4).map(|_| flight.share(fails()))).await;
+        assert!(failed.iter().all(Result::is_err));
+        assert_eq!(
+            begun.get(),
+            2,
+            "the second failure is that of all who waited"
+        );
+        assert_eq!(flight.share(async { Ok(7) }).await.unwrap(), 7);
+    }
+}

@@ -1,0 +1,198 @@
+//! Three database servers that are one replica set, of which some are frozen or killed.
+//!
+//! They elect a new primary within seconds where a replica set with the default settings takes
+//! more than ten. A frozen server keeps its connections open and answers nothing, as one does whose
+//! machine is paused or cut off from the network.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mongodb::bson::doc;
+use vitrine_mongod::{ReplicaSet, StartOptions};
+
+use crate::eventually;
+use crate::mongod::{RunDirectory, find_mongod, signal};
+
+/// How long the others do without a primary before they elect another one.
+const ELECTION: Duration = Duration::from_secs(2);
+/// How long an election may take when the machine is busy.
+const ELECTED: Duration = Duration::from_mins(1);
+/// How many members there are.
+const COUNT: usize = 3;
+
+/// A replica set of three members. Members are told by their number, from 0 on.
+#[derive(Debug)]
+pub struct Members {
+    set: ReplicaSet,
+    frozen: [AtomicBool; COUNT],
+    killed: [AtomicBool; COUNT],
+    directory: RunDirectory,
+}
+
+impl Members {
+    /// Starts three members that nobody else uses, and waits for their primary.
+    ///
+    /// # Errors
+    /// When no mongod is found or one does not start.
+    pub async fn start() -> anyhow::Result<Self> {
+        let directory = RunDirectory::claim("members")?;
+        let mongod = find_mongod().await?;
+        let options = |number: usize| {
+            let mut options = StartOptions::new(directory.path.join(number.to_string()));
+            options.cache_mib = 256;
+            options.ephemeral = true;
+            options.test_commands = true;
+            options
+        };
+        let options: Vec<StartOptions> = (0..COUNT).map(options).collect();
+        let set = ReplicaSet::start(&mongod, &options, ELECTION).await?;
+        let pids: Vec<u32> = set
+            .members()
+            .iter()
+            .map(vitrine_mongod::Member::pid)
+            .collect();
+        directory.removed_after(&pids)?;
+        Ok(Self {
+            set,
+            frozen: Default::default(),
+            killed: Default::default(),
+            directory,
+        })
+    }
+
+    /// The connection string, with the addresses of all three.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        self.set.uri()
+    }
+
+    /// The member that is the primary; waits until one is.
+    ///
+    /// # Panics
+    /// When none is elected in time.
+    pub async fn primary(&self) -> usize {
+        let look = async || {
+            for (number, member) in self.set.members().iter().enumerate() {
+                if self.answers(number) && member.is_primary().await {
+                    return Some(number);
+                }
+            }
+            None
+        };
+        eventually("a primary", ELECTED, look).await
+    }
+
+    /// The members that are not the primary.
+    ///
+    /// # Panics
+    /// When none is elected in time.
+    pub async fn secondaries(&self) -> Vec<usize> {
+        let primary = self.primary().await;
+        (0..COUNT).filter(|number| *number != primary).collect()
+    }
+
+    /// Stops a member from doing anything at all, until [`Members::thaw`].
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn freeze(&self, member: usize) {
+        self.signal(member, "STOP");
+        self.frozen[member].store(true, Ordering::SeqCst);
+    }
+
+    /// Lets a frozen member go on.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn thaw(&self, member: usize) {
+        self.signal(member, "CONT");
+        self.frozen[member].store(false, Ordering::SeqCst);
+    }
+
+    /// Kills a member. It does not come back.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn kill(&self, member: usize) {
+        self.signal(member, "KILL");
+        self.killed[member].store(true, Ordering::SeqCst);
+    }
+
+    /// Stops a member from copying what the primary writes, until [`Members::keep_up`]; it goes on
+    /// voting, so that the primary remains the primary while nothing reaches a majority.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub async fn fall_behind(&self, member: usize) {
+        self.set_copying(member, "alwaysOn").await;
+    }
+
+    /// Lets a member copy again what the primary writes.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub async fn keep_up(&self, member: usize) {
+        self.set_copying(member, "off").await;
+    }
+
+    /// The fail point stops the member before it applies what it has fetched.
+    async fn set_copying(&self, member: usize, mode: &str) {
+        let host = self.set.members()[member].host();
+        let uri = format!("mongodb://{host}/?directConnection=true");
+        let client = mongodb::Client::with_uri_str(uri).await;
+        let client = client.expect("an address");
+        let point = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": mode };
+        let set = client.database("admin").run_command(point).await;
+        set.expect("the server has test commands");
+    }
+
+    /// Thaws all that are frozen and waits for a primary.
+    pub(crate) async fn recover(&self) {
+        self.thaw_all();
+        self.primary().await;
+    }
+
+    fn thaw_all(&self) {
+        for member in 0..COUNT {
+            if is(&self.frozen[member]) && !is(&self.killed[member]) {
+                self.thaw(member);
+            }
+        }
+    }
+
+    /// Keeps the directory when the process ends, and says where it is.
+    pub(crate) fn keep(&self, database: &str) -> String {
+        let kept = self.directory.keep(database);
+        kept.expect("the directory of the run is there");
+        let (uri, path) = (self.uri(), self.directory.path.display());
+        format!("the database {database} of {uri} is kept in {path} until the next run")
+    }
+
+    /// Ends all of them at once: their data is thrown away.
+    pub(crate) fn end(self) {
+        for member in 0..COUNT {
+            if !is(&self.killed[member]) {
+                self.kill(member);
+            }
+        }
+    }
+
+    fn answers(&self, member: usize) -> bool {
+        !is(&self.frozen[member]) && !is(&self.killed[member])
+    }
+
+    fn signal(&self, member: usize, name: &str) {
+        signal(self.set.members()[member].pid(), name);
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        // One that is frozen would not end when it is told to.
+        self.thaw_all();
+    }
+}
+
+fn is(state: &AtomicBool) -> bool {
+    state.load(Ordering::SeqCst)
+}

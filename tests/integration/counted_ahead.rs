@@ -1,0 +1,339 @@
+//! What is counted ahead: read without loading it, counted again only where it changed, and never
+//! taken for current when it is not.
+
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_domain::facets::{PanelLimits, PanelUpkeep};
+use vitrine_harness::{Answer, App, product, test};
+use vitrine_model::product::ProductStatus;
+
+const COUNTS: &str =
+    "{ categories { name productCount children { name productCount children { productCount } } } }";
+const PAGE: &str = r#"{ products(first: 1, filter: { category: ["lamps"] }) { facets { key accuracy productCount values { label count } } } }"#;
+
+/// Forty products in four categories, one of which holds products and categories.
+async fn stock(app: &App) {
+    app.has((0..40).map(|n| {
+        let product = product(&format!("P{n:02}"));
+        let product = match n % 4 {
+            0 => product.category(["Home"]),
+            1 => product.category(["Home", "Lamps"]),
+            2 => product.category(["Home", "Chairs"]),
+            _ => product.category(["Books"]),
+        };
+        product
+            .text("color", ["Red", "Blue", "Green"][n % 3])
+            .number("parts", f64::from(u32::try_from(n % 5).unwrap()))
+            .status(if n >= 36 {
+                ProductStatus::Draft
+            } else {
+                ProductStatus::Active
+            })
+    }))
+    .await;
+}
+
+/// Counts ahead until nothing is left; what changed is counted once it is quiet.
+async fn ahead(app: &App, upkeep: &mut PanelUpkeep) -> usize {
+    let mut runs = 0;
+    let mut quiet = false;
+    loop {
+        let run = app.catalog.refresh_panels(upkeep).await.unwrap();
+        runs += 1;
+        if quiet && run.backlog == 0 {
+            return runs;
+        }
+        quiet = true;
+    }
+}
+
+/// How many products `Home` has in all, and `Lamps` in it.
+fn of_home(answer: &Answer) -> (u64, u64) {
+    let categories = answer.at("/categories").as_array().unwrap();
+    let named = |all: &[Value], name: &str| {
+        let found = all.iter().find(|one| one["name"] == name);
+        found.unwrap().clone()
+    };
+    let home = named(categories, "Home");
+    let lamps = named(home["children"].as_array().unwrap(), "Lamps");
+    let count = |one: &Value| one["productCount"].as_u64().unwrap();
+    (count(&home), count(&lamps))
+}
+
+/// What the server did for commands on these collections since it was profiled.
+async fn executed(app: &App, collections: &[&str]) -> Vec<Document> {
+    let names = collections
+        .iter()
+        .map(|name| format!("{}.{name}", app.direct().name()));
+    let profile = app.direct().collection::<Document>("system.profile");
+    let entries = profile.find(
+        doc! { "ns": { "$in": names.collect::<Vec<_>>() }, "planSummary": { "$exists": true } },
+    );
+    entries.await.unwrap().try_collect().await.unwrap()
+}
+
+#[test]
+fn summaries_counts_and_stamps_are_read_from_indexes_alone() {
+    test(async |app| {
+        stock(app).await;
+        let mut upkeep = PanelUpkeep::default();
+        ahead(app, &mut upkeep).await;
+        app.profiled().await;
+        // Of a process that remembers nothing.
+        let fresh = app.other_process().await;
+        app.query(COUNTS).through(&fresh).await;
+        app.query(PAGE).through(&fresh).await;
+        ahead(app, &mut upkeep).await;
+        let mut seen = Vec::new();
+        let collections = ["category_counts", "category_stamps", "facet_panels"];
+        for entry in executed(app, &collections).await {
+            let one = entry
+                .get_document("command")
+                .and_then(|command| command.get_document("filter"))
+                .is_ok_and(|filter| filter.contains_key("_id"));
+            if one || entry.get_str("op").unwrap() == "update" {
+                continue;
+            }
+            let ns = entry.get_str("ns").unwrap();
+            let collection = ns.rsplit('.').next().unwrap().to_owned();
+            let docs = entry.get("docsExamined").unwrap();
+            assert_eq!(docs.as_i32(), Some(0), "{entry:?}");
+            seen.push(collection);
+        }
+        for collection in collections {
+            assert!(seen.iter().any(|one| one == collection), "{seen:?}");
+        }
+    });
+}
+
+#[test]
+fn a_category_page_reads_no_panel_but_its_own() {
+    test(async |app| {
+        stock(app).await;
+        ahead(app, &mut PanelUpkeep::default()).await;
+        let page = app.query(PAGE).await;
+        let sent =
+            |page: &Answer, what: &str| page.sent().iter().filter(|one| *one == what).count();
+        assert_eq!(sent(&page, "find category_counts"), 1);
+        let again = app.query(PAGE).await;
+        assert_eq!(again.data(), page.data());
+        assert_eq!(sent(&again, "find category_counts"), 0);
+        assert_eq!(sent(&again, "find products"), 1, "{:?}", again.sent());
+        assert_eq!(sent(&again, "aggregate products"), 0, "{:?}", again.sent());
+    });
+}
+
+#[test]
+fn product_counts_are_exact_and_follow_every_change() {
+    test(async |app| {
+        stock(app).await;
+        assert_eq!(of_home(&app.query(COUNTS).await), (27, 9));
+        assert_eq!(of_home(&app.query(COUNTS).as_admin().await), (30, 10));
+        let id = app.query(r#"{ product(slug: "p01") { id } }"#).await;
+        let id = json!({ "id": id.text("/product/id") });
+        app.order("archiveProduct", id.clone()).await.done();
+        assert_eq!(of_home(&app.query(COUNTS).await), (26, 8));
+        assert_eq!(of_home(&app.query(COUNTS).as_admin().await), (30, 10));
+        let other = app.other_process().await;
+        app.order("restoreProduct", id).through(&other).await.done();
+        assert_eq!(of_home(&app.query(COUNTS).await), (27, 9));
+        ahead(app, &mut PanelUpkeep::default()).await;
+        let third = app.other_process().await;
+        let counted = app.query(COUNTS).through(&third).await;
+        counted.commands(&["aggregate category_stamps", "find category_counts"]);
+        assert_eq!(of_home(&counted), (27, 9));
+    });
+}
+
+#[test]
+fn requests_do_not_count_very_many_products_again_and_again() {
+    test(async |app| {
+        let app = app.that_reads(8).await;
+        stock(&app).await;
+        // Never counted before: counted once, for everybody.
+        assert_eq!(of_home(&app.query(COUNTS).await), (27, 9));
+        app.has((0..10).map(|n| {
+            product(&format!("More {n}"))
+                .category(["Home", "Lamps"])
+                .text("color", "Red")
+        }))
+        .await;
+        app.profiled().await;
+        let behind = app.query(COUNTS).await;
+        assert_eq!(of_home(&behind), (27, 9), "as it was counted last");
+        for entry in executed(&app, &["products"]).await {
+            let keys = entry
+                .get("keysExamined")
+                .and_then(mongodb::bson::Bson::as_i32);
+            assert!(keys <= Some(12), "{entry:?}");
+        }
+        // The categories beside a category page are not given as exact then.
+        let page = app.query(PAGE).await;
+        let facets = page.at("/products/facets").as_array().unwrap();
+        let beside = facets.iter().find(|facet| facet["key"] == "@category");
+        assert_eq!(
+            beside.unwrap()["accuracy"],
+            "PRECOMPUTED",
+            "{}",
+            page.shown()
+        );
+        // The worker counts what has changed, and only that, however much it is.
+        let run = app
+            .catalog
+            .refresh_panels(&mut PanelUpkeep::default())
+            .await;
+        assert_eq!(run.unwrap().done, 1, "one category has changed");
+        assert_eq!(of_home(&app.query(COUNTS).await), (37, 19));
+        // Where no worker does, no count is given that is more than ten minutes old.
+        app.has([product("Last").category(["Home", "Lamps"])]).await;
+        assert_eq!(of_home(&app.query(COUNTS).await), (37, 19));
+        app.clock.advance(11 * 60 * 1000);
+        assert_eq!(of_home(&app.query(COUNTS).await), (38, 20));
+    });
+}
+
+#[test]
+fn a_key_that_is_learnt_leaves_other_panels_as_they_are() {
+    test(async |app| {
+        stock(app).await;
+        let mut upkeep = PanelUpkeep::default();
+        ahead(app, &mut upkeep).await;
+        let before = app.query(PAGE).await;
+        let counts = |page: &Answer| {
+            let sent = page.sent().iter();
+            sent.filter(|one| one.ends_with(" products")).count()
+        };
+        app.has([product("Novel").category(["Books"]).text("author", "Ann")])
+            .await;
+        // The page itself, and the categories beside it, of which one has changed.
+        let page = app.query(PAGE).await;
+        assert_eq!(counts(&page), 2, "{:?}", page.sent());
+        let facets = |page: &Answer| {
+            let facets = page.at("/products/facets").as_array().unwrap().clone();
+            facets
+                .into_iter()
+                .filter(|facet| facet["key"] != "@category")
+        };
+        assert!(facets(&page).eq(facets(&before)));
+        // A product that has the key is there at once.
+        app.has([product("Signed")
+            .category(["Home", "Lamps"])
+            .text("author", "Bob")])
+            .await;
+        let page = app.query(PAGE).await;
+        let author = facets(&page).find(|facet| facet["key"] == "author");
+        assert_eq!(author.unwrap()["productCount"], 1);
+    });
+}
+
+#[test]
+fn a_panel_made_by_a_process_that_does_not_know_a_key_is_made_again() {
+    test(async |app| {
+        stock(app).await;
+        let other = app.other_process().await;
+        app.has([product("Signed")
+            .category(["Home", "Lamps"])
+            .text("author", "Bob")])
+            .await;
+        // It has not seen the new key.
+        let page = app.query(PAGE).through(&other).await;
+        let has =
+            |page: &Answer| page.shown().contains("\"author\"") || page.shown().contains("author");
+        assert!(!has(&page), "{}", page.shown());
+        let page = app.query(PAGE).await;
+        assert!(has(&page), "{}", page.shown());
+    });
+}
+
+#[test]
+fn a_unit_that_is_defined_has_panels_looked_at_again() {
+    test(async |app| {
+        app.has((0..10).map(|n| {
+            product(&format!("P{n}")).category(["Lamps"]).quantity(
+                "height",
+                5.0 + f64::from(n),
+                "cm",
+            )
+        }))
+        .await;
+        let mut upkeep = PanelUpkeep::default();
+        ahead(app, &mut upkeep).await;
+        let unit = json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 });
+        app.order("defineUnit", unit).await.done();
+        let run = app.catalog.refresh_panels(&mut upkeep).await.unwrap();
+        assert_eq!(
+            (run.done, run.backlog),
+            (2, 0),
+            "at once, although nothing else has changed"
+        );
+        let page = app.query(PAGE).await;
+        assert_eq!(page.at("/products/facets/0/accuracy"), "EXACT");
+    });
+}
+
+#[test]
+fn many_products_are_counted_some_at_a_time_and_added_up() {
+    test(async |app| {
+        stock(app).await;
+        let keys = "{ specKeys(first: 100) { nodes { key coverage { products distinctValues kinds { products having } sampleValues } } } }";
+        let direct = app.query(keys).await;
+        let page = app.query(PAGE).await;
+        app.has([product("More")
+            .category(["Home", "Lamps"])
+            .text("color", "Red")])
+            .await;
+        let id = app.query(r#"{ product(slug: "more") { id } }"#).await;
+        let id = json!({ "id": id.text("/product/id") });
+        app.order("archiveProduct", id).await.done();
+        let mut upkeep = PanelUpkeep::new(PanelLimits {
+            part: 4,
+            time: Duration::ZERO,
+        });
+        let runs = ahead(app, &mut upkeep).await;
+        assert!(
+            runs > 12,
+            "nine products a category, four at a time: {runs}"
+        );
+        let again = app.query(keys).await;
+        let mut sent = again.sent().to_vec();
+        sent.sort();
+        assert_eq!(sent, ["aggregate category_stamps", "find key_coverage"]);
+        assert_eq!(again.data(), direct.data());
+        let ahead = app.query(PAGE).await;
+        assert_eq!(ahead.shown().replace("PRECOMPUTED", "EXACT"), page.shown());
+    });
+}
+
+#[test]
+fn coverage_of_very_many_products_is_left_to_the_worker() {
+    test(async |app| {
+        let app = app.that_reads(10).await;
+        stock(&app).await;
+        let query = r#"{ specKey(key: "color") { coverage { products } } }"#;
+        let suggested = r#"{ suggestedSpecKeys(category: "home") { specKey { key } products } }"#;
+        app.query(COUNTS).await;
+        let none = app.query(query).await;
+        assert!(
+            none.errors()[0].starts_with("UNAVAILABLE"),
+            "{}",
+            none.shown()
+        );
+        assert!(
+            none.sent().iter().all(|one| !one.ends_with(" products")),
+            "{:?}",
+            none.sent()
+        );
+        ahead(&app, &mut PanelUpkeep::default()).await;
+        let products = |answer: &Answer| answer.number("/specKey/coverage/products");
+        assert_eq!(products(&app.query(query).await), 36);
+        let first = app.query(suggested).await;
+        assert_eq!(first.number("/suggestedSpecKeys/0/products"), 27);
+        // What was counted last, until it is counted again.
+        app.has([product("More").category(["Books"]).text("color", "Red")])
+            .await;
+        assert_eq!(products(&app.query(query).await), 36);
+    });
+}

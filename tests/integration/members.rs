@@ -1,0 +1,236 @@
+//! A replica set of three members of which some fail: the service goes on with those that are left,
+//! and nothing that it acknowledged is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mongodb::bson::{Bson, Document, doc};
+use tokio::task::JoinSet;
+use vitrine_domain::admin::Outcome;
+use vitrine_domain::reviewing::{ReviewContent, Reviewed};
+use vitrine_domain::{Catalog, DomainError};
+use vitrine_harness::{App, eventually, product, with_members};
+use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::product::ProductStatus;
+use vitrine_storage::products::ProductKey;
+
+/// Far more than anything here takes on a busy machine.
+const LONG: Duration = Duration::from_mins(2);
+
+/// How many write at the same time: more than may use the database at the same time.
+const WRITERS: usize = 80;
+
+const PAGE: &str = r#"{ product(slug: "lamp") { name ratingStats { count } specs { text } } }"#;
+
+async fn new_product(app: &App, name: &str) -> ProductId {
+    app.has([product(name)]).await;
+    let key = ProductKey::Slug(name.to_owned());
+    let found = app.store.get_product(&key, &ProductStatus::ALL).await;
+    found.unwrap().unwrap().product().unwrap().id
+}
+
+/// Submits a review; the same author has one key.
+async fn submit(
+    catalog: &Catalog,
+    author: &str,
+    product: ProductId,
+) -> Result<Reviewed, DomainError> {
+    let content = ReviewContent {
+        rating: 4,
+        recommended: None,
+        dimensions: Vec::new(),
+        title: String::new(),
+        body: "What there is to say.".to_owned(),
+        language: None,
+        media: Vec::new(),
+        author_name: None,
+    };
+    let key = Some(format!("key of {author}"));
+    match catalog.submit_review(author, key, product, content).await? {
+        Outcome::Done(reviewed) => Ok(reviewed),
+        Outcome::Refused { refusals, .. } => panic!("{refusals:?}"),
+    }
+}
+
+/// Submits until it is acknowledged.
+async fn acknowledged(catalog: &Catalog, author: &str, product: ProductId) -> ReviewId {
+    let submitted = async {
+        loop {
+            if let Ok(reviewed) = submit(catalog, author, product).await {
+                return reviewed.review.id;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let submitted = tokio::time::timeout(LONG, submitted).await;
+    submitted.expect("a review is acknowledged")
+}
+
+/// Writers that submit one review after the other, each again until it is acknowledged.
+struct Writers {
+    tasks: JoinSet<Vec<ReviewId>>,
+    count: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Writers {
+    fn start(app: &App, products: &[ProductId]) -> Self {
+        let mut writers = Self {
+            tasks: JoinSet::new(),
+            count: Arc::default(),
+            stop: Arc::default(),
+        };
+        for writer in 0..8 {
+            let (catalog, product) = (app.catalog.clone(), products[writer % products.len()]);
+            let (count, stop) = (Arc::clone(&writers.count), Arc::clone(&writers.stop));
+            writers.tasks.spawn(async move {
+                let mut written = Vec::new();
+                while !stop.load(Ordering::SeqCst) {
+                    let author = format!("writer {writer} for the {}th time", written.len());
+                    written.push(acknowledged(&catalog, &author, product).await);
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+                written
+            });
+        }
+        writers
+    }
+
+    /// Waits for so many more reviews than there are.
+    async fn write(&self, more: usize) {
+        let count = || self.count.load(Ordering::SeqCst);
+        let enough = count() + more;
+        let look = async || (count() >= enough).then_some(());
+        eventually("reviews that are acknowledged", LONG, look).await;
+    }
+
+    /// All reviews that were acknowledged.
+    async fn stop(self) -> Vec<ReviewId> {
+        self.stop.store(true, Ordering::SeqCst);
+        self.tasks.join_all().await.concat()
+    }
+}
+
+/// What was acknowledged is stored, and nothing else.
+async fn nothing_is_lost(app: &App, acknowledged: &[ReviewId]) {
+    let stored = app.documents("reviews", doc! {}).await;
+    let id = |review: &Document| match review.get("_id") {
+        Some(Bson::Binary(id)) => ReviewId::from_bytes(id.bytes.as_slice().try_into().unwrap()),
+        other => panic!("no id: {other:?}"),
+    };
+    let mut stored: Vec<ReviewId> = stored.iter().map(id).collect();
+    let mut acknowledged = acknowledged.to_vec();
+    stored.sort();
+    acknowledged.sort();
+    assert_eq!(stored, acknowledged);
+}
+
+#[test]
+fn writes_go_on_when_the_primary_freezes_and_nothing_acknowledged_is_lost() {
+    with_members(async |app, members| {
+        let products = [
+            new_product(app, "lamp").await,
+            new_product(app, "chair").await,
+        ];
+        let writers = Writers::start(app, &products);
+        writers.write(20).await;
+        let frozen = members.primary().await;
+        members.freeze(frozen);
+        assert_ne!(members.primary().await, frozen);
+        writers.write(20).await;
+        members.thaw(frozen);
+        writers.write(20).await;
+        nothing_is_lost(app, &writers.stop().await).await;
+    });
+}
+
+#[test]
+fn writes_go_on_when_the_primary_is_killed() {
+    with_members(async |app, members| {
+        let products = [new_product(app, "lamp").await];
+        let writers = Writers::start(app, &products);
+        writers.write(20).await;
+        members.kill(members.primary().await);
+        writers.write(20).await;
+        nothing_is_lost(app, &writers.stop().await).await;
+    });
+}
+
+/// Has everybody write at the same time; each gets an error, and `meanwhile` runs before the last
+/// does.
+async fn nobody_is_acknowledged(
+    app: &App,
+    product: ProductId,
+    meanwhile: impl Future<Output = ()>,
+) {
+    let mut writes = JoinSet::new();
+    for writer in 0..WRITERS {
+        let catalog = app.catalog.clone();
+        let author = format!("writer {writer}");
+        writes.spawn(async move { submit(&catalog, &author, product).await });
+    }
+    // One write has begun.
+    let begun = async || (!app.sent().is_empty()).then_some(());
+    eventually("a write that has begun", LONG, begun).await;
+    meanwhile.await;
+    let answered = std::iter::from_fn(|| writes.try_join_next()).count();
+    assert!(answered < WRITERS, "nobody was kept from reading");
+    let answers = tokio::time::timeout(LONG, writes.join_all()).await;
+    for answer in answers.expect("every write is answered") {
+        let error = answer.map(|reviewed| reviewed.review.id).unwrap_err();
+        assert!(
+            matches!(error, DomainError::Timeout(_) | DomainError::Unavailable(_)),
+            "{error:?}"
+        );
+    }
+}
+
+/// Everybody writes again what was not acknowledged.
+async fn all_write_again(app: &App, product: ProductId) {
+    let mut written = Vec::new();
+    for writer in 0..WRITERS {
+        let author = format!("writer {writer}");
+        written.push(acknowledged(&app.catalog, &author, product).await);
+    }
+    nothing_is_lost(app, &written).await;
+}
+
+#[test]
+fn without_a_majority_writes_fail_in_time_and_reads_are_answered() {
+    with_members(async |app, members| {
+        let product = new_product(app, "lamp").await;
+        app.forget_commands();
+        let behind = members.secondaries().await;
+        for member in &behind {
+            members.fall_behind(*member).await;
+        }
+        let reads = async {
+            for _ in 0..20 {
+                assert_eq!(app.query(PAGE).await.text("/product/name"), "lamp");
+            }
+        };
+        nobody_is_acknowledged(app, product, reads).await;
+        for member in behind {
+            members.keep_up(member).await;
+        }
+        all_write_again(app, product).await;
+    });
+}
+
+#[test]
+fn writes_fail_in_time_while_both_secondaries_are_frozen() {
+    with_members(async |app, members| {
+        let product = new_product(app, "lamp").await;
+        app.forget_commands();
+        let frozen = members.secondaries().await;
+        for member in &frozen {
+            members.freeze(*member);
+        }
+        nobody_is_acknowledged(app, product, async {}).await;
+        for member in frozen {
+            members.thaw(member);
+        }
+        all_write_again(app, product).await;
+    });
+}
