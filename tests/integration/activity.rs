@@ -1202,3 +1202,35 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
         assert!(app.documents("products", standing).await.is_empty());
     });
 }
+
+#[test]
+fn a_handover_that_cannot_be_taken_keeps_no_sale_from_being_counted() {
+    alone(async |app| {
+        let [lamp, ..] = shop(app).await;
+        record(app, events("VIEW", &lamp, 5)).await;
+        app.catalog.hand_over_activity().await.unwrap();
+        let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 2 });
+        app.order("recordPurchase", bought).await.done();
+        app.forget_commands();
+        let slow = doc! { "blockConnection": true, "blockTimeMS": 1_000 };
+        app.fail_next(1, &["update"], slow).await;
+        // It was found, and is not there any more when it is to be taken.
+        let taken = async {
+            let begun = async || {
+                let sent = app.sent();
+                let begun = sent.iter().any(|sent| sent == "update activity_handed");
+                begun.then_some(())
+            };
+            eventually("it is about to be taken", Duration::from_mins(1), begun).await;
+            let handed = app.direct().collection::<Document>("activity_handed");
+            handed.delete_many(doc! {}).await.unwrap();
+        };
+        let (worked, ()) = tokio::join!(app.catalog.work_off(Worker::Activity), taken);
+        assert_eq!(worked.unwrap(), 1, "the sale");
+        let day = series(app, &lamp, "DAY", 0).await;
+        assert_eq!(
+            (&day["views"]["value"], &day["purchases"]["value"]),
+            (&json!(0), &json!(2))
+        );
+    });
+}

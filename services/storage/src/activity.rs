@@ -317,7 +317,7 @@ impl Store {
         let more_handed = taken < handed.len() || taken >= handovers as usize;
         let filled = self.fill(filling).await?;
         Ok(Bucketed {
-            more: more_handed || more_sold,
+            more: more_handed || more_sold || filled.more,
             ..filled
         })
     }
@@ -338,7 +338,7 @@ impl Store {
                 one.map(|one| Bucketed {
                     handovers: one.handovers + other.handovers,
                     sales: one.sales + other.sales,
-                    ..Bucketed::default()
+                    more: one.more || other.more,
                 })
             }
             filled => filled,
@@ -411,8 +411,12 @@ impl Store {
             Ok(true) => commit(&mut session).await.map(|()| filling.done()),
             other => {
                 let _ = session.abort_transaction().await;
-                // Somebody else has done it: the next look tells.
-                other.map(|_| filling.done())
+                // Somebody else has done it, or a handover that was acknowledged by one server is
+                // not in the snapshot of a transaction yet: the next look tells.
+                other.map(|_| Bucketed {
+                    more: true,
+                    ..Bucketed::default()
+                })
             }
         }
     }
