@@ -14,6 +14,8 @@ use vitrine_harness::{eventually, http, test};
 use vitrine_model::clock::{Clock, ManualClock};
 use vitrine_mongod::{Instance, StartOptions};
 
+use crate::process::block_on;
+
 /// Far more than anything here takes on a busy machine, and less than it took for a frozen database
 /// to be noticed by its connections.
 const SOON: Duration = Duration::from_secs(20);
@@ -27,16 +29,6 @@ const SECRETS: [&str; 4] = [
 ];
 
 const PRODUCTS: &str = "{ products { nodes { name } } }";
-
-fn block_on<T>(work: impl Future<Output = T>) -> T {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(work)
-}
 
 /// A command line for the database at this address.
 fn at<'a>(uri: &'a str, command: &[&'a str]) -> Vec<&'a str> {

@@ -14,7 +14,8 @@ use vitrine_harness::{eventually, http, mongod, product, test};
 use vitrine_model::money::Currency;
 use vitrine_storage::{Store, StoreOptions};
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
+/// Runs a future on a runtime of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder
         .worker_threads(2)

@@ -18,8 +18,7 @@ pub struct Capacity {
     pub running: usize,
     /// Further requests that may wait for their turn; more are shed at once.
     pub waiting: usize,
-    /// How long one waits for its turn before it is shed: whoever waits longer could not be answered
-    /// in good time, and keeps others from it.
+    /// The longest a request waits in the queue; then it is refused, so that the queue stays short.
     pub patience: Duration,
     /// From the arrival of a request to its answer. The work itself is not interrupted.
     pub deadline: Duration,

@@ -33,9 +33,9 @@ use crate::graphql::scalars::DateTime;
     clippy::cast_possible_wrap,
     reason = "a product carries a short list"
 )]
-const MOST_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
+const MAX_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
 /// How many months a trend has when nobody says.
-const USUAL_MONTHS: i32 = 12;
+const DEFAULT_MONTHS: i32 = 12;
 
 /// Hands the fields that every kind has to another macro. This is the one place that describes them:
 /// [`interface`] and [`kind`] are made of it. A row is
@@ -134,7 +134,7 @@ macro_rules! with_common_fields {
             "The most helpful reviews, most helpful first, of equals the newest. Carried by the\n\
              product: no look-up."
             top_reviews("top_reviews") -> [R<Vec<ReviewExcerpt>>]("R<Vec<ReviewExcerpt>>")
-                first("first"): [Option<i32>]("Option<i32>") = "Some(MOST_TOP_REVIEWS)"
+                first("first"): [Option<i32>]("Option<i32>") = "Some(MAX_TOP_REVIEWS)"
                     => "How many: 1 to 10.",
             |self, ctx| { top_reviews(&self.0, first).at(ctx) }
 
@@ -171,10 +171,10 @@ macro_rules! with_common_fields {
             "Its ratings month by month, this month last, by when reviews were written; months\n\
              without reviews are there too. A look-up, one for all products of a list."
             rating_trend("rating_trend") -> [R<Vec<RatingMonth>>]("R<Vec<RatingMonth>>")
-                months("months"): [Option<i32>]("Option<i32>") = "Some(USUAL_MONTHS)"
+                months("months"): [Option<i32>]("Option<i32>") = "Some(DEFAULT_MONTHS)"
                     => "How many months, this one included: 1 to 120.",
             |self, ctx| {
-                let months = months.unwrap_or(USUAL_MONTHS);
+                let months = months.unwrap_or(DEFAULT_MONTHS);
                 ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
             }
 
@@ -623,13 +623,13 @@ fn spec(
 }
 
 fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<Vec<ReviewExcerpt>, Failure> {
-    let first = first.unwrap_or(MOST_TOP_REVIEWS);
+    let first = first.unwrap_or(MAX_TOP_REVIEWS);
     let wanted = usize::try_from(first)
         .ok()
-        .filter(|_| (1..=MOST_TOP_REVIEWS).contains(&first));
+        .filter(|_| (1..=MAX_TOP_REVIEWS).contains(&first));
     let wanted = wanted.ok_or_else(|| {
         Failure::bad_input(format!(
-            "first: must be 1 to {MOST_TOP_REVIEWS}, not {first}"
+            "first: must be 1 to {MAX_TOP_REVIEWS}, not {first}"
         ))
     })?;
     let reviews = stored(view.top_reviews())?.into_iter().take(wanted);
