@@ -16,6 +16,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
 use vitrine_storage::store::CommandSeen;
+use vitrine_storage::versions::VersionStep;
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::ask::Ask;
@@ -183,6 +184,21 @@ impl App {
             ..options_with(Arc::clone(&self.clock))
         };
         self.set_up_as(options).await
+    }
+
+    /// The same service with these steps between versions of documents.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn that_upgrades(&self, steps: Vec<VersionStep>) -> Self {
+        let store = self.store.clone().with_version_steps(steps);
+        let options = options_with(Arc::clone(&self.clock));
+        let catalog = Catalog::open(store.clone(), options).await;
+        Self {
+            store,
+            catalog: catalog.expect("the database answers"),
+            ..self.clone()
+        }
     }
 
     async fn set_up_as(&self, options: CatalogOptions) -> Self {

@@ -25,11 +25,11 @@ async fn reviews_waiting(app: &App) {
 /// Makes the database as if no fold had ever run.
 async fn never_folded(app: &App) {
     let reviews = app.direct().collection::<Document>("reviews");
-    let waiting = doc! { "$set": { "applied": null, "dirty": true } };
+    let waiting = doc! { "$set": { "dirty": true }, "$unset": { "applied": 1 } };
     reviews.update_many(doc! {}, waiting).await.unwrap();
     let products = app.direct().collection::<Document>("products");
     let zero = doc! { "count": 0_i64, "sum": 0_i64, "histogram": vec![0_i64; 5], "recommended": { "yes": 0_i64, "no": 0_i64 }, "dimensions": {}, "fold_seq": 0_i64 };
-    let set = doc! { "$set": { "stats": zero, "top_reviews": [] }, "$unset": { "top_floor": 1 } };
+    let set = doc! { "$set": { "stats": zero, "top_reviews": [] } };
     products.update_many(doc! {}, set).await.unwrap();
     app.direct()
         .collection::<Document>("rating_months")

@@ -1,13 +1,17 @@
-//! What is generated or declared once: the GraphQL schema, the database's desired state, the
-//! migrations that lead there.
+//! What is generated or declared once: the GraphQL schema, the database's desired state, and how a
+//! database gets there.
 
 use std::fs;
 
 use mongodb::bson::{Document, doc};
+use mongodb::options::IndexOptions;
+use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
 use vitrine_harness::surroundings::{update_expected, workspace_dir};
-use vitrine_harness::{product, test};
+use vitrine_harness::{App, product, test};
 use vitrine_storage::Store;
+use vitrine_storage::migrations::{FILES, MigrationFile, Step};
+use vitrine_storage::schema::{schema_digest, schema_version};
 
 /// Root fields that are never null: they read nothing that could fail, fail item by item, or are
 /// asked for alone, while somebody types.
@@ -51,9 +55,10 @@ fn everything_is_described() {
     assert_eq!(found, expected);
 }
 
-/// Applies all migrations as a process of this name would, and gives which it applied.
-async fn migrate(store: &Store, owner: &str) -> Vec<&'static str> {
-    store.migrate(owner, &|_| {}).await.unwrap()
+/// Brings a database up as a process of this name would, and returns what was done.
+async fn migrate(store: &Store, owner: &str) -> Vec<String> {
+    let done = store.migrate(FILES, owner, false, &|_| {}).await.unwrap();
+    done.iter().map(ToString::to_string).collect()
 }
 
 /// Fails unless the database is what this release wants, nothing less and nothing more.
@@ -62,86 +67,194 @@ async fn as_desired(store: &Store) {
     assert_eq!(store.beyond_schema().await.unwrap(), [""; 0]);
 }
 
+/// The same database by the driver alone.
+fn direct(app: &App, store: &Store) -> Database {
+    app.direct().client().database(store.database_name())
+}
+
 #[test]
-fn migrations_lead_to_the_desired_state() {
+fn the_version_of_the_schema_is_that_of_its_files() {
+    let stated = schema_version();
+    let digest = schema_digest();
+    if update_expected() && stated.digest != digest {
+        let version = stated.version;
+        let text = format!("{{ \"version\": {version}, \"digest\": \"{digest}\" }}\n");
+        fs::write(workspace_dir().join("schema/version.json"), text).unwrap();
+        return;
+    }
+    assert_eq!(
+        stated.digest, digest,
+        "files of schema/mongodb have changed: if this version was released, raise the number in schema/version.json; then run UPDATE_EXPECT=1 cargo test"
+    );
+}
+
+#[test]
+fn an_empty_database_is_brought_to_the_desired_state() {
     test(async |app| {
         as_desired(&app.store).await;
         let store = app.empty_database().await;
-        assert!(!store.missing_from_schema().await.unwrap().is_empty());
-        let applied = migrate(&store, "first").await;
-        let status = store.migration_status().await.unwrap();
+        let planned = store.migration_plan(FILES).await.unwrap();
+        assert_eq!(planned.unwanted, []);
+        let planned: Vec<String> = planned.steps.iter().map(ToString::to_string).collect();
+        assert!(planned.contains(&"create collection products".to_owned()));
+        // Nothing was done yet.
         assert_eq!(
-            applied,
-            status
-                .iter()
-                .map(|migration| migration.name)
-                .collect::<Vec<_>>()
+            store.missing_from_schema().await.unwrap().len(),
+            planned.len()
         );
-        assert!(status.iter().all(|migration| migration.applied));
+        assert_eq!(store.recorded_schema().await.unwrap(), None);
+        let done = migrate(&store, "first").await.into_iter();
+        // The lock makes this one collection before the plan is carried out.
+        let lock = ("set the validator of leases", "create collection leases");
+        let done = done.map(|line| {
+            if line == lock.0 {
+                lock.1.to_owned()
+            } else {
+                line
+            }
+        });
+        assert_eq!(done.collect::<Vec<_>>(), planned);
         as_desired(&store).await;
+        assert_eq!(
+            store.recorded_schema().await.unwrap(),
+            Some(schema_version().version)
+        );
         assert_eq!(migrate(&store, "again").await, [""; 0]);
         store.drop_database().await.unwrap();
     });
 }
 
 #[test]
-fn what_would_be_done_is_told_and_not_done() {
+fn what_was_lost_or_changed_is_made_again() {
     test(async |app| {
-        let store = app.empty_database().await;
-        let told = store.planned_migrations().await.unwrap();
-        assert!(store.missing_from_schema().await.unwrap().len() > 10);
-        let status = store.migration_status().await.unwrap();
-        assert!(status.iter().all(|migration| !migration.applied));
-        let count = |text: &str| {
-            let lines = told.iter().flat_map(|planned| &planned.commands);
-            lines.filter(|line| line.starts_with(text)).count()
+        app.has([product("Lamp")]).await;
+        let database = direct(app, &app.store);
+        let products = database.collection::<Document>("products");
+        products.drop_index("popularity").await.unwrap();
+        products.drop_index("price").await.unwrap();
+        let other = IndexModel::builder()
+            .keys(doc! { "name": 1 })
+            .options(IndexOptions::builder().name("name".to_owned()).build())
+            .build();
+        products.drop_index("name").await.unwrap();
+        products.create_index(other).await.unwrap();
+        let foreign = IndexModel::builder().keys(doc! { "colour": 1 }).build();
+        products.create_index(foreign).await.unwrap();
+        let loose = doc! { "collMod": "suppliers", "validator": {} };
+        database.run_command(loose).await.unwrap();
+        let votes = database.collection::<Document>("votes");
+        votes.drop().await.unwrap();
+
+        let plan = app.store.migration_plan(FILES).await.unwrap();
+        let lines = |steps: &[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let steps = [
+            "build indexes of products over 1 documents: price, popularity",
+            "set the validator of suppliers",
+            "create collection votes",
+        ];
+        assert_eq!(lines(&plan.steps), steps);
+        let unwanted = [
+            "drop index products.name and build it with its new definition",
+            "drop index products.colour_1",
+        ];
+        assert_eq!(lines(&plan.unwanted), unwanted);
+        assert_eq!(migrate(&app.store, "first").await, steps);
+        let missing = app.store.missing_from_schema().await.unwrap();
+        assert!(missing.len() == 1 && missing[0].starts_with("index products.name as"));
+        // Indexes go only when somebody says so.
+        assert_eq!(migrate(&app.store, "second").await, [""; 0]);
+        let done = app.store.migrate(FILES, "third", true, &|_| {}).await;
+        assert_eq!(lines(&done.unwrap()), unwanted);
+        as_desired(&app.store).await;
+    });
+}
+
+/// Moves data: what comparing cannot tell.
+const MOVES: MigrationFile = MigrationFile {
+    name: "0001_capitals",
+    text: r#"{
+        "description": "Countries in capitals.",
+        "commands": [
+            { "update": "suppliers", "updates": [
+                { "q": {}, "u": [{ "$set": { "country": { "$toUpper": "$country" } } }], "multi": true }
+            ] }
+        ]
+    }"#,
+};
+
+#[test]
+fn numbered_files_are_applied_once_and_in_order() {
+    test(async |app| {
+        let lamp = product("Lamp").supplier("North", "DE");
+        app.has([lamp]).await;
+        let suppliers = app.direct().collection::<Document>("suppliers");
+        let small = doc! { "$set": { "country": "de" } };
+        let country = async || {
+            let supplier = suppliers.find_one(doc! {}).await.unwrap().unwrap();
+            supplier.get_str("country").unwrap().to_owned()
         };
-        assert_eq!(count("create products"), 1);
-        // Later ones change what its documents may have.
-        assert!(count("set the validator of products") >= 1, "{told:?}");
-        assert_eq!(count("createIndexes products: older,"), 1, "{told:?}");
-        let applied = migrate(&store, "first").await;
-        let names: Vec<&str> = told.iter().map(|planned| planned.name).collect();
-        assert_eq!(names, applied);
-        assert_eq!(store.planned_migrations().await.unwrap(), []);
-        store.drop_database().await.unwrap();
-    });
-}
-
-#[test]
-fn a_migration_that_was_changed_afterwards_is_refused() {
-    test(async |app| {
-        let store = app.empty_database().await;
-        let applied = migrate(&store, "first").await;
-        let changed = doc! { "$set": { "checksum": "another" } };
-        let database = app.direct().client().database(store.database_name());
-        let migrations = database.collection::<Document>("migrations");
-        let second = doc! { "_id": applied[1] };
-        migrations.update_one(second, changed).await.unwrap();
-        for refused in [
-            store.migration_status().await.map(drop),
-            store.planned_migrations().await.map(drop),
-            store.migrate("second", &|_| {}).await.map(drop),
-        ] {
-            let error = refused.unwrap_err().to_string();
-            assert!(error.contains(applied[1]), "{error}");
-            assert!(error.contains("write a new migration"), "{error}");
-        }
-        store.drop_database().await.unwrap();
-    });
-}
-
-#[test]
-fn the_newest_migration_may_be_applied_twice() {
-    test(async |app| {
-        let store = app.empty_database().await;
-        let applied = migrate(&store, "first").await;
-        store
-            .apply_migration(applied.last().unwrap())
+        suppliers.update_one(doc! {}, small.clone()).await.unwrap();
+        let files = [MOVES];
+        let status = app.store.migration_status(&files).await.unwrap();
+        assert!(!status[0].applied);
+        let migrate = async |owner| app.store.migrate(&files, owner, false, &|_| {}).await;
+        let (one, two) = tokio::join!(migrate("one"), migrate("two"));
+        // Of two processes that migrate at once, one does it.
+        let done: Vec<String> = [one.unwrap(), two.unwrap()]
+            .iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(done, ["apply 0001_capitals: Countries in capitals."]);
+        assert_eq!(country().await, "DE");
+        assert!(app.store.migration_status(&files).await.unwrap()[0].applied);
+        suppliers.update_one(doc! {}, small).await.unwrap();
+        assert_eq!(migrate("three").await.unwrap(), []);
+        assert_eq!(country().await, "de");
+        suppliers
+            .update_one(doc! {}, doc! { "$set": { "country": "DE" } })
             .await
             .unwrap();
-        as_desired(&store).await;
-        store.drop_database().await.unwrap();
+    });
+}
+
+#[test]
+fn a_numbered_file_that_was_changed_afterwards_is_refused() {
+    test(async |app| {
+        let done = app.store.migrate(&[MOVES], "first", false, &|_| {}).await;
+        done.unwrap();
+        let changed = [MigrationFile {
+            text: r#"{ "description": "Other.", "commands": [] }"#,
+            ..MOVES
+        }];
+        for refused in [
+            app.store.migration_status(&changed).await.map(drop),
+            app.store.migration_plan(&changed).await.map(drop),
+            app.store
+                .migrate(&changed, "second", false, &|_| {})
+                .await
+                .map(drop),
+        ] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("0001_capitals"), "{error}");
+            assert!(error.contains("write a new migration"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_numbered_file_of_which_a_write_is_refused_is_not_applied() {
+    test(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        let wrong = [MigrationFile {
+            name: "0001_wrong",
+            text: r#"{ "description": "Against the validator.", "commands": [
+                { "update": "suppliers", "updates": [{ "q": {}, "u": { "$unset": { "name": 1 } } }] }
+            ] }"#,
+        }];
+        let refused = app.store.migrate(&wrong, "first", false, &|_| {}).await;
+        assert!(refused.is_err());
+        assert!(!app.store.migration_status(&wrong).await.unwrap()[0].applied);
     });
 }
 
@@ -149,19 +262,45 @@ fn the_newest_migration_may_be_applied_twice() {
 fn of_two_processes_that_migrate_at_once_one_does_it() {
     test(async |app| {
         let store = app.empty_database().await;
+        let planned = store.migration_plan(FILES).await.unwrap();
         let (one, two) = tokio::join!(migrate(&store, "one"), migrate(&store, "two"));
-        let mut all = one;
-        all.extend(two);
-        let status = store.migration_status().await.unwrap();
-        assert_eq!(
-            all,
-            status
-                .iter()
-                .map(|migration| migration.name)
-                .collect::<Vec<_>>()
-        );
+        let lengths = [one.len(), two.len()];
+        assert!(lengths.contains(&0) && lengths.contains(&planned.steps.len()));
         as_desired(&store).await;
         store.drop_database().await.unwrap();
+    });
+}
+
+#[test]
+fn a_database_of_a_newer_release_is_left_as_it_is() {
+    test(async |app| {
+        let database = direct(app, &app.store);
+        migrate(&app.store, "this").await;
+        let newer = schema_version().version + 1;
+        let records = database.collection::<Document>("migrations");
+        let raise = doc! { "$set": { "version": newer } };
+        records
+            .update_one(doc! { "_id": "schema" }, raise)
+            .await
+            .unwrap();
+        // It may have expanded validators and added indexes.
+        let expanded = doc! { "collMod": "suppliers", "validator": {} };
+        database.run_command(expanded).await.unwrap();
+        let products = database.collection::<Document>("products");
+        let added = IndexModel::builder().keys(doc! { "newer": 1 }).build();
+        products.create_index(added).await.unwrap();
+        assert_eq!(app.store.missing_from_schema().await.unwrap(), [""; 0]);
+        let done = app.store.migrate(FILES, "this", true, &|_| {}).await;
+        assert_eq!(done.unwrap(), []);
+        assert_eq!(app.store.recorded_schema().await.unwrap(), Some(newer));
+        // What it took away cannot be made again by this one.
+        products.drop_index("popularity").await.unwrap();
+        let refused = app.store.migrate(FILES, "this", false, &|_| {}).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("a newer release") && refused.contains("index products.popularity"),
+            "{refused}"
+        );
     });
 }
 
@@ -180,7 +319,7 @@ fn what_a_newer_release_added_is_no_reason_to_refuse() {
         assert_eq!(app.store.missing_from_schema().await.unwrap(), [""; 0]);
         assert_eq!(
             app.store.beyond_schema().await.unwrap(),
-            ["collection newer", "index products.newer_1"]
+            ["index products.newer_1", "collection newer"]
         );
         app.direct()
             .collection::<Document>("products")

@@ -1,14 +1,12 @@
 //! Documents that an earlier release wrote, beside those of this one.
 
-use std::collections::BTreeMap;
-
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::workers::{Upkeep, Worker};
-use vitrine_harness::surroundings::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::{Book, Details, ProductStatus};
 use vitrine_model::worker::{Run, WorkerReport};
+use vitrine_storage::versions::VersionStep;
 
 async fn lamp(app: &App) -> String {
     app.has([product("Lamp")]).await;
@@ -16,25 +14,43 @@ async fn lamp(app: &App) -> String {
     lamp.text("/product/id")
 }
 
-/// Makes everything about reviews what the first release wrote: it did not know what reviews are
-/// filtered by.
-async fn as_of_version_1(app: &App) {
-    let older = doc! {
-        "$set": { "schema_version": 1 },
-        "$unset": {
-            "traits": 1, "marks": 1, "applied.traits": 1,
-            "round": 1, "reports": 1, "moderation": 1,
-        },
+/// The steps of a service whose documents have a made-up version 0, which leaves out `media` where
+/// there are none.
+fn steps() -> Vec<VersionStep> {
+    let media = doc! { "$set": { "media": { "$ifNull": ["$media", []] } } };
+    let step = |collection| VersionStep {
+        collection,
+        from: 0,
+        stages: vec![media.clone()],
     };
-    let every = Document::new();
-    let reviews = app.direct().collection::<Document>("reviews");
-    reviews.update_many(every.clone(), older).await.unwrap();
+    vec![step("products"), step("reviews")]
+}
+
+/// Runs a test of the service that has these steps.
+fn upgrading(check: impl AsyncFn(&App)) {
+    test(async |app| {
+        for collection in ["products", "reviews"] {
+            // Version 0 is none that a database may hold otherwise.
+            let any = doc! { "collMod": collection, "validator": {} };
+            app.direct().run_command(any).await.unwrap();
+        }
+        let app = app.that_upgrades(steps()).await;
+        check(&app).await;
+    });
+}
+
+/// Makes all documents what version 0 was.
+async fn as_of_version_0(app: &App, collection: &str) {
+    let documents = app.direct().collection::<Document>(collection);
+    let older = doc! { "$set": { "schema_version": 0 } };
+    documents.update_many(doc! {}, older).await.unwrap();
     let without = doc! { "$unset": { "media": 1 } };
     let empty = doc! { "media": [] };
-    reviews.update_many(empty, without).await.unwrap();
-    let products = app.direct().collection::<Document>("products");
-    let older = doc! { "$unset": { "stats.traits": 1 } };
-    products.update_many(every, older).await.unwrap();
+    documents.update_many(empty, without).await.unwrap();
+}
+
+fn of_version_0() -> Document {
+    doc! { "schema_version": { "$lt": 1 } }
 }
 
 /// The lists of reviews that a page may show: all, by stars, and by what reviews are filtered by.
@@ -81,8 +97,8 @@ async fn submitted(app: &App, product: &str, rating: i64, language: &str, number
 }
 
 #[test]
-fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
-    test(async |app| {
+fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
+    upgrading(async |app| {
         let id = lamp(app).await;
         let mut ids = Vec::new();
         for (number, (rating, language)) in [(5, "en"), (4, "de"), (5, "en"), (1, "tlh")]
@@ -101,19 +117,13 @@ fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
             .await
             .done();
         app.rest().await;
-        let newest = lists(app).await;
-        assert_eq!(newest["pictured"]["totalCount"]["value"], 2);
-
-        as_of_version_1(app).await;
-        let older = lists(app).await;
-        for same in ["all", "four", "topReviews"] {
-            assert_eq!(older[same], newest[same], "{same}");
-        }
-        assert_eq!(older["german"]["nodes"], json!([]));
-        assert_eq!(older["german"]["totalCount"]["value"], 0);
+        let expected = lists(app).await;
+        assert_eq!(expected["pictured"]["totalCount"]["value"], 2);
+        as_of_version_0(app, "reviews").await;
+        assert_eq!(lists(app).await, expected);
         app.audit().await;
 
-        // Whatever is counted anew is brought to the newest version by it, and nothing else is.
+        // What is written meanwhile counts as ever.
         let vote = json!({ "id": ids[1], "vote": "HELPFUL" });
         app.order_by("voter", "voteReview", vote).await.done();
         let bought = json!({ "customerId": "author 2", "productId": id });
@@ -121,52 +131,33 @@ fn reviews_of_the_first_version_are_read_counted_and_brought_to_the_newest() {
         app.rest().await;
         app.audit().await;
         let partly = lists(app).await;
-        assert_eq!(partly["german"]["totalCount"]["value"], 1);
-        assert_eq!(partly["bought"]["totalCount"]["value"], 2);
-        assert_eq!(
-            app.documents("reviews", doc! { "schema_version": 1 })
-                .await
-                .len(),
-            2
-        );
-
-        // The rest, by those who look for it; a purchase that is recorded meanwhile is not lost.
-        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 2);
-        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 0);
-        assert_eq!(
-            app.documents("reviews", doc! { "schema_version": 1 })
-                .await
-                .len(),
-            0
-        );
+        assert_eq!(partly["bought"]["totalCount"]["value"], 3);
+        let run = app.catalog.upgrade_reviews().await.unwrap();
+        assert_eq!(run.done, 4);
+        assert_eq!(lists(app).await, partly);
+        assert_eq!(app.documents("reviews", of_version_0()).await, []);
         app.audit().await;
-        let mut upgraded = lists(app).await;
-        assert_eq!(upgraded["bought"]["totalCount"]["value"], 3);
-        let unvote = json!({ "id": ids[1] });
-        app.order_by("voter", "removeVote", unvote).await.done();
-        app.rest().await;
-        upgraded = lists(app).await;
-        for same in ["german", "four", "ratingStats", "topReviews"] {
-            assert_eq!(upgraded[same], newest[same], "{same}");
-        }
-        assert_eq!(upgraded["pictured"]["totalCount"]["value"], 2);
-        assert_eq!(upgraded["all"]["totalCount"]["value"], 3);
+        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), Run::default());
     });
 }
 
 #[test]
-fn an_empty_index_says_that_no_review_is_of_an_older_version() {
+fn where_no_older_version_exists_nothing_is_asked() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         app.forget_commands();
-        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), 0);
-        assert_eq!(app.sent(), ["find reviews"]);
+        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), Run::default());
+        assert_eq!(
+            app.catalog.upgrade_products().await.unwrap(),
+            Run::default()
+        );
+        assert_eq!(app.sent(), [""; 0]);
     });
 }
 
 #[test]
-fn everything_can_be_done_to_reviews_of_the_first_version() {
-    test(async |app| {
+fn everything_can_be_done_to_reviews_of_an_older_version() {
+    upgrading(async |app| {
         let id = lamp(app).await;
         let orders = [
             (
@@ -189,7 +180,7 @@ fn everything_can_be_done_to_reviews_of_the_first_version() {
             ids.push(submitted(app, &id, 5, "en", number).await);
         }
         app.rest().await;
-        as_of_version_1(app).await;
+        as_of_version_0(app, "reviews").await;
         app.audit().await;
         for ((by, order, mut input), review) in orders.into_iter().zip(&ids) {
             input["id"] = json!(review);
@@ -199,41 +190,13 @@ fn everything_can_be_done_to_reviews_of_the_first_version() {
         app.order("eraseAuthor", erased).await.done();
         app.rest().await;
         app.audit().await;
-        while app.catalog.upgrade_reviews().await.unwrap() > 0 {}
+        app.catalog.work_off(Worker::ReviewVersions).await.unwrap();
         app.audit().await;
-        assert_eq!(
-            app.documents("reviews", doc! { "schema_version": { "$lt": 2 } })
-                .await,
-            []
-        );
+        assert_eq!(app.documents("reviews", of_version_0()).await, []);
         let shown = lists(app).await;
         assert_eq!(shown["all"]["totalCount"]["value"], 5);
         assert_eq!(shown["german"]["totalCount"]["value"], 1);
-
-        // As after an older process has changed what a review is filtered by and counted it.
-        let one = doc! { "language": "de" };
-        let foreign = doc! { "$set": { "language": "fr", "dirty": true } };
-        let reviews = app.direct().collection::<Document>("reviews");
-        reviews.update_one(one, foreign).await.unwrap();
-        app.rest().await;
-        app.audit().await;
-        assert_eq!(lists(app).await["german"]["totalCount"]["value"], 0);
     });
-}
-
-/// Makes products what the first release wrote: it did not say since when they are listed, and
-/// knew nothing of sales.
-async fn products_as_of_version_1(app: &App) {
-    let older = doc! {
-        "$set": { "schema_version": 1 },
-        "$unset": { "listed_at": 1, "details.items.$[].as_of": 1 },
-    };
-    let products = app.direct().collection::<Document>("products");
-    let bundles = doc! { "kind": "bundle" };
-    products.update_many(bundles, older).await.unwrap();
-    let older = doc! { "$set": { "schema_version": 1 }, "$unset": { "listed_at": 1 } };
-    let others = doc! { "kind": { "$ne": "bundle" } };
-    products.update_many(others, older).await.unwrap();
 }
 
 /// A shop with products of every state and some that are reviewed.
@@ -301,11 +264,11 @@ async fn answers(app: &App) -> Vec<Value> {
 
 #[test]
 fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
-    test(async |app| {
+    upgrading(async |app| {
         shop(app, 60).await;
         app.rest().await;
         let expected = answers(app).await;
-        products_as_of_version_1(app).await;
+        as_of_version_0(app, "products").await;
         assert_eq!(answers(app).await, expected, "before");
         app.audit().await;
         // A part of them, one batch by one batch, each time with the same answers.
@@ -321,26 +284,24 @@ fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
             app.catalog.upgrade_products().await.unwrap(),
             Run::default()
         );
-        let drafts = doc! { "status": "draft", "listed_at": { "$exists": true } };
-        assert!(app.documents("products", drafts).await.is_empty());
-        let listed = doc! { "status": { "$ne": "draft" }, "listed_at": { "$exists": false } };
-        assert!(app.documents("products", listed).await.is_empty());
+        let without = doc! { "media": { "$exists": false } };
+        assert_eq!(app.documents("products", without).await, []);
     });
 }
 
 #[test]
 fn no_edit_is_lost_while_products_are_upgraded() {
-    test(async |app| {
+    upgrading(async |app| {
         shop(app, 120).await;
         app.rest().await;
         let ids = app
             .query("{ a: product(slug: \"thing-1\") { id supplier { id } } b: product(slug: \"thing-2\") { id } }")
             .await;
-        let other = app.other_process().await;
+        let other = app.that_upgrades(steps()).await.catalog;
         let again = async {
             // An older release runs beside and keeps writing what it knows.
             for _ in 0..12 {
-                products_as_of_version_1(app).await;
+                as_of_version_0(app, "products").await;
             }
         };
         let upgrade = async {
@@ -390,59 +351,27 @@ fn no_edit_is_lost_while_products_are_upgraded() {
                 "b": { "brand": "Brand 24", "revision": 26 },
             })
         );
-        let older = doc! { "schema_version": { "$lt": 2 } };
-        assert!(app.documents("products", older).await.is_empty());
+        assert_eq!(app.documents("products", of_version_0()).await, []);
     });
 }
 
 #[test]
 fn ordinary_writes_bring_a_product_to_the_newest_version() {
-    test(async |app| {
-        app.has([
-            product("Lamp"),
-            product("Draft").status(ProductStatus::Draft),
-        ])
-        .await;
-        products_as_of_version_1(app).await;
-        let of = async |slug: &str| {
-            app.documents("products", doc! { "slug": slug })
-                .await
-                .remove(0)
-        };
-        for slug in ["lamp", "draft"] {
-            let query = format!("{{ product(slug: \"{slug}\") {{ id }} }}");
-            let id = app.query(&query).as_admin().await.text("/product/id");
-            let edit = json!({ "id": id, "brand": "Bright" });
-            app.order("updateProduct", edit).await.done();
-            assert_eq!(of(slug).await.get_i32("schema_version").unwrap(), 2);
-        }
-        assert_eq!(
-            of("lamp").await.get("listed_at"),
-            of("lamp").await.get("created_at")
-        );
-        assert!(!of("draft").await.contains_key("listed_at"));
-        app.clock.advance(5_000);
-        let id = app
-            .query("{ product(slug: \"draft\") { id } }")
-            .as_admin()
-            .await
-            .text("/product/id");
-        let publish = json!({ "id": id, "status": "ACTIVE" });
-        app.order("updateProduct", publish).await.done();
-        let seen = app
-            .query("{ product(slug: \"draft\") { listedAt createdAt } }")
-            .await;
-        assert_eq!(
-            *seen.at("/product"),
-            json!({ "listedAt": "2026-05-31T12:00:05.000Z", "createdAt": "2026-05-31T12:00:00.000Z" })
-        );
+    upgrading(async |app| {
+        let id = lamp(app).await;
+        as_of_version_0(app, "products").await;
+        let edit = json!({ "id": id, "brand": "Bright" });
+        app.order("updateProduct", edit).await.done();
+        let lamp = app.documents("products", doc! {}).await.remove(0);
+        assert_eq!(lamp.get_i32("schema_version").unwrap(), 1);
+        assert!(lamp.get_array("media").unwrap().is_empty());
     });
 }
 
 /// Makes a document one of the next release: of a higher version, with a field nobody knows.
 async fn of_the_future(app: &App, collection: &str) -> Document {
     let documents = app.direct().collection::<Document>(collection);
-    let newer = doc! { "schema_version": 3, "hologram": { "depth": 4 } };
+    let newer = doc! { "schema_version": 2, "hologram": { "depth": 4 } };
     documents
         .update_one(doc! {}, doc! { "$set": newer })
         .await
@@ -515,7 +444,7 @@ fn a_product_of_the_future_is_read_and_never_written() {
         assert_eq!(app.documents("sales", doc! { "due": true }).await.len(), 1);
         // The newer release goes on, or goes away.
         let products = app.direct().collection::<Document>("products");
-        let back = doc! { "$set": { "schema_version": 2 }, "$unset": { "hologram": 1, "details.narrator": 1 } };
+        let back = doc! { "$set": { "schema_version": 1 }, "$unset": { "hologram": 1, "details.narrator": 1 } };
         products.update_one(doc! {}, back).await.unwrap();
         app.catalog.work_off(Worker::Suppliers).await.unwrap();
         app.rest().await;
@@ -585,7 +514,7 @@ fn a_review_of_the_future_is_read_and_never_written() {
         assert_eq!(app.documents("reviews", doc! {}).await, [newer]);
         // It is one of this release again: what could not be done is done.
         let reviews = app.direct().collection::<Document>("reviews");
-        let back = doc! { "$set": { "schema_version": 2 }, "$unset": { "hologram": 1 } };
+        let back = doc! { "$set": { "schema_version": 1 }, "$unset": { "hologram": 1 } };
         reviews.update_one(doc! {}, back).await.unwrap();
         app.clock.advance(600_000);
         app.catalog.work_off(Worker::Purchases).await.unwrap();
@@ -600,10 +529,10 @@ fn a_review_of_the_future_is_read_and_never_written() {
 
 #[test]
 fn progress_is_data() {
-    test(async |app| {
+    upgrading(async |app| {
         shop(app, 40).await;
         app.rest().await;
-        products_as_of_version_1(app).await;
+        as_of_version_0(app, "products").await;
         let query = "{ dataVersions { collection newestVersion versions { version documents } remaining ratePerSecond secondsLeft } }";
         app.store.upgrade_products(10).await.unwrap();
         let seen = app.query(query).as_admin().await;
@@ -611,13 +540,13 @@ fn progress_is_data() {
             *seen.at("/dataVersions"),
             json!([
                 {
-                    "collection": "products", "newestVersion": 2, "remaining": 31,
-                    "versions": [{ "version": 1, "documents": 31 }, { "version": 2, "documents": 10 }],
+                    "collection": "products", "newestVersion": 1, "remaining": 31,
+                    "versions": [{ "version": 0, "documents": 31 }, { "version": 1, "documents": 10 }],
                     "ratePerSecond": null, "secondsLeft": null,
                 },
                 {
-                    "collection": "reviews", "newestVersion": 2, "remaining": 0,
-                    "versions": [{ "version": 2, "documents": 20 }],
+                    "collection": "reviews", "newestVersion": 1, "remaining": 0,
+                    "versions": [{ "version": 1, "documents": 20 }],
                     "ratePerSecond": null, "secondsLeft": null,
                 },
             ])
@@ -660,150 +589,12 @@ fn progress_is_data() {
     });
 }
 
-/// A value with its exact type: JSON by itself knows one kind of number.
-fn exact(value: &Bson) -> Value {
-    match value {
-        Bson::Document(doc) => doc
-            .iter()
-            .map(|(field, value)| (field.clone(), exact(value)))
-            .collect(),
-        Bson::Array(items) => items.iter().map(exact).collect(),
-        Bson::Int32(n) => json!({ "$numberInt": n.to_string() }),
-        Bson::Int64(n) => json!({ "$numberLong": n.to_string() }),
-        Bson::Double(n) => json!({ "$numberDouble": n.to_string() }),
-        other => serde_json::to_value(other).unwrap(),
-    }
-}
-
-/// Everything that the database of a test holds, by collection.
-async fn frozen(app: &App) -> Value {
-    let mut all = serde_json::Map::new();
-    let mut names = app.direct().list_collection_names().await.unwrap();
-    names.sort();
-    for name in names {
-        let documents = app.documents(&name, doc! {}).await;
-        if !documents.is_empty() {
-            let documents = documents.into_iter().map(Bson::Document);
-            all.insert(name, documents.map(|doc| exact(&doc)).collect());
-        }
-    }
-    all.into()
-}
-
-/// The shop that every version has in its file.
-async fn small_shop(app: &App) {
-    let book = Details::Book(Book {
-        isbn: Some("9783161484100".to_owned()),
-        pages: Some(412),
-        ..Book::default()
-    });
-    app.has([
-        product("Lamp")
-            .supplier("North", "DE")
-            .brand("Bright")
-            .price("39.90")
-            .text("color", "Moss green")
-            .quantity("weight", 1.2, "kg")
-            .date("release", "2026-02-01")
-            .image("https://example.com/lamp.jpg", "a lamp"),
-        product("Bulb").supplier("South", "AT").price("2.50"),
-        product("Novel").details(book),
-        product("Secret").status(ProductStatus::Draft),
-        product("Relic").status(ProductStatus::Archived),
-        product("Set").item("Lamp", 1).item("Bulb", 3),
-    ])
-    .await;
-    app.has_reviews((0..12).map(|n| {
-        let stars = i64::from(n % 5) + 1;
-        vitrine_harness::review("Lamp", n, stars).title(&format!("imported {n}"))
-    }))
-    .await;
-    let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
-    let lamp = lamp.text("/product/id");
-    let bought = json!({ "productId": lamp, "customerId": "author 1" });
-    app.order("recordPurchase", bought).await.done();
-    for n in 0..4 {
-        let id = submitted(app, &lamp, 5 - i64::try_from(n).unwrap(), "en", n).await;
-        let vote = json!({ "id": id, "vote": "HELPFUL" });
-        app.order_by("voter", "voteReview", vote).await.done();
-    }
-    app.rest().await;
-}
-
-/// What a release has to answer about that shop, whichever version its documents are of.
-async fn small_shop_shown(app: &App) -> Value {
-    let product = "{ name status listedAt createdAt price { amount } brand supplier { name country } specs { label text }
-        media { url } ratingStats { count average histogram { count } recommendedShare } topReviews(first: 10) { title rating helpfulCount }
-        reviews(first: 20, sort: HIGHEST) { nodes { title rating verified helpfulCount status } totalCount { value } }
-        counters { viewsInMonth { value } } ratingTrend(months: 1) { histogram { count } }
-        ... on Book { isbn pages } ... on Bundle { items { name quantity price { amount } } } }";
-    let slugs = ["lamp", "bulb", "novel", "secret", "relic", "set"];
-    let fields = slugs.map(|slug| format!("{slug}: product(slug: \"{slug}\") {product}"));
-    let lists = "newest: products(sort: [{ key: NEWEST }]) { nodes { slug } } found: products(search: \"bright\") { nodes { slug } }
-        heavy: products(filter: { specs: [{ key: \"weight\", number: { gte: 1, unit: \"kg\" } }], country: [\"DE\"] }) { nodes { slug } }";
-    let query = format!("{{ {} {lists} }}", fields.join(" "));
-    app.query(&query).as_admin().await.data().clone()
-}
-
-#[test]
-fn every_version_that_was_ever_written_is_read_and_upgraded() {
-    let directory = workspace_dir().join("tests/fixtures/versions");
-    let newest = directory.join("products-2-reviews-2.json");
-    if update_expected() && !newest.exists() {
-        test(async |app| {
-            small_shop(app).await;
-            let text = serde_json::to_string_pretty(&frozen(app).await).unwrap();
-            std::fs::create_dir_all(&directory).unwrap();
-            std::fs::write(&newest, format!("{text}\n")).unwrap();
-        });
-    }
-    let mut files: Vec<_> = std::fs::read_dir(&directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
-    assert!(files.len() >= 3, "{files:?}");
-    let mut shown = Vec::new();
-    for file in &files {
-        let text = std::fs::read_to_string(file).unwrap();
-        let stored: BTreeMap<String, Vec<Document>> = serde_json::from_str(&text).unwrap();
-        test(async |app| {
-            for (collection, documents) in &stored {
-                let collection = app.direct().collection::<Document>(collection);
-                collection.delete_many(doc! {}).await.unwrap();
-                collection.insert_many(documents).await.unwrap();
-            }
-            app.catalog.refresh_reference().await.unwrap();
-            let before = small_shop_shown(app).await;
-            app.audit().await;
-            for worker in [
-                Worker::ProductVersions,
-                Worker::ReviewVersions,
-                Worker::Fold,
-            ] {
-                app.catalog.work_off(worker).await.unwrap();
-            }
-            assert_eq!(small_shop_shown(app).await, before, "{}", file.display());
-            for (collection, newest) in [("products", 2), ("reviews", 2)] {
-                let older = doc! { "schema_version": { "$ne": newest } };
-                assert!(app.documents(collection, older).await.is_empty());
-            }
-            shown.push(before);
-        });
-    }
-    let first = &shown[0];
-    assert_eq!(first["lamp"]["ratingStats"]["count"], 16);
-    for (file, shown) in files.iter().zip(&shown) {
-        assert_eq!(shown, first, "{}", file.display());
-    }
-}
-
 #[test]
 fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
-    test(async |app| {
+    upgrading(async |app| {
         shop(app, 20).await;
         app.rest().await;
-        products_as_of_version_1(app).await;
+        as_of_version_0(app, "products").await;
         let upgrade = async || {
             let first = app.catalog.upgrade_products().await.unwrap();
             assert_eq!(

@@ -7,6 +7,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 use vitrine_model::worker::Run;
 use vitrine_storage::audit::Audit;
+use vitrine_storage::batch::Batch;
 use vitrine_storage::fold::{Folded, Uncounted};
 use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
@@ -23,7 +24,7 @@ const COUNTED: Duration = Duration::from_secs(30);
 /// How many products that cannot be moved are passed over before moving is given up for a while.
 const MAX_REFUSED: usize = 10_000;
 /// How many reviews are brought to the newest version at once.
-pub(crate) const UPGRADED: u32 = 500;
+const UPGRADED: u32 = 500;
 /// How many products are folded in one transaction when many wait.
 const GROUP: usize = 100;
 /// How many waiting reviews are looked at to see which are left to a newer release.
@@ -172,41 +173,24 @@ impl Catalog {
         Ok(waiting.max(1))
     }
 
-    /// Brings some reviews of an older version to the newest: the fold does it, and counts them by
-    /// what they can be filtered by from then on. Gives how many; reads one empty index when there
-    /// are none.
+    /// Brings some reviews of an older version to the newest, as [`Catalog::upgrade_products`] does.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call goes on.
-    pub async fn upgrade_reviews(&self) -> Result<usize, DomainError> {
-        let now = self.now();
-        let upgraded = self
-            .maintain(|store| async move { store.upgrade_reviews(UPGRADED, now).await })
-            .await?;
-        if upgraded > 0 {
-            self.fold_some(&mut FoldUpkeep::default()).await?;
-        }
-        Ok(upgraded)
+    /// As there.
+    pub async fn upgrade_reviews(&self) -> Result<Run, DomainError> {
+        let upgraded = self.maintain(|store| async move { store.upgrade_reviews(UPGRADED).await });
+        upgraded_run(upgraded.await?)
     }
 
-    /// Brings some products of an older version to the newest. Reads one empty index when there are
-    /// none.
+    /// Brings some products of an older version to the newest. No command where no older version
+    /// exists.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails, or none of them can be written; the next call goes
     /// on.
     pub async fn upgrade_products(&self) -> Result<Run, DomainError> {
         let upgraded = self.maintain(|store| async move { store.upgrade_products(UPGRADED).await });
-        let upgraded = upgraded.await?;
-        match upgraded.failed {
-            Some(error) if upgraded.written == 0 => Err(error.into()),
-            // Those that cannot be written are met again, when no others are left.
-            Some(_) => Ok(Run {
-                backlog: 1,
-                ..batch(upgraded.written, UPGRADED)
-            }),
-            None => Ok(batch(upgraded.written, UPGRADED)),
-        }
+        upgraded_run(upgraded.await?)
     }
 
     /// How far products and reviews are on their way to the newest version.
@@ -438,4 +422,16 @@ async fn fold_each(
         }
     }
     Ok((total, failed))
+}
+
+fn upgraded_run(upgraded: Batch) -> Result<Run, DomainError> {
+    match upgraded.failed {
+        Some(error) if upgraded.written == 0 => Err(error.into()),
+        // Those that cannot be written are met again, when no others are left.
+        Some(_) => Ok(Run {
+            backlog: 1,
+            ..batch(upgraded.written, UPGRADED)
+        }),
+        None => Ok(batch(upgraded.written, UPGRADED)),
+    }
 }

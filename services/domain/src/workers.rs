@@ -13,7 +13,7 @@ use vitrine_storage::leases::Lease;
 use crate::facets::PanelUpkeep;
 use crate::propagation::{BundleUpkeep, PropagationUpkeep};
 use crate::trending::TrendingUpkeep;
-use crate::upkeep::{FoldUpkeep, PopularityUpkeep, UPGRADED};
+use crate::upkeep::{FoldUpkeep, PopularityUpkeep};
 use crate::{Catalog, DomainError};
 
 /// The lease of whoever does the work in the background.
@@ -211,10 +211,7 @@ impl Catalog {
             }
             Worker::Panels => self.refresh_panels(&mut upkeep.panels).await,
             Worker::Erasures => self.continue_erasures().await,
-            Worker::ReviewVersions => {
-                let upgraded = self.upgrade_reviews().await?;
-                Ok(batch(upgraded, UPGRADED))
-            }
+            Worker::ReviewVersions => self.upgrade_reviews().await,
             Worker::ProductVersions => self.upgrade_products().await,
             Worker::Activity => self.fill_buckets().await,
             Worker::Trending => self.refresh_trending(&mut upkeep.trending).await,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::clock::Timestamp;
 use crate::id::ReviewId;
 use crate::rating::{Histogram, RatingStats};
-use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopKey, TopReview, Traits};
+use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
 /// Above this number of reviews a product is flagged large.
 pub const LARGE_ABOVE: i64 = 1000;
@@ -75,12 +75,6 @@ impl Computed {
         }
         self.merge(review);
         counted.and_then(|counted| counted.month)
-    }
-
-    /// The sort key of the last top review of a full list; `None` while there are fewer.
-    #[must_use]
-    pub fn top_floor(&self) -> Option<TopKey> {
-        self.top_reviews.get(TOP_REVIEWS - 1).map(TopReview::key)
     }
 
     /// Whether the product is large.

@@ -17,6 +17,8 @@ use vitrine_domain::reviewing::ratings::MOST_RECOUNTED;
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::ProductId;
 use vitrine_storage::Store;
+use vitrine_storage::migrations::{FILES, Plan, Step};
+use vitrine_storage::schema::schema_version;
 
 use crate::database::{Database, tokens};
 use crate::local::LocalData;
@@ -83,24 +85,33 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
     let database = Database::open(settings, &report).await?;
     let store = &database.store;
     match what {
-        Migrate::Up { dry_run: true } => {
-            let planned = store.planned_migrations().await?;
-            if planned.is_empty() {
+        Migrate::Up {
+            dry_run: true,
+            drop_indexes,
+        } => {
+            let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
+            if steps.is_empty() && !(drop_indexes && !unwanted.is_empty()) {
                 say("nothing to migrate");
             }
-            for migration in planned {
-                say(&format!("{}  {}", migration.name, migration.description));
-                for command in &migration.commands {
-                    say(&format!("  {command}"));
-                }
+            for step in &steps {
+                say(&step.to_string());
             }
+            say_unwanted(&unwanted, drop_indexes);
         }
-        Migrate::Up { dry_run: false } => {
-            let applied = store.migrate(&owner(), &report).await?;
-            say(&match applied.as_slice() {
-                [] => "nothing to migrate".to_owned(),
-                some => format!("applied {}", some.join(", ")),
-            });
+        Migrate::Up {
+            dry_run: false,
+            drop_indexes,
+        } => {
+            let done = store
+                .migrate(FILES, &owner(), drop_indexes, &report)
+                .await?;
+            if done.is_empty() {
+                say("nothing to migrate");
+            }
+            for step in &done {
+                say(&format!("done: {step}"));
+            }
+            say_unwanted(&store.migration_plan(FILES).await?.unwanted, false);
             database.require_schema().await?;
         }
         Migrate::Status => migration_status(store).await?,
@@ -109,8 +120,30 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Says which indexes nobody needs, and how they are dropped if they are not dropped anyway.
+fn say_unwanted(unwanted: &[Step], dropped: bool) {
+    for step in unwanted {
+        say(&step.to_string());
+    }
+    if !dropped && !unwanted.is_empty() {
+        say(
+            "indexes are dropped by `vitrine migrate up --drop-indexes` only; wait until no process of an earlier release runs",
+        );
+    }
+}
+
 async fn migration_status(store: &Store) -> anyhow::Result<()> {
-    for migration in store.migration_status().await? {
+    let known = schema_version().version;
+    match store.recorded_schema().await? {
+        None => say(&format!(
+            "the schema is not recorded; this release has version {known}"
+        )),
+        Some(found) if found == known => say(&format!("the schema has version {found}")),
+        Some(found) => say(&format!(
+            "the schema has version {found}; this release has version {known}"
+        )),
+    }
+    for migration in store.migration_status(FILES).await? {
         let state = if migration.applied {
             "applied"
         } else {
@@ -118,11 +151,11 @@ async fn migration_status(store: &Store) -> anyhow::Result<()> {
         };
         say(&format!("{state}  {}", migration.name));
     }
-    for name in store.newer_migrations().await? {
-        say(&format!("newer    {name}"));
-    }
     for line in store.missing_from_schema().await? {
         say(&format!("the database lacks {line}"));
+    }
+    for line in store.beyond_schema().await? {
+        say(&format!("this release does not need {line}"));
     }
     Ok(())
 }

@@ -154,11 +154,6 @@ impl Database {
         }
         let count = missing.len();
         // Log keepers show the last line.
-        if self.store.is_migrated().await? {
-            bail!(
-                "the database was changed by hand since it was migrated: make the {count} things listed above again as `schema/mongodb` says"
-            );
-        }
         bail!(
             "the database lacks {count} things that this release needs, listed above: run `vitrine migrate up`"
         )

@@ -231,16 +231,20 @@ pub enum Command {
     Token(Token),
 }
 
-/// What to do about migrations.
+/// What to do about the state of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum Migrate {
-    /// Apply what is not applied yet.
+    /// Make what this release needs and the database lacks.
     Up {
-        /// Only say what would be applied.
+        /// Only say what would be done.
         #[arg(long)]
         dry_run: bool,
+        /// Also drop indexes that this release does not need. Processes of an earlier release that
+        /// still run may need them.
+        #[arg(long)]
+        drop_indexes: bool,
     },
-    /// Say what is applied and what is not, and what this release misses in the database.
+    /// Say what the database has and what it lacks.
     Status,
 }
 

@@ -18,14 +18,14 @@ use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::rating::Histogram;
-use vitrine_model::review::{Applied, Review, ReviewStatus, Traits};
+use vitrine_model::review::{Review, ReviewStatus};
 use vitrine_model::spec::Dictionary;
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::in_order::InOrder;
-use crate::raw::{Fields, Read, date, uuid};
+use crate::raw::{Fields, Read, uuid};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, reviews, schema};
 
@@ -353,46 +353,24 @@ impl Marks {
     }
 }
 
-/// A review, whether it is of a version that does not know traits, and what else is wrong with it.
+/// A review, and what is wrong with it.
 struct Stored {
     review: Review,
-    older: bool,
     /// Marks as they are stored and as they should be, where they differ.
     marks: Option<(String, String)>,
 }
 
-impl Stored {
-    /// What its product should count of it.
-    fn contribution(&self) -> Option<Applied> {
-        let mut counted = self.review.contribution()?;
-        if self.older {
-            counted.traits = Traits::default();
-        }
-        Some(counted)
-    }
-}
-
 fn read_stored(doc: &RawDocumentBuf) -> Read<(ProductId, Stored)> {
     let review = reviews::read(doc)?;
-    let older = reviews::is_older(doc)?;
-    let mut marks = None;
-    if !older {
-        let expected = crate::documents::review::traits(&review.traits());
-        let fields = Fields::of(reviews::COLLECTION, doc);
-        let given = fields.items("marks", |mark| mark.as_str().map(Bson::from));
-        let given = given.unwrap_or_default();
-        let mut stored = Document::new();
-        put(&mut stored, "traits", fields.opt_str("traits")?);
-        put(&mut stored, "marks", (!given.is_empty()).then_some(given));
-        if stored != expected {
-            marks = Some((stored.to_string(), expected.to_string()));
-        }
-    }
-    let stored = Stored {
-        review,
-        older,
-        marks,
-    };
+    let expected = crate::documents::review::traits(&review.traits());
+    let fields = Fields::of(reviews::COLLECTION, doc);
+    let given = fields.items("marks", |mark| mark.as_str().map(Bson::from));
+    let given = given.unwrap_or_default();
+    let mut stored = Document::new();
+    put(&mut stored, "traits", fields.opt_str("traits")?);
+    put(&mut stored, "marks", (!given.is_empty()).then_some(given));
+    let marks = (stored != expected).then(|| (stored.to_string(), expected.to_string()));
+    let stored = Stored { review, marks };
     Ok((stored.review.product_id, stored))
 }
 
@@ -435,7 +413,7 @@ impl Recounted {
         if let Some((stored, expected)) = &stored.marks {
             found.push(difference(&place(), "marks", stored, expected));
         }
-        let contribution = stored.contribution();
+        let contribution = stored.review.contribution();
         let counted = if review.dirty {
             self.waiting += 1;
             found.waiting += 1;
@@ -478,8 +456,8 @@ impl ProductAudit {
         let interest = product.standing.interest();
         stats::settle_popularity(&mut stored, &product.computed.stats, interest);
         let newer = products::not_newer(&raw).is_err();
-        settle_version(&mut stored, &product);
         let written = document::document(&product, encoding);
+        settle_version(&mut stored, &written);
         Ok(Self {
             place: place(products::COLLECTION, product.id),
             product,
@@ -605,14 +583,16 @@ impl ProductAudit {
     }
 }
 
-/// Reads a product of an older version, or one that was listed by a release which knows only that,
-/// as if it had been brought to the newest.
-fn settle_version(stored: &mut Document, product: &Product) {
-    if !stored.contains_key("listed_at") {
-        put(stored, "listed_at", product.listed_at.map(date));
+/// Takes a product of an older version for one of the newest: what it lacks is to come.
+fn settle_version(stored: &mut Document, expected: &Document) {
+    if !products::is_older(stored) {
+        return;
     }
-    if products::is_older(stored) {
-        stored.insert("schema_version", PRODUCT_VERSION);
+    stored.insert("schema_version", PRODUCT_VERSION);
+    for (field, value) in expected {
+        if !stored.contains_key(field) {
+            stored.insert(field, value.clone());
+        }
     }
 }
 

@@ -7,13 +7,10 @@ pub(crate) mod stats;
 
 use mongodb::bson::{Bson, Document};
 
-/// The newest version of product documents. Those of version 1 do not say since when they are
-/// listed (`listed_at`); it is taken to be since they were made, unless they are drafts.
-pub(crate) const PRODUCT_VERSION: i32 = 2;
-/// The newest version of review documents. Those of version 1 lack `traits`, `marks` and `media`,
-/// and `round`, `reports` and `moderation` where these say nothing. They are read, written and
-/// counted like others, but not found by traits; the fold brings them to version 2.
-pub(crate) const REVIEW_VERSION: i32 = 2;
+/// The newest version of product documents.
+pub(crate) const PRODUCT_VERSION: i32 = 1;
+/// The newest version of review documents.
+pub(crate) const REVIEW_VERSION: i32 = 1;
 /// The newest version of all other documents.
 pub(crate) const REFERENCE_VERSION: i32 = 1;
 

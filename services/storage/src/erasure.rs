@@ -12,9 +12,7 @@ use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
 use crate::raw::{Fields, date, uuid};
-use crate::reviewing::{
-    PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version, same_round,
-};
+use crate::reviewing::{PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -993,7 +991,7 @@ fn uncount_vote(vote: &Document) -> Option<Document> {
     };
     let round = vote.get_i32("round").unwrap_or_default();
     Some(doc! {
-        "q": { "_id": review_of(vote)?, "round": same_round(round) },
+        "q": { "_id": review_of(vote)?, "round": round },
         "u": {
             "$inc": { counter: -1_i64 },
             "$set": { "dirty": true },

@@ -12,7 +12,6 @@ const WRITE_CONCERN_FAILED: i32 = 64;
 /// There is no index of this name (`IndexNotFound`).
 pub(crate) const INDEX_NOT_FOUND: i32 = 27;
 /// The collection is there already (`NamespaceExists`).
-pub(crate) const NAMESPACE_EXISTS: i32 = 48;
 
 /// A stream of changes cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
 /// `InvalidResumeToken`, `CappedPositionLost`, and the one for a token that is no key string.

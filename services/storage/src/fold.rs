@@ -23,7 +23,6 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::raw::{Fields, date, uuid};
-use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products, reviews};
 
@@ -225,36 +224,6 @@ impl Store {
             folded.map_err(TransactionError::into_storage)
         })
         .await
-    }
-
-    /// Has the fold bring some reviews of an older version to the newest, and gives how many; none
-    /// when there are no more. The fold reads and writes a review in one transaction, so nothing
-    /// that others write of it meanwhile is lost.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn upgrade_reviews(&self, most: u32, now: Timestamp) -> Result<usize, StorageError> {
-        use futures_util::TryStreamExt as _;
-        let collection = self.raw(reviews::COLLECTION);
-        // What waits for the fold already is not asked for twice.
-        let older = doc! { "schema_version": { "$lt": REVIEW_VERSION }, "dirty": { "$ne": true } };
-        let find = collection
-            .find(older.clone())
-            .projection(doc! { "_id": 1 })
-            .hint(Hint::Name("older".to_owned()))
-            .limit(i64::from(most));
-        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        if found.is_empty() {
-            return Ok(0);
-        }
-        let id = |doc: &RawDocumentBuf| Fields::of(reviews::COLLECTION, doc).id("_id");
-        let ids = found.iter().map(|doc| Ok(uuid(id(doc)?)));
-        let mut filter = doc! { "_id": { "$in": ids.collect::<Result<Vec<_>, StorageError>>()? } };
-        filter.extend(older);
-        let collection = self.documents(reviews::COLLECTION);
-        let update = collection.update_many(filter, vec![doc! { "$set": dirty_at(now) }]);
-        update.write_concern(durable()).await?;
-        Ok(found.len())
     }
 
     /// Moves some products to the popularity that their reviews and activity give them, without those
@@ -462,10 +431,7 @@ impl Store {
         {
             self.claim_product(session, *product).await?;
         }
-        let Dirty {
-            reviews: dirty,
-            mut upgrades,
-        } = self.dirty_reviews(session, products, how.limit).await?;
+        let dirty = self.dirty_reviews(session, products, how.limit).await?;
         if dirty.is_empty() {
             return Ok(Folded::default());
         }
@@ -482,7 +448,6 @@ impl Store {
             ..Folded::default()
         };
         let mut counted = Vec::new();
-        let mut upgraded = Vec::new();
         let mut months = Vec::new();
         for (id, state) in &mut states {
             let reviews = &dirty[id];
@@ -493,7 +458,6 @@ impl Store {
             state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
             counted.extend(reviews.iter().map(|review| uuid(review.id.to_bytes())));
-            upgraded.extend(upgrades.remove(id).unwrap_or_default());
             folded.products += 1;
         }
         folded.reviews = counted.len();
@@ -501,8 +465,6 @@ impl Store {
             let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
             self.update_each(session, "products", updates).await?;
             self.update_each(session, "rating_months", months).await?;
-            self.update_each(session, reviews::COLLECTION, upgraded)
-                .await?;
             self.mark_counted(session, counted).await?;
         }
         Ok(folded)
@@ -533,7 +495,7 @@ impl Store {
         session: &mut ClientSession,
         products: &[ProductId],
         limit: i64,
-    ) -> Result<Dirty, TransactionError> {
+    ) -> Result<BTreeMap<ProductId, Vec<Review>>, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
         // Those of a newer release wait for it.
         let filter = doc! {
@@ -544,16 +506,10 @@ impl Store {
         let collection = self.raw(reviews::COLLECTION);
         let find = collection.find(filter).hint(dirty_index()).limit(limit);
         let mut cursor = find.session(&mut *session).await?;
-        let mut dirty = Dirty::default();
+        let mut dirty: BTreeMap<ProductId, Vec<Review>> = BTreeMap::new();
         while let Some(doc) = cursor.next(session).await {
-            let doc = doc?;
-            let review = reviews::read(&doc)?;
-            let product = review.product_id;
-            if reviews::is_older(&doc)? || reviews::traits_differ(&doc, &review)? {
-                let own = dirty.upgrades.entry(product).or_default();
-                own.push(upgrade(&review));
-            }
-            dirty.reviews.entry(product).or_default().push(review);
+            let review = reviews::read(&doc?)?;
+            dirty.entry(review.product_id).or_default().push(review);
         }
         Ok(dirty)
     }
@@ -654,7 +610,7 @@ impl Store {
             "dimensions": "$dimensions",
             "traits": "$traits",
         };
-        let applied = doc! { "$cond": [published, counted, Bson::Null] };
+        let applied = doc! { "$cond": [published, counted, "$$REMOVE"] };
         let pipeline = vec![
             doc! { "$set": { "applied": applied } },
             doc! { "$unset": ["dirty", "dirty_since"] },
@@ -664,30 +620,6 @@ impl Store {
         update.session(session).await?;
         Ok(())
     }
-}
-
-/// The reviews to count, and the updates that bring those to the newest version that are of an
-/// older one or were changed by a process that does not know traits.
-#[derive(Default)]
-struct Dirty {
-    reviews: BTreeMap<ProductId, Vec<Review>>,
-    upgrades: HashMap<ProductId, Vec<Document>>,
-}
-
-/// From version 1 to 2: it gets the traits it is filtered by, and whatever else is always there.
-/// Nobody else can have changed it since it was read.
-fn upgrade(review: &Review) -> Document {
-    use crate::documents::review as document;
-    let mut set = document::state(review);
-    set.extend(document::traits(&review.traits()));
-    set.insert("media", document::content(review).remove("media"));
-    set.insert("schema_version", REVIEW_VERSION);
-    let mut update = doc! {};
-    if !set.contains_key("traits") {
-        update.insert("$unset", doc! { "traits": 1, "marks": 1 });
-    }
-    update.insert("$set", set);
-    doc! { "q": { "_id": uuid(review.id.to_bytes()) }, "u": update }
 }
 
 /// What the fold reads and writes of a product.
@@ -717,11 +649,6 @@ impl FoldState {
             Some(value) => drop(set.insert(field, value)),
             None => drop(unset.insert(field, 1)),
         };
-        let floor = self.computed.top_floor();
-        put(
-            "top_floor",
-            floor.map(|floor| stats::top_floor(floor).into()),
-        );
         let mut rank = stats::rank(&self.computed.stats, self.interest);
         put("rank.rating", rank.remove("rating"));
         put("rank.stars", rank.remove("stars"));

@@ -1,14 +1,16 @@
-//! Migrations: numbered files of database commands under `migrations`, applied once each, in
-//! order, by one process at a time. The rules for writing one are in `migrations/README.md`.
+//! Bringing a database to what this release needs: whatever `schema/mongodb` says and the database
+//! lacks is made, and numbered files of database commands under `migrations` do what cannot be told
+//! by comparing. One process at a time does it. The rules are in `migrations/README.md`.
 
-use std::collections::HashSet;
+use std::fmt;
 use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{DUPLICATE_KEY, INDEX_NOT_FOUND, NAMESPACE_EXISTS, code};
+use crate::error::{INDEX_NOT_FOUND, code};
+use crate::schema::{CollectionSchema, Difference, IndexName, desired, hex, schema_version};
 use crate::store::durable;
 use crate::{StorageError, Store};
 
@@ -17,41 +19,22 @@ const LEASE: Duration = Duration::from_mins(1);
 const LOCK: &str = "migrate";
 /// How often the lock is renewed, and said how far building indexes is.
 const TICK: Duration = Duration::from_secs(5);
+/// Where it is recorded what a database has.
+const COLLECTION: &str = "migrations";
+/// The record of the version of `schema/mongodb`.
+const SCHEMA: &str = "schema";
 
-const FILES: &[(&str, &str)] = &[
-    (
-        "0001_ground",
-        include_str!("../../../migrations/0001_ground.json"),
-    ),
-    (
-        "0002_reviews",
-        include_str!("../../../migrations/0002_reviews.json"),
-    ),
-    (
-        "0003_review_indexes",
-        include_str!("../../../migrations/0003_review_indexes.json"),
-    ),
-    (
-        "0004_popularity_due",
-        include_str!("../../../migrations/0004_popularity_due.json"),
-    ),
-    (
-        "0005_living_data",
-        include_str!("../../../migrations/0005_living_data.json"),
-    ),
-    (
-        "0006_living_products",
-        include_str!("../../../migrations/0006_living_products.json"),
-    ),
-    (
-        "0007_waiting_reviews",
-        include_str!("../../../migrations/0007_waiting_reviews.json"),
-    ),
-    (
-        "0008_category_counts",
-        include_str!("../../../migrations/0008_category_counts.json"),
-    ),
-];
+/// A numbered file under `migrations`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MigrationFile {
+    /// Its name without `.json`, which begins with its number.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// The numbered files of this release, in order.
+pub const FILES: &[MigrationFile] = &[];
 
 #[derive(Deserialize)]
 struct Migration {
@@ -59,27 +42,103 @@ struct Migration {
     commands: Vec<Document>,
 }
 
-/// A migration and whether the database has it.
+impl MigrationFile {
+    fn read(&self) -> Migration {
+        serde_json::from_str(self.text).expect("tests read every file")
+    }
+
+    fn checksum(&self) -> String {
+        hex(&Sha256::digest(self.text.as_bytes()))
+    }
+}
+
+/// What a migration does, in the order in which it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What is missing.
+    pub steps: Vec<Step>,
+    /// Indexes that nothing of this release needs. They are dropped only by those who say so.
+    pub unwanted: Vec<Step>,
+}
+
+/// A step of a migration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Create a collection with its validator and indexes.
+    Create(String),
+    /// Replace the validator of a collection.
+    SetValidator(String),
+    /// Build indexes of a collection over so many documents.
+    BuildIndexes {
+        /// The collection.
+        collection: String,
+        /// Their names.
+        names: Vec<String>,
+        /// About how many documents it has.
+        documents: u64,
+    },
+    /// Send the commands of a numbered file.
+    Apply {
+        /// Its name.
+        name: &'static str,
+        /// What it is for.
+        description: String,
+    },
+    /// Drop an index.
+    DropIndex {
+        /// Its collection.
+        collection: String,
+        /// Its name.
+        name: String,
+        /// Whether one of the same name but another definition takes its place.
+        replaced: bool,
+    },
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create(collection) => write!(f, "create collection {collection}"),
+            Self::SetValidator(collection) => write!(f, "set the validator of {collection}"),
+            Self::BuildIndexes {
+                collection,
+                names,
+                documents,
+            } => {
+                let names = names.join(", ");
+                write!(
+                    f,
+                    "build indexes of {collection} over {documents} documents: {names}"
+                )
+            }
+            Self::Apply { name, description } => write!(f, "apply {name}: {description}"),
+            Self::DropIndex {
+                collection,
+                name,
+                replaced: false,
+            } => write!(f, "drop index {collection}.{name}"),
+            Self::DropIndex {
+                collection,
+                name,
+                replaced: true,
+            } => write!(
+                f,
+                "drop index {collection}.{name} and build it with its new definition"
+            ),
+        }
+    }
+}
+
+/// A numbered file and whether the database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MigrationStatus {
-    /// Its name, which begins with its number.
+    /// Its name.
     pub name: &'static str,
     /// Whether it was applied.
     pub applied: bool,
 }
 
-/// What a migration that was not applied would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedMigration {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is for.
-    pub description: String,
-    /// Its commands, a line each.
-    pub commands: Vec<String>,
-}
-
-/// Why migrations cannot be applied.
+/// Why a database cannot be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// The file of an applied migration was changed afterwards.
@@ -87,6 +146,18 @@ pub enum MigrationError {
         "migration {0} was changed after it had been applied; undo the change and write a new migration"
     )]
     Changed(&'static str),
+    /// A newer release has been here and something is missing.
+    #[error(
+        "a newer release brought this database to version {found} of the schema and this one knows version {known}; it lacks {lacking}: run that release, or restore a backup of before"
+    )]
+    Newer {
+        /// The version of the database.
+        found: i32,
+        /// The version of this release.
+        known: i32,
+        /// What this release needs and the database lacks.
+        lacking: String,
+    },
     /// Another process holds the lock and does not finish.
     #[error(
         "another process is migrating this database and does not come to an end; if none is, the lock ends by itself within a minute"
@@ -98,156 +169,188 @@ pub enum MigrationError {
 }
 
 impl Store {
-    /// All migrations this release knows, and which of them the database has.
+    /// Returns these files and which of them the database has.
     ///
     /// # Errors
     /// [`MigrationError::Changed`] when an applied one is not what it was.
-    pub async fn migration_status(&self) -> Result<Vec<MigrationStatus>, MigrationError> {
-        let mut status = Vec::with_capacity(FILES.len());
-        for (name, text) in FILES {
-            let collection = self.documents("migrations");
-            let find = collection.find_one(doc! { "_id": name });
-            let applied = find.await.map_err(StorageError::from)?;
-            let same =
-                |doc: &Document| doc.get_str("checksum").ok() == Some(checksum(text).as_str());
+    pub async fn migration_status(
+        &self,
+        files: &[MigrationFile],
+    ) -> Result<Vec<MigrationStatus>, MigrationError> {
+        let mut status = Vec::with_capacity(files.len());
+        for file in files {
+            let applied = self.migration_record(file.name).await?;
+            let checksum = file.checksum();
+            let same = |doc: &Document| doc.get_str("checksum").ok() == Some(checksum.as_str());
             if applied.as_ref().is_some_and(|doc| !same(doc)) {
-                return Err(MigrationError::Changed(name));
+                return Err(MigrationError::Changed(file.name));
             }
             status.push(MigrationStatus {
-                name,
+                name: file.name,
                 applied: applied.is_some(),
             });
         }
         Ok(status)
     }
 
-    /// What is not applied yet, and would be. Nothing is written, and no lock is taken.
-    ///
-    /// # Errors
-    /// As [`Store::migration_status`].
-    pub async fn planned_migrations(&self) -> Result<Vec<PlannedMigration>, MigrationError> {
-        let there = self.db.list_collection_names().await;
-        let mut there: HashSet<String> = there.map_err(StorageError::from)?.into_iter().collect();
-        let mut planned = Vec::new();
-        for status in self.migration_status().await? {
-            if status.applied {
-                continue;
-            }
-            let migration = migration(status.name);
-            let mut commands = Vec::with_capacity(migration.commands.len());
-            for command in &migration.commands {
-                commands.push(self.told(command, &mut there).await?);
-            }
-            planned.push(PlannedMigration {
-                name: status.name,
-                description: migration.description,
-                commands,
-            });
-        }
-        Ok(planned)
+    async fn migration_record(&self, name: &str) -> Result<Option<Document>, StorageError> {
+        let records = self.documents(COLLECTION);
+        Ok(records.find_one(doc! { "_id": name }).await?)
     }
 
-    /// What a command does, and to how much, to a database with these collections.
-    async fn told(
-        &self,
-        command: &Document,
-        there: &mut HashSet<String>,
-    ) -> Result<String, StorageError> {
-        let (name, collection) = command.iter().next().map_or(("", ""), |(name, value)| {
-            (name.as_str(), value.as_str().unwrap_or_default())
-        });
-        let Ok(indexes) = command.get_array("indexes") else {
-            // See `run_migration_command`.
-            let new = there.insert(collection.to_owned()) || name != "create";
-            let what = if new { name } else { "set the validator of" };
-            return Ok(format!("{what} {collection}"));
-        };
-        let names = indexes.iter().filter_map(|index| {
-            let index = index.as_document()?;
-            index.get_str("name").ok()
-        });
-        let names = names.collect::<Vec<_>>().join(", ");
-        let documents = self.raw(collection).estimated_document_count().await?;
-        Ok(format!(
-            "{name} {collection}: {names} (over {documents} documents)"
-        ))
-    }
-
-    /// Migrations that the database has and this release does not know: a newer one applied them.
+    /// Returns the version of the schema that a newer release has brought the database to; `None`
+    /// when it is of this release or an older one.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn newer_migrations(&self) -> Result<Vec<String>, StorageError> {
-        use futures_util::TryStreamExt as _;
-        let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-        let collection = self.documents("migrations");
-        let unknown = collection.find(doc! { "_id": { "$nin": known } });
-        let found: Vec<Document> = unknown.sort(doc! { "_id": 1 }).await?.try_collect().await?;
-        let name = |doc: &Document| doc.get_str("_id").unwrap_or_default().to_owned();
-        Ok(found.iter().map(name).collect())
+    pub async fn newer_schema(&self) -> Result<Option<i32>, StorageError> {
+        let recorded = self.recorded_schema().await?;
+        Ok(recorded.filter(|version| *version > schema_version().version))
     }
 
-    /// Whether the database has all migrations that this release knows.
+    /// Returns the version of the schema that the database was brought to.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`] when an applied one is not what it was.
-    pub async fn is_migrated(&self) -> Result<bool, MigrationError> {
-        let status = self.migration_status().await?;
-        Ok(status.iter().all(|migration| migration.applied))
+    /// [`StorageError`] when the database fails.
+    pub async fn recorded_schema(&self) -> Result<Option<i32>, StorageError> {
+        let record = self.migration_record(SCHEMA).await?;
+        Ok(record.and_then(|record| record.get_i32("version").ok()))
     }
 
-    /// Applies what is not applied yet and gives the names. Of several processes that start at
-    /// once, one does it and the others wait. `report` is told of each step.
+    /// Returns what has to be done to the database. Writes nothing and takes no lock.
     ///
     /// # Errors
-    /// [`MigrationError`]; what was applied before stays applied, and the next run goes on there.
+    /// [`MigrationError::Changed`]; [`MigrationError::Newer`] when only a newer release can do it.
+    pub async fn migration_plan(&self, files: &[MigrationFile]) -> Result<Plan, MigrationError> {
+        let mut plan = Plan {
+            steps: Vec::new(),
+            unwanted: Vec::new(),
+        };
+        if let Some(found) = self.newer_schema().await? {
+            let lacking = self.missing_from_schema().await?;
+            if lacking.is_empty() {
+                return Ok(plan);
+            }
+            return Err(MigrationError::Newer {
+                found,
+                known: schema_version().version,
+                lacking: lacking.join(", "),
+            });
+        }
+        for difference in self.schema_differences().await? {
+            match difference {
+                Difference::Collection(name) => plan.steps.push(Step::Create(name)),
+                Difference::Validator(name) => plan.steps.push(Step::SetValidator(name)),
+                Difference::Index(index) => self.plan_index(index, &mut plan.steps).await?,
+                Difference::OtherIndex { index, .. } => plan.unwanted.push(drop_of(index, true)),
+                Difference::UnwantedIndex(index) => plan.unwanted.push(drop_of(index, false)),
+                Difference::UnknownCollection(_) => {}
+            }
+        }
+        let status = self.migration_status(files).await?;
+        for (file, status) in files.iter().zip(status) {
+            if !status.applied {
+                let description = file.read().description;
+                let name = file.name;
+                plan.steps.push(Step::Apply { name, description });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Adds an index to those that are built; all of a collection in one pass.
+    async fn plan_index(
+        &self,
+        index: IndexName,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), StorageError> {
+        if let Some(Step::BuildIndexes {
+            collection, names, ..
+        }) = steps.last_mut()
+            && *collection == index.collection
+        {
+            names.push(index.name);
+            return Ok(());
+        }
+        let collection = self.raw(&index.collection);
+        steps.push(Step::BuildIndexes {
+            documents: collection.estimated_document_count().await?,
+            names: vec![index.name],
+            collection: index.collection,
+        });
+        Ok(())
+    }
+
+    /// Makes what is missing, and drops indexes that are not wanted if `drops` says so; returns what
+    /// was done. Of several processes that start at once, one does it and the others wait. `report`
+    /// is told of each step.
+    ///
+    /// # Errors
+    /// [`MigrationError`]; what was done before stays done, and the next run goes on there.
     pub async fn migrate(
         &self,
+        files: &[MigrationFile],
         owner: &str,
+        drops: bool,
         report: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<&'static str>, MigrationError> {
-        if self.is_migrated().await? {
+    ) -> Result<Vec<Step>, MigrationError> {
+        let nothing = |plan: &Plan| plan.steps.is_empty() && !(drops && !plan.unwanted.is_empty());
+        if nothing(&self.migration_plan(files).await?) && self.is_recorded().await? {
             return Ok(Vec::new());
         }
         self.lock(owner).await?;
-        let applied = self.apply_migrations(owner, report).await;
+        let done = self.migrate_locked(files, owner, drops, report).await;
         self.release_lease(LOCK, owner).await?;
-        applied
+        done
     }
 
-    async fn apply_migrations(
+    /// Whether it is recorded that the database has the schema of this release or a newer one.
+    async fn is_recorded(&self) -> Result<bool, StorageError> {
+        let recorded = self.recorded_schema().await?;
+        Ok(recorded.is_some_and(|version| version >= schema_version().version))
+    }
+
+    async fn migrate_locked(
         &self,
+        files: &[MigrationFile],
         owner: &str,
+        drops: bool,
         report: &(dyn Fn(&str) + Sync),
-    ) -> Result<Vec<&'static str>, MigrationError> {
-        let mut applied = Vec::new();
-        for status in self.migration_status().await? {
-            if status.applied {
-                continue;
-            }
-            report(&format!("applying migration {}", status.name));
-            self.apply_while_held(status.name, owner, report).await?;
-            self.lock(owner).await?;
-            applied.push(status.name);
+    ) -> Result<Vec<Step>, MigrationError> {
+        let Plan {
+            mut steps,
+            unwanted,
+        } = self.migration_plan(files).await?;
+        if drops {
+            steps.extend(unwanted);
         }
-        Ok(applied)
+        for step in &steps {
+            report(&step.to_string());
+            self.do_while_held(files, step, owner, report).await?;
+            self.lock(owner).await?;
+        }
+        if !self.is_recorded().await? {
+            let version = doc! { "version": schema_version().version };
+            self.record(SCHEMA, version).await?;
+        }
+        Ok(steps)
     }
 
-    /// Applies one migration, renews the lock as long as it takes, and says how far building
-    /// indexes is.
-    async fn apply_while_held(
+    /// Does one step, renews the lock as long as it takes, and says how far building indexes is.
+    async fn do_while_held(
         &self,
-        name: &str,
+        files: &[MigrationFile],
+        step: &Step,
         owner: &str,
         report: &(dyn Fn(&str) + Sync),
     ) -> Result<(), MigrationError> {
-        let applying = self.apply_migration(name);
-        let mut applying = std::pin::pin!(applying);
+        let doing = self.do_step(files, step);
+        let mut doing = std::pin::pin!(doing);
         let mut ticks = tokio::time::interval(TICK);
         ticks.tick().await;
         loop {
             tokio::select! {
-                applied = &mut applying => return applied,
+                done = &mut doing => return Ok(done?),
                 _ = ticks.tick() => {
                     // Nobody else begins the same meanwhile; if it cannot be said, no harm is done.
                     let _ = self.take_lease(LOCK, owner, LEASE).await;
@@ -257,6 +360,68 @@ impl Store {
                 }
             }
         }
+    }
+
+    async fn do_step(&self, files: &[MigrationFile], step: &Step) -> Result<(), StorageError> {
+        match step {
+            Step::Create(collection) => {
+                let schema = schema_of(collection);
+                self.create_collection(&schema).await?;
+                self.create_indexes(&schema, |_| true).await
+            }
+            Step::SetValidator(collection) => {
+                let validator = schema_of(collection).validator;
+                let modify = doc! { "collMod": collection, "validator": validator };
+                self.db.run_command(modify).await?;
+                Ok(())
+            }
+            Step::BuildIndexes {
+                collection, names, ..
+            } => {
+                let wanted = |name: &str| names.iter().any(|wanted| wanted == name);
+                self.create_indexes(&schema_of(collection), wanted).await
+            }
+            Step::Apply { name, .. } => {
+                let file = files.iter().find(|file| file.name == *name);
+                let file = file.expect("the plan was made of these files");
+                for command in file.read().commands {
+                    let reply = self.db.run_command(command).await?;
+                    if reply.contains_key("writeErrors") {
+                        return Err(mongodb::error::Error::custom(reply).into());
+                    }
+                }
+                self.record(name, doc! { "checksum": file.checksum() })
+                    .await
+            }
+            Step::DropIndex {
+                collection,
+                name,
+                replaced,
+            } => {
+                let command = doc! { "dropIndexes": collection, "index": name };
+                match self.db.run_command(command).await {
+                    // It was dropped before.
+                    Err(error) if code(&error) == Some(INDEX_NOT_FOUND) => {}
+                    dropped => drop(dropped?),
+                }
+                if *replaced {
+                    let wanted = |wanted: &str| wanted == name;
+                    self.create_indexes(&schema_of(collection), wanted).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn record(&self, name: &str, fields: Document) -> Result<(), StorageError> {
+        let mut set = doc! { "applied_at": "$$NOW" };
+        for (field, value) in fields {
+            set.insert(field, doc! { "$literal": value });
+        }
+        let records = self.documents(COLLECTION);
+        let update = records.update_one(doc! { "_id": name }, vec![doc! { "$set": set }]);
+        update.upsert(true).write_concern(durable()).await?;
+        Ok(())
     }
 
     /// How far the server is with building indexes, a line for each collection; nothing when it
@@ -294,49 +459,6 @@ impl Store {
         Ok(found.iter().filter_map(line).collect())
     }
 
-    /// Applies one migration, whether or not it was applied before: every migration may be
-    /// repeated.
-    ///
-    /// # Errors
-    /// [`MigrationError::Storage`] when a command fails.
-    pub async fn apply_migration(&self, name: &str) -> Result<(), MigrationError> {
-        let migration = migration(name);
-        for command in migration.commands {
-            self.run_migration_command(command).await?;
-        }
-        let now =
-            doc! { "checksum": { "$literal": checksum(text_of(name)) }, "applied_at": "$$NOW" };
-        let collection = self.documents("migrations");
-        let update = collection.update_one(doc! { "_id": name }, vec![doc! { "$set": now }]);
-        update
-            .upsert(true)
-            .write_concern(durable())
-            .await
-            .map_err(StorageError::from)?;
-        Ok(())
-    }
-
-    /// A collection that is there already gets the validator; an index that is there already is
-    /// left by the server.
-    async fn run_migration_command(&self, command: Document) -> Result<(), StorageError> {
-        let create = command.get_str("create").ok().map(str::to_owned);
-        let validator = command.get_document("validator").ok().cloned();
-        match self.db.run_command(command).await {
-            Ok(_) => Ok(()),
-            Err(error) if code(&error) == Some(NAMESPACE_EXISTS) => {
-                let (Some(collection), Some(validator)) = (create, validator) else {
-                    return Ok(());
-                };
-                let modify = doc! { "collMod": collection, "validator": validator };
-                self.db.run_command(modify).await?;
-                Ok(())
-            }
-            // It was dropped before.
-            Err(error) if code(&error) == Some(INDEX_NOT_FOUND) => Ok(()),
-            Err(error) => Err(describe(error)),
-        }
-    }
-
     async fn lock(&self, owner: &str) -> Result<(), MigrationError> {
         const PAUSE: Duration = Duration::from_millis(100);
         for _ in 0..(2 * LEASE.as_millis() / PAUSE.as_millis()) {
@@ -350,29 +472,18 @@ impl Store {
     }
 }
 
-fn text_of(name: &str) -> &'static str {
-    let file = FILES.iter().find(|(known, _)| *known == name);
-    file.expect("only names from migration_status are asked for")
-        .1
-}
-
-fn migration(name: &str) -> Migration {
-    serde_json::from_str(text_of(name)).expect("tests read every file")
-}
-
-fn describe(error: mongodb::error::Error) -> StorageError {
-    match code(&error) {
-        // The server says which key.
-        Some(DUPLICATE_KEY) => StorageError::Driver(error),
-        _ => error.into(),
+fn drop_of(index: IndexName, replaced: bool) -> Step {
+    Step::DropIndex {
+        collection: index.collection,
+        name: index.name,
+        replaced,
     }
 }
 
-fn checksum(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().fold(String::with_capacity(64), |hex, byte| {
-        hex + &format!("{byte:02x}")
-    })
+fn schema_of(collection: &str) -> CollectionSchema {
+    let mut all = desired().into_iter();
+    all.find(|schema| schema.collection == collection)
+        .expect("the plan was made of these")
 }
 
 #[cfg(test)]
@@ -381,10 +492,10 @@ mod tests {
 
     #[test]
     fn files_are_readable_and_numbered_without_gaps() {
-        for (at, (name, text)) in FILES.iter().enumerate() {
-            assert!(name.starts_with(&format!("{:04}_", at + 1)), "{name}");
-            let migration: Migration = serde_json::from_str(text).unwrap();
-            assert!(!migration.commands.is_empty());
+        for (at, file) in FILES.iter().enumerate() {
+            let number = format!("{:04}_", at + 1);
+            assert!(file.name.starts_with(&number), "{}", file.name);
+            assert!(!file.read().commands.is_empty());
         }
     }
 }

@@ -494,7 +494,7 @@ fn tiers(list: &ProductList) -> Option<Vec<ListQuery>> {
 }
 
 pub(crate) fn projection(fields: ProductFields) -> Document {
-    let mut hidden = doc! { "tokens": 0, "keywords": 0, "slot": 0, "top_floor": 0 };
+    let mut hidden = doc! { "tokens": 0, "keywords": 0, "slot": 0 };
     if fields == ProductFields::WithoutTopReviews {
         hidden.insert("top_reviews", 0);
     }

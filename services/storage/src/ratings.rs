@@ -198,7 +198,7 @@ impl Store {
         let find = collection
             .find(filter)
             .projection(doc! {
-                "stats": 1, "rank": 1, "top_reviews": 1, "top_floor": 1, "outlier": 1,
+                "stats": 1, "rank": 1, "top_reviews": 1, "outlier": 1,
                 "activity": 1,
             })
             .sort(doc! { "_id": 1 })
@@ -759,9 +759,6 @@ fn derived(product: &Document) -> String {
         ["rank", "rating"],
         ["rank", "stars"],
         ["rank", "popularity"],
-        ["top_floor", "helpful"],
-        ["top_floor", "created_at"],
-        ["top_floor", "_id"],
     ]
     .map(of)
     .join(", ")

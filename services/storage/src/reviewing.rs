@@ -278,7 +278,7 @@ impl Store {
     ) -> Result<bool, TransactionError> {
         let mut filter = key(before.product_id, before.id);
         filter.insert("revision", before.revision);
-        filter.insert("round", same_round(before.round));
+        filter.insert("round", before.round);
         // What it is filtered by says so too.
         filter.insert("verified", before.verified);
         filter.insert("schema_version", up_to(REVIEW_VERSION));
@@ -468,7 +468,7 @@ impl Store {
             "$min": { "dirty_since": date(now) },
         };
         let mut filter = published(product, id);
-        filter.insert("round", same_round(seen.round));
+        filter.insert("round", seen.round);
         let updated = reviews
             .find_one_and_update(filter, update)
             .return_document(ReturnDocument::After)
@@ -821,15 +821,6 @@ impl Store {
 
 fn key(product: ProductId, id: ReviewId) -> Document {
     doc! { "_id": uuid(id.to_bytes()), "product_id": uuid(product.to_bytes()) }
-}
-
-/// Matches reviews of this round; the first version does not write the first round.
-pub(crate) fn same_round(round: i32) -> Bson {
-    if round == 0 {
-        doc! { "$in": [0, null] }.into()
-    } else {
-        round.into()
-    }
 }
 
 fn published(product: ProductId, id: ReviewId) -> Document {

@@ -390,12 +390,6 @@ const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str
     }
 }
 
-/// Whether a document of a review is of a version before the newest.
-pub(crate) fn is_older(doc: &RawDocument) -> Result<bool, StorageError> {
-    let version = Fields::of(COLLECTION, doc).i64("schema_version")?;
-    Ok(version < i64::from(REVIEW_VERSION))
-}
-
 /// Fails if a review was written by a newer release.
 pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     let fields = Fields::of(COLLECTION, doc);
@@ -406,12 +400,6 @@ pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
         collection: COLLECTION,
         id: ReviewId::from_bytes(fields.id("_id")?).to_string(),
     })
-}
-
-/// Whether a review says something else of its traits than what it is filtered by.
-pub(crate) fn traits_differ(doc: &RawDocument, review: &Review) -> Result<bool, StorageError> {
-    let stored = Fields::of(COLLECTION, doc).opt_str("traits")?;
-    Ok(stored != review.traits().name().as_deref())
 }
 
 pub(crate) fn read(doc: &RawDocumentBuf) -> Result<Review, StorageError> {

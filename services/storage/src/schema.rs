@@ -1,11 +1,13 @@
 //! What the database looks like: one file per collection under `schema/mongodb`, with its validator
-//! and its indexes. The files are the desired end state; migrations lead there.
+//! and its indexes. [`migrations`](crate::migrations) compares them with the live database and makes
+//! what is missing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
@@ -44,6 +46,8 @@ const FILES: [&str; 32] = [
     include_str!("../../../schema/mongodb/workers.json"),
 ];
 
+const VERSION: &str = include_str!("../../../schema/version.json");
+
 #[derive(Deserialize)]
 pub(crate) struct CollectionSchema {
     pub(crate) collection: String,
@@ -51,9 +55,107 @@ pub(crate) struct CollectionSchema {
     pub(crate) indexes: Vec<Document>,
 }
 
+/// What `schema/version.json` says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SchemaVersion {
+    /// Which state of `schema/mongodb` this is. Releases whose files differ have different versions.
+    pub version: i32,
+    /// The digest of the files.
+    pub digest: String,
+}
+
+/// Returns the version of the files that this release was built from.
+///
+/// # Panics
+/// Never: tests read the file.
+#[must_use]
+pub fn schema_version() -> SchemaVersion {
+    serde_json::from_str(VERSION).expect("tests read the file")
+}
+
+/// Returns the digest of the files as they are, whatever their layout.
+#[must_use]
+pub fn schema_digest() -> String {
+    let mut sha = Sha256::new();
+    for schema in desired() {
+        sha.update(schema.collection);
+        sha.update(schema.validator.to_string());
+        for index in &schema.indexes {
+            sha.update(index.to_string());
+        }
+    }
+    hex(&sha.finalize())
+}
+
+pub(crate) fn hex(digest: &[u8]) -> String {
+    digest
+        .iter()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
 pub(crate) fn desired() -> Vec<CollectionSchema> {
     let parse = |file: &&str| serde_json::from_str(file).expect("tests read every file");
     FILES.iter().map(parse).collect()
+}
+
+/// A difference between the live database and `schema/mongodb`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Difference {
+    /// The database lacks a collection.
+    Collection(String),
+    /// A collection has another validator.
+    Validator(String),
+    /// The database lacks an index.
+    Index(IndexName),
+    /// An index of this name has another definition.
+    OtherIndex {
+        index: IndexName,
+        wanted: Document,
+        found: Document,
+    },
+    /// An index that the files do not have.
+    UnwantedIndex(IndexName),
+    /// A collection that the files do not have.
+    UnknownCollection(String),
+}
+
+/// An index of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IndexName {
+    pub(crate) collection: String,
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for IndexName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.collection, self.name)
+    }
+}
+
+impl Difference {
+    /// Returns what this release needs and does not find; `None` for what is there beyond it.
+    fn lacking(&self) -> Option<String> {
+        match self {
+            Self::Collection(name) => Some(format!("collection {name}")),
+            Self::Validator(name) => Some(format!("validator of {name} as this release has it")),
+            Self::Index(index) => Some(format!("index {index}")),
+            Self::OtherIndex {
+                index,
+                wanted,
+                found,
+            } => Some(format!("index {index} as {wanted}, found {found}")),
+            Self::UnwantedIndex(_) | Self::UnknownCollection(_) => None,
+        }
+    }
+
+    /// Returns what is there beyond what this release needs.
+    fn beyond(&self) -> Option<String> {
+        match self {
+            Self::UnwantedIndex(index) => Some(format!("index {index}")),
+            Self::UnknownCollection(name) => Some(format!("collection {name}")),
+            _ => None,
+        }
+    }
 }
 
 /// What a live collection has.
@@ -63,40 +165,55 @@ struct Live {
 }
 
 impl Store {
-    /// Makes all collections and indexes in an empty database, without the way migrations take.
+    /// Makes all collections and indexes in an empty database.
     ///
     /// # Errors
     /// [`StorageError`] when the server refuses.
     pub async fn create_schema(&self) -> Result<(), StorageError> {
         for schema in desired() {
-            let create = doc! { "create": &schema.collection, "validator": schema.validator };
-            self.db.run_command(create).await?;
-            if !schema.indexes.is_empty() {
-                let create =
-                    doc! { "createIndexes": &schema.collection, "indexes": schema.indexes };
-                self.db.run_command(create).await?;
-            }
+            self.create_collection(&schema).await?;
+            self.create_indexes(&schema, |_| true).await?;
         }
         Ok(())
     }
 
+    pub(crate) async fn create_collection(
+        &self,
+        schema: &CollectionSchema,
+    ) -> Result<(), StorageError> {
+        let create = doc! { "create": &schema.collection, "validator": &schema.validator };
+        self.db.run_command(create).await?;
+        Ok(())
+    }
+
+    /// Builds those indexes of a collection whose name is wanted, in one pass over its documents.
+    pub(crate) async fn create_indexes(
+        &self,
+        schema: &CollectionSchema,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<(), StorageError> {
+        let is_wanted = |index: &&Document| wanted(index.get_str("name").unwrap_or_default());
+        let indexes: Vec<&Document> = schema.indexes.iter().filter(is_wanted).collect();
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let create = doc! { "createIndexes": &schema.collection, "indexes": indexes };
+        self.db.run_command(create).await?;
+        Ok(())
+    }
+
     /// What this release needs and the live database lacks, one line each; empty when it may be
-    /// served from. What a newer release has added is nobody's business here.
+    /// served from. What a newer release has added does not matter.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn missing_from_schema(&self) -> Result<Vec<String>, StorageError> {
-        let live = self.live_schema().await?;
         // A newer release may have expanded validators; it keeps what this one writes valid.
-        let newer = !self.newer_migrations().await?.is_empty();
-        let mut missing = Vec::new();
-        for schema in desired() {
-            match live.get(&schema.collection) {
-                Some(live) => compare(&schema, live, newer, &mut missing),
-                None => missing.push(format!("collection {}", schema.collection)),
-            }
-        }
-        Ok(missing)
+        let newer = self.newer_schema().await?.is_some();
+        let found = self.schema_differences().await?;
+        let matters = |found: &&Difference| !(newer && matches!(found, Difference::Validator(_)));
+        let lacking = found.iter().filter(matters);
+        Ok(lacking.filter_map(Difference::lacking).collect())
     }
 
     /// Everything the live database has beyond the desired state, one line each.
@@ -104,37 +221,28 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn beyond_schema(&self) -> Result<Vec<String>, StorageError> {
-        let live = self.live_schema().await?;
-        let desired: HashMap<String, CollectionSchema> = desired()
-            .into_iter()
-            .map(|schema| (schema.collection.clone(), schema))
-            .collect();
-        let mut beyond = Vec::new();
-        for (name, live) in &live {
-            let Some(schema) = desired.get(name) else {
-                beyond.push(format!("collection {name}"));
-                continue;
-            };
-            let known = |index: &str| {
-                schema
-                    .indexes
-                    .iter()
-                    .any(|i| i.get_str("name").ok() == Some(index))
-            };
-            let others = live
-                .indexes
-                .keys()
-                .filter(|index| *index != "_id_" && !known(index));
-            beyond.extend(others.map(|index| format!("index {name}.{index}")));
-        }
-        beyond.sort();
-        Ok(beyond)
+        let found = self.schema_differences().await?;
+        Ok(found.iter().filter_map(Difference::beyond).collect())
     }
 
-    async fn live_schema(&self) -> Result<HashMap<String, Live>, StorageError> {
+    /// Compares the live database with the files, in the order of names.
+    pub(crate) async fn schema_differences(&self) -> Result<Vec<Difference>, StorageError> {
+        let mut live = self.live_schema().await?;
+        let mut found = Vec::new();
+        for schema in desired() {
+            match live.remove(&schema.collection) {
+                Some(live) => compare(&schema, live, &mut found),
+                None => found.push(Difference::Collection(schema.collection)),
+            }
+        }
+        found.extend(live.into_keys().map(Difference::UnknownCollection));
+        Ok(found)
+    }
+
+    async fn live_schema(&self) -> Result<BTreeMap<String, Live>, StorageError> {
         let list = doc! { "listCollections": 1, "filter": { "type": "collection" } };
         let reply = self.db.run_command(list).await?;
-        let mut live = HashMap::new();
+        let mut live = BTreeMap::new();
         for collection in first_batch(&reply) {
             let name = collection.get_str("name").unwrap_or_default().to_owned();
             if name.starts_with("system.") {
@@ -190,28 +298,33 @@ fn first_batch(reply: &Document) -> impl Iterator<Item = &Document> {
         .filter_map(Bson::as_document)
 }
 
-fn compare(schema: &CollectionSchema, live: &Live, newer: bool, missing: &mut Vec<String>) {
-    if !newer && schema.validator != live.validator {
-        missing.push(format!(
-            "validator of {} as this release has it",
-            schema.collection
-        ));
+fn compare(schema: &CollectionSchema, mut live: Live, found: &mut Vec<Difference>) {
+    if schema.validator != live.validator {
+        found.push(Difference::Validator(schema.collection.clone()));
     }
+    let name_of = |name: &str| IndexName {
+        collection: schema.collection.clone(),
+        name: name.to_owned(),
+    };
     for index in &schema.indexes {
         let name = index.get_str("name").unwrap_or_default();
         let mut wanted = normal(index);
         wanted.remove("name");
-        match live.indexes.get(name) {
-            None => missing.push(format!("index {}.{name}", schema.collection)),
-            Some(found) if normal(found) != wanted => {
-                missing.push(format!(
-                    "index {}.{name} as {wanted}, found {found}",
-                    schema.collection
-                ));
-            }
+        match live.indexes.remove(name) {
+            None => found.push(Difference::Index(name_of(name))),
+            Some(has) if normal(&has) != wanted => found.push(Difference::OtherIndex {
+                index: name_of(name),
+                wanted,
+                found: has,
+            }),
             Some(_) => {}
         }
     }
+    let mut others: Vec<String> = live.indexes.into_keys().collect();
+    others.retain(|name| name != "_id_");
+    others.sort_unstable();
+    let others = others.iter().map(|name| name_of(name));
+    found.extend(others.map(Difference::UnwantedIndex));
 }
 
 /// The same document with all whole numbers of one type: the server stores some as it likes.

@@ -13,6 +13,7 @@ use mongodb::{Client, Collection, Database};
 use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 
+use crate::versions::{self, VersionStep};
 use crate::{StorageError, elections};
 
 /// A command that was sent to the database.
@@ -99,6 +100,8 @@ pub struct Store {
     elections: watch::Receiver<u64>,
     /// How many products have a word, of words that very many have.
     pub(crate) common_words: Cache<String, u64>,
+    /// How documents get from one version to the next.
+    pub(crate) version_steps: Arc<[VersionStep]>,
 }
 
 /// What the server knows our connections by.
@@ -135,6 +138,7 @@ impl Store {
                 .max_capacity(MOST_COMMON)
                 .time_to_live(COMMON_FOR)
                 .build(),
+            version_steps: versions::steps().into(),
         })
     }
 

@@ -44,7 +44,7 @@ impl ProductView {
     pub(crate) fn to_document(&self) -> Read<Document> {
         let read = Document::try_from(self.doc.as_ref());
         let mut doc = read.map_err(|_| self.fields().corrupt("document"))?;
-        for field in ["tokens", "keywords", "slot", "top_floor"] {
+        for field in ["tokens", "keywords", "slot"] {
             doc.remove(field);
         }
         Ok(doc)
@@ -158,15 +158,9 @@ impl ProductView {
         self.fields().docs("sources", product::read_source)
     }
 
-    /// Since when it is listed. Of one that does not say, since it was made, unless it is a draft:
-    /// it is of version 1, or was listed by a release that knows only those.
+    /// Since when it is listed; drafts are not.
     pub fn listed_at(&self) -> Read<Option<Timestamp>> {
-        let fields = self.fields();
-        if let Some(at) = fields.opt_date("listed_at")? {
-            return Ok(Some(at));
-        }
-        let draft = self.status()? == ProductStatus::Draft;
-        (!draft).then(|| self.created_at()).transpose()
+        self.fields().opt_date("listed_at")
     }
 
     /// The revision.

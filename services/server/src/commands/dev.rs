@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use tokio::sync::oneshot;
 use vitrine_mongod::Instance;
+use vitrine_storage::migrations::FILES;
 
 use super::serve::{Service, close, listen, serve};
 use super::{owner, report, say, told_to_stop};
@@ -29,7 +30,10 @@ const QUERY: &str = "{ products(first: 3, sort: [{ key: POPULARITY }]) { nodes {
 pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let listener = listen(&cli).await?;
     let mut database = open(&cli).await?;
-    database.store.migrate(&owner(), &report).await?;
+    database
+        .store
+        .migrate(FILES, &owner(), false, &report)
+        .await?;
     database.require_schema().await?;
     let moderation = cli.dev.review_moderation.into();
     let catalog = database.catalog(&cli.common, moderation).await?;

@@ -9,6 +9,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use vitrine_domain::import::ImportMode;
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::run::{ImportOrder, Progress};
+use vitrine_storage::migrations::FILES;
 
 use super::{owner, report, say, told_to_stop};
 use crate::database::Database;
@@ -37,7 +38,10 @@ pub(super) async fn run(settings: &Common, what: Import) -> anyhow::Result<ExitC
     let catalog = if order.mode == ImportMode::DryRun {
         database.catalog_to_look_at(settings).await?
     } else {
-        database.store.migrate(&owner(), &report).await?;
+        database
+            .store
+            .migrate(FILES, &owner(), false, &report)
+            .await?;
         database.require_schema().await?;
         database.catalog_for_work(settings).await?
     };

@@ -1,7 +1,6 @@
 //! Products as they are stored.
 
 use mongodb::bson::{Bson, Document, doc};
-use vitrine_model::clock::Timestamp;
 use vitrine_model::derived::{self, COUNTRY};
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money};
@@ -163,11 +162,6 @@ fn computed(product: &Product) -> Document {
         "top_reviews": stats::top_reviews(&product.computed),
         "outlier": stats::outlier(&product.outlier),
     };
-    put(
-        &mut doc,
-        "top_floor",
-        product.computed.top_floor().map(stats::top_floor),
-    );
     put(&mut doc, "activity", stats::standing(&product.standing));
     put(&mut doc, "sales", stats::sold(&product.sold));
     doc
@@ -302,9 +296,7 @@ pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
         version: fields.i64("v")?,
         name: fields.string("name")?,
         country: fields.opt_string("country")?,
-        as_of: fields
-            .opt_date("as_of")?
-            .unwrap_or(Timestamp::from_millis(0)),
+        as_of: fields.date("as_of")?,
     })
 }
 

@@ -34,9 +34,7 @@ pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
     doc.insert("verified", review.verified);
     doc.extend(traits(&review.traits()));
     doc.extend(state(review));
-    doc.extend(doc! {
-        "applied": review.applied.as_ref().map_or(Bson::Null, |counted| Bson::Document(applied(counted))),
-    });
+    put(&mut doc, "applied", review.applied.as_ref().map(applied));
     put(&mut doc, "dirty", review.dirty.then_some(true));
     doc
 }
@@ -222,10 +220,9 @@ pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
         revision: fields.i64("revision")?,
         decisions: fields.docs("moderation", read_decision)?,
         reply: fields.opt_doc("reply")?.map(read_reply).transpose()?,
-        reports: fields.opt_i64("reports")?.unwrap_or(0),
+        reports: fields.i64("reports")?,
         queued: fields.opt_doc("queue")?.map(read_queued).transpose()?,
-        round: i32::try_from(fields.opt_i64("round")?.unwrap_or(0))
-            .map_err(|_| fields.corrupt("round"))?,
+        round: i32::try_from(fields.i64("round")?).map_err(|_| fields.corrupt("round"))?,
         applied: fields.opt_doc("applied")?.map(read_applied).transpose()?,
         dirty: fields.opt_bool("dirty")?.unwrap_or(false),
     })

@@ -8,7 +8,7 @@ use vitrine_model::fold::Computed;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::product::{HotReason, Outlier, Sold};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended, Stars};
-use vitrine_model::review::{Author, TopKey, TopReview, Traits};
+use vitrine_model::review::{Author, TopReview, Traits};
 
 use super::put;
 use crate::raw::{Fields, Read, date, integer, uuid};
@@ -165,12 +165,10 @@ pub(crate) fn settle_popularity(product: &mut Document, stats: &RatingStats, int
 
 /// What is stored beside the numbers because it follows from them.
 pub(crate) fn derived(computed: &Computed, interest: i64) -> Document {
-    let mut doc = doc! {
+    doc! {
         "stats": { "count": computed.stats.count(), "sum": computed.stats.histogram.sum() },
         "rank": rank(&computed.stats, interest),
-    };
-    put(&mut doc, "top_floor", computed.top_floor().map(top_floor));
-    doc
+    }
 }
 
 pub(crate) fn top_reviews(computed: &Computed) -> Bson {
@@ -181,13 +179,6 @@ pub(crate) fn top_reviews(computed: &Computed) -> Bson {
             .map(|top| Bson::Document(top_review(top)))
             .collect(),
     )
-}
-
-pub(crate) fn top_floor(key: TopKey) -> Document {
-    let mut doc = doc! { "helpful": key.helpful };
-    put(&mut doc, "created_at", key.created_at.map(date));
-    doc.insert("_id", uuid(key.id.to_bytes()));
-    doc
 }
 
 fn top_review(top: &TopReview) -> Document {
@@ -238,10 +229,9 @@ pub(crate) fn read_stars(fields: &Fields<'_>, field: &str) -> Read<Stars> {
     Stars::new(fields.i64(field)?).map_err(|_| fields.corrupt(field))
 }
 
-/// Without what is absent: `hot_until` is null then, the rest lacks.
 pub(crate) fn outlier(outlier: &Outlier) -> Document {
-    let hot_until = outlier.hot_until.map_or(Bson::Null, date);
-    let mut doc = doc! { "large": outlier.large, "hot_until": hot_until };
+    let mut doc = doc! { "large": outlier.large };
+    put(&mut doc, "hot_until", outlier.hot_until.map(date));
     put(&mut doc, "large_since", outlier.large_since.map(date));
     put(&mut doc, "hot_since", outlier.hot_since.map(date));
     put(
