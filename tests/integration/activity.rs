@@ -853,7 +853,7 @@ fn a_flood_of_products_is_sampled_and_says_so() {
             panic!("an id of a product")
         };
         // As a process that was flooded hands over.
-        let mut rows = doc! { "p": mongodb::bson::Uuid::from_bytes(id.to_bytes()), "v": 1_600_i64 };
+        let mut rows = doc! { "p": id.to_i64(), "v": 1_600_i64 };
         rows.insert(
             "h",
             mongodb::bson::DateTime::from_millis(app.clock.now().as_millis()),
@@ -1161,12 +1161,7 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
             one_in: 1,
         };
         let products = app.documents("products", doc! {}).await;
-        let id = |product: &Document| match product.get("_id") {
-            Some(mongodb::bson::Bson::Binary(id)) => {
-                ProductId::from_bytes(id.bytes.clone().try_into().unwrap())
-            }
-            other => panic!("no id: {other:?}"),
-        };
+        let id = |product: &Document| ProductId::from_i64(product.get_i64("_id").unwrap());
         let rows = products.iter().map(|product| ((id(product), at), seen));
         let handover = Handover::new(rows.collect());
         app.store.hand_over(&handover, at).await.unwrap();

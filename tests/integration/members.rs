@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Document, doc};
 use tokio::task::JoinSet;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{ReviewContent, Reviewed};
@@ -115,10 +115,7 @@ impl Writers {
 /// What was acknowledged is stored, and nothing else.
 async fn nothing_is_lost(app: &App, acknowledged: &[ReviewId]) {
     let stored = app.documents("reviews", doc! {}).await;
-    let id = |review: &Document| match review.get("_id") {
-        Some(Bson::Binary(id)) => ReviewId::from_bytes(id.bytes.as_slice().try_into().unwrap()),
-        other => panic!("no id: {other:?}"),
-    };
+    let id = |review: &Document| ReviewId::from_i64(review.get_i64("_id").unwrap());
     let mut stored: Vec<ReviewId> = stored.iter().map(id).collect();
     let mut acknowledged = acknowledged.to_vec();
     stored.sort();

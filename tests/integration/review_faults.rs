@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mongodb::bson::{Document, Uuid, doc};
+use mongodb::bson::{Document, doc};
 use tokio::task::JoinSet;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{
@@ -459,7 +459,7 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
         let products = app.direct().collection::<Document>("products");
         products
             .update_one(
-                doc! { "_id": Uuid::from_bytes(busy.to_bytes()) },
+                doc! { "_id": busy.to_i64() },
                 doc! { "$inc": { "revision": 1 } },
             )
             .session(&mut session)

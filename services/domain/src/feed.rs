@@ -90,7 +90,7 @@ impl Catalog {
         let list = ListFingerprint::of(&[of, &product.to_bytes()]);
         let position = Position {
             keys: vec![key],
-            id: [0; 16],
+            id: 0,
         };
         self.cursors().encode(list, &position)
     }

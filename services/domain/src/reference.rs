@@ -226,7 +226,7 @@ fn report_set_aside(units: &UnitTable) {
 fn position(key: &SpecKey) -> Position {
     Position {
         keys: vec![KeyValue::Text(key.key.clone())],
-        id: [0; 16],
+        id: 0,
     }
 }
 

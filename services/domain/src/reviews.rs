@@ -121,7 +121,7 @@ impl Catalog {
                     top.created_at
                         .map_or(KeyValue::Absent, |at| KeyValue::Instant(at.as_millis())),
                 ],
-                id: top.id.to_bytes(),
+                id: top.id.to_i64(),
             },
             value: carried_review(query.product, top),
         });

@@ -355,9 +355,7 @@ mod tests {
     use super::*;
 
     fn id(n: u32) -> ProductId {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&n.to_be_bytes());
-        ProductId::from_bytes(bytes)
+        ProductId::from_i64(n.into())
     }
 
     fn at(text: &str) -> Timestamp {

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     fn category(id: u8, parent: Option<u8>) -> Category {
-        let id_of = |n: u8| CategoryId::from_bytes([n; 16]);
+        let id_of = |n: u8| CategoryId::from_i64(n.into());
         Category::new(
             id_of(id),
             &format!("c{id}"),
@@ -217,7 +217,7 @@ mod tests {
             category(4, Some(1)),
             category(5, None),
         ]);
-        let id = |n: u8| CategoryId::from_bytes([n; 16]);
+        let id = |n: u8| CategoryId::from_i64(n.into());
         let levels = |n| (tree.depth(id(n)), tree.height(id(n)));
         let all = [1, 2, 3, 4, 5, 9].map(levels);
         assert_eq!(all, [(1, 3), (2, 2), (3, 1), (2, 1), (1, 1), (0, 0)]);

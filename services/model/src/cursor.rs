@@ -18,7 +18,7 @@ pub struct Position {
     /// The values the list is sorted by, most significant first.
     pub keys: Vec<KeyValue>,
     /// The row's id, which breaks ties.
-    pub id: [u8; 16],
+    pub id: i64,
 }
 
 /// A value that rows are sorted by.
@@ -97,7 +97,7 @@ impl CursorCodec {
     pub fn encode(&self, list: ListFingerprint, position: &Position) -> String {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&list.0);
-        bytes.extend_from_slice(&position.id);
+        bytes.extend_from_slice(&position.id.to_be_bytes());
         position
             .keys
             .iter()
@@ -142,7 +142,7 @@ fn read_body(list: ListFingerprint, mut rest: &[u8]) -> Result<Position, Invalid
     if found != list.0 {
         return Err(InvalidCursor::OtherList);
     }
-    let id = take(&mut rest)?;
+    let id = i64::from_be_bytes(take(&mut rest)?);
     let mut keys = Vec::new();
     while !rest.is_empty() {
         keys.push(read_key(&mut rest)?);
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn come_back_as_they_went(keys in proptest::collection::vec(key(), 0..4), id: [u8; 16], list: u8) {
+        fn come_back_as_they_went(keys in proptest::collection::vec(key(), 0..4), id: i64, list: u8) {
             let codec = CursorCodec::new(b"secret");
             let list = ListFingerprint::of(&[&[list]]);
             let position = Position { keys, id };
@@ -227,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn any_change_is_noticed(at in 0_usize..1000, bit in 0_u8..8, id: [u8; 16]) {
+        fn any_change_is_noticed(at in 0_usize..1000, bit in 0_u8..8, id: i64) {
             let codec = CursorCodec::new(b"secret");
             let list = ListFingerprint::of(&[b"newest"]);
             let text = codec.encode(list, &Position { keys: vec![KeyValue::Int(7)], id });
@@ -248,7 +248,7 @@ mod tests {
     fn foreign_cursors_are_refused() {
         let position = Position {
             keys: vec![],
-            id: [1; 16],
+            id: 1,
         };
         let (mine, other) = (
             ListFingerprint::of(&[b"a", b"b"]),

@@ -189,7 +189,7 @@ mod tests {
             ..Book::default()
         };
         let product = Product {
-            id: ProductId::from_bytes([1; 16]),
+            id: ProductId::from_i64(1.into()),
             kind: "book".to_owned(),
             sku: "BK-7".to_owned(),
             slug: "dune".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
             description: Some("Sand".to_owned()),
             brand: Some("Ace".to_owned()),
             status: ProductStatus::Active,
-            category: CategoryId::from_bytes([2; 16]),
+            category: CategoryId::from_i64(2.into()),
             price: None,
             media: Vec::new(),
             specs: vec![text("binding", "Hardcover", None)],
@@ -230,9 +230,7 @@ mod tests {
     fn slots_are_even() {
         let mut counts = [0_u32; SLOTS as usize];
         for n in 0_u32..20_000 {
-            let mut bytes = [0; 16];
-            bytes[12..].copy_from_slice(&n.to_be_bytes());
-            counts[usize::from(slot(ProductId::from_bytes(bytes)))] += 1;
+            counts[usize::from(slot(ProductId::from_i64(n.into())))] += 1;
         }
         assert!(counts.iter().all(|n| (130..=270).contains(n)), "{counts:?}");
     }

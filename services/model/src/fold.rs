@@ -164,8 +164,8 @@ mod tests {
 
     fn review(id: u8) -> Review {
         Review {
-            id: ReviewId::from_bytes([id; 16]),
-            product_id: ProductId::from_bytes([1; 16]),
+            id: ReviewId::from_i64(id.into()),
+            product_id: ProductId::from_i64(1.into()),
             author: None,
             rating: Stars::new(3).unwrap(),
             recommended: None,

@@ -24,7 +24,7 @@ use vitrine_model::id::ProductId;
 use crate::audit::{Audit, Difference};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
 use crate::in_order::InOrder;
-use crate::raw::{Fields, Read, date, uuid};
+use crate::raw::{Fields, Read, date, stored_id};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products};
@@ -185,7 +185,7 @@ impl Store {
     /// [`StorageError`] when the database fails; it is to be done again then.
     pub async fn hand_over(&self, handover: &Handover, now: Timestamp) -> Result<(), StorageError> {
         let row = |((product, hour), counted): &(Slot, Counted)| {
-            let mut row = doc! { "p": uuid(product.to_bytes()), "h": date(*hour) };
+            let mut row = doc! { "p": stored_id(product.to_i64()), "h": date(*hour) };
             let counts = counted.counts;
             for (field, count) in [("v", counts.views), ("c", counts.carts)] {
                 if count != 0 {
@@ -224,7 +224,7 @@ impl Store {
         &self,
         ids: &[ProductId],
     ) -> Result<HashSet<ProductId>, StorageError> {
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.raw(products::COLLECTION);
         let find = collection
             .find(doc! { "_id": { "$in": ids }, "status": "active" })
@@ -265,7 +265,7 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn sales_wait(&self, product: ProductId) -> Result<bool, StorageError> {
-        let product = uuid(product.to_bytes());
+        let product = stored_id(product.to_i64());
         let of =
             doc! { "$gte": { "p": product.clone() }, "$lt": { "p": product, "o": Bson::MaxKey } };
         let sales = self.documents(SALES);
@@ -395,7 +395,7 @@ impl Store {
         if of.is_empty() {
             return Ok(of);
         }
-        let of: Vec<Bson> = of.into_iter().map(|id| uuid(id.to_bytes())).collect();
+        let of: Vec<Bson> = of.into_iter().map(|id| stored_id(id.to_i64())).collect();
         let newer = doc! {
             "_id": { "$in": of },
             "schema_version": { "$gt": PRODUCT_VERSION },
@@ -506,7 +506,7 @@ impl Store {
         resolution: Resolution,
     ) -> Result<Vec<Bucket>, StorageError> {
         let id =
-            |at: Timestamp| doc! { "p": uuid(product.to_bytes()), resolution.part(): date(at) };
+            |at: Timestamp| doc! { "p": stored_id(product.to_i64()), resolution.part(): date(at) };
         let range = doc! { "_id": { "$gte": id(from), "$lt": id(to) } };
         let collection = self.raw(resolution.collection());
         let find = collection
@@ -688,14 +688,14 @@ impl ProductActivity {
 fn read_hour(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts))> {
     let fields = Fields::of(HOURS, doc);
     let id = fields.doc("_id")?;
-    let product = ProductId::from_bytes(id.id("p")?);
+    let product = ProductId::from_i64(id.id("p")?);
     Ok((product, (day(id.date("h")?), read_counts(&fields)?)))
 }
 
 fn read_day(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts))> {
     let fields = Fields::of(DAYS, doc);
     let id = fields.doc("_id")?;
-    let product = ProductId::from_bytes(id.id("p")?);
+    let product = ProductId::from_i64(id.id("p")?);
     Ok((product, (id.date("d")?, read_counts(&fields)?)))
 }
 
@@ -707,7 +707,7 @@ fn read_sold(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, i64))> {
 fn read_units_sold(doc: &RawDocumentBuf) -> Read<(ProductId, i64)> {
     let fields = Fields::of(products::COLLECTION, doc);
     let units = fields.doc("sales")?.i64("units")?;
-    Ok((ProductId::from_bytes(fields.id("_id")?), units))
+    Ok((ProductId::from_i64(fields.id("_id")?), units))
 }
 
 /// What one transaction puts into buckets.
@@ -773,7 +773,7 @@ impl Filling {
     fn handed(&mut self, doc: &RawDocumentBuf) -> Read<()> {
         let fields = Fields::of(HANDED, doc);
         let row = |row: Fields<'_>| {
-            let slot = (ProductId::from_bytes(row.id("p")?), row.date("h")?);
+            let slot = (ProductId::from_i64(row.id("p")?), row.date("h")?);
             let counts = ActivityCounts {
                 views: row.opt_i64("v")?.unwrap_or(0),
                 carts: row.opt_i64("c")?.unwrap_or(0),
@@ -783,7 +783,7 @@ impl Filling {
             Ok((slot, Counted { counts, one_in }))
         };
         let handed = Handed {
-            id: uuid(fields.id("_id")?),
+            id: stored_id(fields.id("_id")?),
             rows: fields.docs("rows", row)?,
         };
         self.take(handed);
@@ -840,7 +840,7 @@ impl Filling {
             if counted.one_in > 1 {
                 update.insert("$max", doc! { "one_in": counted.one_in });
             }
-            let id = doc! { "p": uuid(product.to_bytes()), resolution.part(): date(*at) };
+            let id = doc! { "p": stored_id(product.to_i64()), resolution.part(): date(*at) };
             doc! { "q": { "_id": id }, "u": update, "upsert": true }
         };
         let alive = counted.iter().filter(|((_, at), _)| kept(*at) > self.now);
@@ -854,7 +854,7 @@ impl Filling {
                 "$set": { "sales.as_of": date(self.now) },
             };
             let one = doc! {
-                "_id": uuid(product.to_bytes()),
+                "_id": stored_id(product.to_i64()),
                 "schema_version": up_to(PRODUCT_VERSION),
             };
             doc! { "q": one, "u": sales }
@@ -865,7 +865,7 @@ impl Filling {
 
 /// The id of a sale.
 fn key(sale: &Sale) -> Document {
-    doc! { "p": uuid(sale.product.to_bytes()), "o": &sale.order }
+    doc! { "p": stored_id(sale.product.to_i64()), "o": &sale.order }
 }
 
 fn add(slots: &mut BTreeMap<Slot, Counted>, slot: Slot, counted: Counted) {
@@ -925,7 +925,7 @@ fn read_attention(fields: &Fields<'_>) -> Read<Attention> {
         Ok(score.unwrap_or(0.0))
     };
     Ok(Attention {
-        product: ProductId::from_bytes(fields.id("_id")?),
+        product: ProductId::from_i64(fields.id("_id")?),
         counts: read_counts(fields)?,
         scores: [score("day")?, score("week")?, score("month")?],
     })
@@ -943,7 +943,7 @@ fn read_sale(doc: &RawDocumentBuf) -> Read<Sale> {
     let fields = Fields::of(SALES, doc);
     let id = fields.doc("_id")?;
     Ok(Sale {
-        product: ProductId::from_bytes(id.id("p")?),
+        product: ProductId::from_i64(id.id("p")?),
         order: id.string("o")?,
         units: fields.i64("units")?,
         at: fields.date("at")?,

@@ -25,7 +25,7 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::in_order::InOrder;
-use crate::raw::{Fields, Read, uuid};
+use crate::raw::{Fields, Read, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, reviews, schema};
 
@@ -208,7 +208,7 @@ impl Store {
         }
         let ids = lookups.suppliers.iter();
         let ids: HashSet<SupplierId> = ids.map(|(_, extract)| extract.id).collect();
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.raw(SUPPLIERS);
         let all = collection.find(doc! { "_id": { "$in": ids } });
         let all: Vec<RawDocumentBuf> = all.await?.try_collect().await?;
@@ -379,13 +379,13 @@ fn read_month(doc: &RawDocumentBuf) -> Read<(ProductId, (i32, Histogram))> {
     let id = fields.doc("_id")?;
     let month = i32::try_from(id.i64("m")?).map_err(|_| fields.corrupt("_id.m"))?;
     let histogram = stats::read_histogram(&fields, "histogram")?;
-    Ok((ProductId::from_bytes(id.id("p")?), (month, histogram)))
+    Ok((ProductId::from_i64(id.id("p")?), (month, histogram)))
 }
 
 /// The review of a vote, its round, and whether it says helpful.
 fn read_vote(doc: &RawDocumentBuf) -> Read<(ReviewId, (i64, bool))> {
     let fields = Fields::of(VOTES, doc);
-    let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
+    let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
     let vote = (fields.i64("round")?, fields.str("value")? == "helpful");
     Ok((review, vote))
 }
@@ -393,7 +393,7 @@ fn read_vote(doc: &RawDocumentBuf) -> Read<(ReviewId, (i64, bool))> {
 /// The review of a report, and whether it is open.
 fn read_report(doc: &RawDocumentBuf) -> Read<(ReviewId, bool)> {
     let fields = Fields::of(REPORTS, doc);
-    let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
+    let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
     Ok((review, fields.bool("open")?))
 }
 
@@ -612,7 +612,7 @@ fn orphan(review: &Review) -> Difference {
 }
 
 fn place(collection: &str, id: ProductId) -> String {
-    format!("{collection} {id} ({})", uuid(id.to_bytes()))
+    format!("{collection} {id} ({})", stored_id(id.to_i64()))
 }
 
 fn difference(place: &str, what: &str, stored: &str, expected: &str) -> Difference {

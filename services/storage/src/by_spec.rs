@@ -14,7 +14,7 @@ use vitrine_model::filter::Direction;
 
 use crate::keyset::{From, Page, PageRequest, Row};
 use crate::products::{COLLECTION, ProductList, SpecOrder, projection};
-use crate::raw::{Fields, number, uuid};
+use crate::raw::{Fields, number, stored_id};
 use crate::{StorageError, Store, products_query};
 
 /// The computed value, and whether there is none.
@@ -100,7 +100,7 @@ fn value(order: &SpecOrder, descending: bool) -> Document {
 /// What lies behind (or before) a position: products without a value come last in both directions.
 fn beyond(position: &Position, descending: bool, backward: bool) -> Document {
     let further = if descending == backward { "$gt" } else { "$lt" };
-    let id = doc! { further: uuid(position.id) };
+    let id = doc! { further: stored_id(position.id) };
     let tie = |value: Bson| doc! { VALUE: value, "_id": id.clone() };
     let value = match position.keys.first() {
         Some(KeyValue::Float(n)) => Some(Bson::Double(*n)),

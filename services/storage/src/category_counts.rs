@@ -16,7 +16,7 @@ use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::raw::{Fields, Read, date, uuid};
+use crate::raw::{Fields, Read, date, stored_id};
 use crate::{StorageError, Store, products, products_query};
 
 const COLLECTION: &str = "category_counts";
@@ -83,7 +83,7 @@ impl Store {
         let read = |doc: &RawDocumentBuf| {
             let fields = Fields::of(products::COLLECTION, doc);
             Ok((
-                CategoryId::from_bytes(fields.id("_id")?),
+                CategoryId::from_i64(fields.id("_id")?),
                 read_count(&fields)?,
             ))
         };
@@ -114,7 +114,7 @@ impl Store {
                 stamp: fields.i64("stamp")?,
                 as_of: fields.date("as_of")?,
             };
-            Ok((CategoryId::from_bytes(fields.id("_id")?), kept))
+            Ok((CategoryId::from_i64(fields.id("_id")?), kept))
         };
         found.iter().map(read).collect()
     }
@@ -142,7 +142,7 @@ impl Store {
 }
 
 fn update((category, kept): &(CategoryId, KeptCategoryCount)) -> Document {
-    let id = doc! { "_id": uuid(category.to_bytes()) };
+    let id = doc! { "_id": stored_id(category.to_i64()) };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let set = doc! {
         "schema_version": REFERENCE_VERSION,

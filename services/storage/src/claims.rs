@@ -10,7 +10,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ReviewId;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::raw::{Fields, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::store::durable;
 use crate::write::{MUTATIONS, Recorded, read_recorded};
 use crate::{StorageError, Store};
@@ -65,7 +65,7 @@ impl Store {
                 "_id": &claim.name,
                 "schema_version": REFERENCE_VERSION,
                 "input": &claim.input,
-                "answer": { "review": uuid(claim.review.to_bytes()), "round": claim.round },
+                "answer": { "review": stored_id(claim.review.to_i64()), "round": claim.round },
                 "expires_at": date(claim.until),
             }
         });

@@ -21,7 +21,7 @@ use vitrine_model::product::ProductStatus;
 use crate::documents::REFERENCE_VERSION;
 use crate::keyset::all_of;
 use crate::products::COLLECTION;
-use crate::raw::{Fields, Read, date, integer, number, uuid};
+use crate::raw::{Fields, Read, date, integer, number, stored_id};
 use crate::store::durable;
 use crate::{StorageError, Store, products_query};
 
@@ -256,7 +256,7 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn stamp(&self, categories: Option<&[CategoryId]>) -> Result<i64, StorageError> {
         let filter = categories.map_or_else(Document::new, |ids| {
-            let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+            let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
             doc! { "category": { "$in": ids } }
         });
         let found = self.sums_of_stamps(filter, Bson::Null).await?;
@@ -274,7 +274,7 @@ impl Store {
             .await?;
         let stamp = |doc: &RawDocumentBuf| {
             let fields = Fields::of(STAMPS, doc);
-            Ok((CategoryId::from_bytes(fields.id("_id")?), fields.i64("n")?))
+            Ok((CategoryId::from_i64(fields.id("_id")?), fields.i64("n")?))
         };
         found.iter().map(stamp).collect()
     }
@@ -456,7 +456,7 @@ fn count(
     let stars = fields.doc("rank")?.get("stars")?.and_then(number);
     tally.begin_product(&TallyRow {
         kind: fields.str("kind")?,
-        category: CategoryId::from_bytes(fields.id("category")?),
+        category: CategoryId::from_i64(fields.id("category")?),
         brand: fields.opt_str("brand")?,
         country,
         list_price: fields.get("list_price")?.and_then(integer),

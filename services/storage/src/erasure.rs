@@ -11,7 +11,7 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
-use crate::raw::{Fields, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
@@ -169,13 +169,13 @@ pub struct ErasureClaim {
     /// By which policy.
     pub policy: ErasurePolicy,
     /// What tells this claim from all others.
-    holder: [u8; 16],
+    holder: i64,
 }
 
 impl ErasureClaim {
     /// The receipt, as long as nobody else has claimed it and it is open.
     fn receipt(&self) -> Document {
-        doc! { "_id": &self.author.0, "open": true, "holder": uuid(self.holder) }
+        doc! { "_id": &self.author.0, "open": true, "holder": stored_id(self.holder) }
     }
 }
 
@@ -251,9 +251,9 @@ impl Store {
         filter: Document,
         index: &str,
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let holder = ReviewId::random().to_bytes();
+        let holder = ReviewId::random().to_i64();
         let update = doc! {
-            "$set": { "holder": uuid(holder) },
+            "$set": { "holder": stored_id(holder) },
             "$currentDate": { "seen_at": true },
         };
         let collection = self.raw(ERASURES);
@@ -291,11 +291,11 @@ impl Store {
         by: &str,
         now: Timestamp,
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let holder = ReviewId::random().to_bytes();
+        let holder = ReviewId::random().to_i64();
         let held = doc! {
             "finished_at": Bson::Null,
             "open": true,
-            "holder": uuid(holder),
+            "holder": stored_id(holder),
             "seen_at": "$$NOW",
         };
         let first = doc! {
@@ -410,15 +410,15 @@ impl Store {
             let newer = part == ErasurePart::Reviews
                 && fields.i64("schema_version")? > i64::from(REVIEW_VERSION);
             if newer {
-                let id = ReviewId::from_bytes(fields.id("_id")?).to_string();
+                let id = ReviewId::from_i64(fields.id("_id")?).to_string();
                 let collection = COLLECTION;
                 let error = StorageError::Newer { collection, id };
                 batch.failed = batch.failed.or(Some(error));
-                let key = uuid(fields.id("_id")?);
+                let key = stored_id(fields.id("_id")?);
                 batch.next = Some(ErasurePlace { key });
                 continue;
             }
-            let product = fields.opt_id("product_id")?.map(ProductId::from_bytes);
+            let product = fields.opt_id("product_id")?.map(ProductId::from_i64);
             let key = key_of(part, &id);
             batch.next = Some(ErasurePlace { key });
             rows.push(Row { id, product });
@@ -543,7 +543,7 @@ impl Store {
         };
         if part == ErasurePart::Reviews {
             let products = rows.iter().filter_map(|row| row.product);
-            let products: Vec<Bson> = products.map(|id| uuid(id.to_bytes())).collect();
+            let products: Vec<Bson> = products.map(|id| stored_id(id.to_i64())).collect();
             update.insert("$push", doc! { "products": { "$each": products } });
         }
         let collection = self.documents(ERASURES);
@@ -670,7 +670,7 @@ impl Store {
             return Ok(());
         };
         let id = Fields::of(COLLECTION, &found).id("_id")?;
-        let (collection, id) = (COLLECTION, ReviewId::from_bytes(id).to_string());
+        let (collection, id) = (COLLECTION, ReviewId::from_i64(id).to_string());
         Err(StorageError::Newer { collection, id }.into())
     }
 
@@ -688,7 +688,7 @@ impl Store {
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let id = |doc: &RawDocumentBuf| Fields::of("products", doc).id("_id");
-        let ids = found.iter().map(|doc| Ok(ProductId::from_bytes(id(doc)?)));
+        let ids = found.iter().map(|doc| Ok(ProductId::from_i64(id(doc)?)));
         ids.collect()
     }
 
@@ -741,7 +741,7 @@ impl Store {
     ) -> Result<Vec<Review>, StorageError> {
         let mut filter = doc! { "author._id": &author.0 };
         if let Some(after) = after {
-            filter.insert("_id", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("_id", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let collection = self.raw(COLLECTION);
         let find = collection
@@ -765,7 +765,7 @@ impl Store {
     ) -> Result<Vec<OwnVote>, StorageError> {
         let mut filter = doc! { "_id.u": &author.0 };
         if let Some(after) = after {
-            filter.insert("_id.r", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("_id.r", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let sort = doc! { "_id.u": 1, "_id.r": 1 };
         let rows = self.page_rows(VOTES, filter, sort, "voter", most).await?;
@@ -773,8 +773,8 @@ impl Store {
             let fields = Fields::of(VOTES, row);
             let vote = Vote::named(fields.str("value")?);
             Ok(OwnVote {
-                product: ProductId::from_bytes(fields.id("product_id")?),
-                review: ReviewId::from_bytes(fields.doc("_id")?.id("r")?),
+                product: ProductId::from_i64(fields.id("product_id")?),
+                review: ReviewId::from_i64(fields.doc("_id")?.id("r")?),
                 vote: vote.ok_or_else(|| fields.corrupt("value"))?,
                 at: fields.date("at")?,
             })
@@ -794,7 +794,7 @@ impl Store {
     ) -> Result<Vec<OwnPurchase>, StorageError> {
         let mut filter = doc! { "_id.c": &author.0 };
         if let Some(after) = after {
-            filter.insert("_id.p", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("_id.p", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let sort = doc! { "_id.c": 1, "_id.p": 1 };
         let rows = self
@@ -803,7 +803,7 @@ impl Store {
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(PURCHASES, row);
             Ok(OwnPurchase {
-                product: ProductId::from_bytes(fields.doc("_id")?.id("p")?),
+                product: ProductId::from_i64(fields.doc("_id")?.id("p")?),
                 at: fields.date("at")?,
             })
         };
@@ -823,7 +823,7 @@ impl Store {
     ) -> Result<Vec<(ProductId, ReviewId, ReviewVersion)>, StorageError> {
         let mut filter = doc! { "author": &author.0 };
         if let Some((review, revision)) = after {
-            let last = doc! { "r": uuid(review.to_bytes()), "n": revision };
+            let last = doc! { "r": stored_id(review.to_i64()), "n": revision };
             filter.insert("_id", doc! { "$gt": last });
         }
         let sort = doc! { "author": 1, "_id": 1 };
@@ -832,8 +832,8 @@ impl Store {
             .await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(VERSIONS, row);
-            let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
-            let product = ProductId::from_bytes(fields.id("product_id")?);
+            let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
+            let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_version(fields)?))
         };
         rows.iter().map(read).collect()
@@ -852,7 +852,7 @@ impl Store {
     ) -> Result<Vec<(ProductId, ReviewId, Report)>, StorageError> {
         let mut filter = doc! { "_id.u": &reader.0 };
         if let Some(after) = after {
-            filter.insert("_id.r", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("_id.r", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let sort = doc! { "_id.u": 1, "_id.r": 1 };
         let rows = self
@@ -860,8 +860,8 @@ impl Store {
             .await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(REPORTS, row);
-            let review = ReviewId::from_bytes(fields.doc("_id")?.id("r")?);
-            let product = ProductId::from_bytes(fields.id("product_id")?);
+            let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
+            let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_report(fields)?))
         };
         rows.iter().map(read).collect()
@@ -879,7 +879,7 @@ impl Store {
     ) -> Result<Vec<Review>, StorageError> {
         let mut filter = doc! { "reply.by": &writer.0 };
         if let Some(after) = after {
-            filter.insert("_id", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("_id", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let sort = doc! { "reply.by": 1, "_id": 1 };
         let rows = self

@@ -18,7 +18,7 @@ use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_status;
 use crate::documents::stats;
-use crate::raw::{Fields, uuid};
+use crate::raw::{Fields, stored_id};
 use crate::{StorageError, Store, products, reviews};
 
 /// How long the server keeps a question for events before it answers that there are none.
@@ -142,7 +142,7 @@ impl Store {
     ) -> Result<Option<(RatingStats, ProductStatus)>, StorageError> {
         let collection = self.raw(products::COLLECTION);
         let found = collection
-            .find_one(doc! { "_id": uuid(product.to_bytes()) })
+            .find_one(doc! { "_id": stored_id(product.to_i64()) })
             .projection(doc! { "stats": 1, "status": 1 })
             .max_time(self.max_time);
         let Some(found) = found.await? else {
@@ -173,17 +173,17 @@ impl Feed {
         let point = FeedPoint(fields.doc("_id")?.string("_data")?);
         let key = fields.doc("documentKey")?.id("_id")?;
         if fields.doc("ns")?.str("coll")? == products::COLLECTION {
-            let product = ProductId::from_bytes(key);
+            let product = ProductId::from_i64(key);
             return Ok(Some((point, Happened::Rated { product })));
         }
-        let review = ReviewId::from_bytes(key);
+        let review = ReviewId::from_i64(key);
         let told = fields.opt_doc("fullDocument")?;
         let product = match told.map(|review| review.id("product_id")).transpose()? {
-            Some(product) => Some(ProductId::from_bytes(product)),
+            Some(product) => Some(ProductId::from_i64(product)),
             None => self.store.product_of(review).await?,
         };
         // A review that is gone belongs to nothing any more, and nobody sees it.
-        let product = product.unwrap_or(ProductId::from_bytes([0; 16]));
+        let product = product.unwrap_or(ProductId::from_i64(0));
         Ok(Some((point, Happened::Published { product, review })))
     }
 
@@ -200,17 +200,17 @@ impl Store {
     async fn product_of(&self, review: ReviewId) -> Result<Option<ProductId>, StorageError> {
         let collection = self.raw(reviews::COLLECTION);
         let found = collection
-            .find_one(doc! { "_id": uuid(review.to_bytes()) })
+            .find_one(doc! { "_id": stored_id(review.to_i64()) })
             .projection(doc! { "product_id": 1 })
             .max_time(self.max_time)
             .await?;
         let product = |doc: RawDocumentBuf| Fields::of(reviews::COLLECTION, &doc).id("product_id");
-        Ok(found.map(product).transpose()?.map(ProductId::from_bytes))
+        Ok(found.map(product).transpose()?.map(ProductId::from_i64))
     }
 }
 
 fn pipeline(only: Option<ProductId>) -> [Document; 2] {
-    let id = only.map(|product| uuid(product.to_bytes()));
+    let id = only.map(|product| stored_id(product.to_i64()));
     let of = |mut filter: Document, field: &str, id: &Option<Bson>| {
         if let Some(id) = id {
             filter.insert(field, id.clone());

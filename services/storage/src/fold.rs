@@ -22,7 +22,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
-use crate::raw::{Fields, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products, reviews};
 
@@ -98,7 +98,7 @@ impl Store {
         use futures_util::TryStreamExt as _;
         let mut filter = doc! { "dirty": true };
         if let Some(after) = after {
-            filter.insert("product_id", doc! { "$gt": uuid(after.to_bytes()) });
+            filter.insert("product_id", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let collection = self.raw(reviews::COLLECTION);
         let find = collection.find(filter);
@@ -114,7 +114,7 @@ impl Store {
         let mut ids = found.iter().map(id).collect::<Result<Vec<_>, _>>()?;
         ids.dedup();
         ids.truncate(most);
-        Ok(ids.into_iter().map(ProductId::from_bytes).collect())
+        Ok(ids.into_iter().map(ProductId::from_i64).collect())
     }
 
     /// How many reviews are not counted yet, and since when the oldest waits. Reads only the index of
@@ -163,7 +163,7 @@ impl Store {
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let id = |doc: &RawDocumentBuf| {
             let id = Fields::of(reviews::COLLECTION, doc).id("_id")?;
-            Ok(ProductId::from_bytes(id))
+            Ok(ProductId::from_i64(id))
         };
         found.iter().map(id).collect()
     }
@@ -239,7 +239,7 @@ impl Store {
         use futures_util::TryStreamExt as _;
         let mut filter = doc! { "rank.due": true, "schema_version": up_to(PRODUCT_VERSION) };
         if !skipped.is_empty() {
-            let skipped: Vec<Bson> = skipped.iter().map(|id| uuid(id.to_bytes())).collect();
+            let skipped: Vec<Bson> = skipped.iter().map(|id| stored_id(id.to_i64())).collect();
             filter.insert("_id", doc! { "$nin": skipped });
         }
         let collection = self.raw("products");
@@ -255,7 +255,7 @@ impl Store {
         };
         let (mut ids, mut updates) = (Vec::new(), Vec::new());
         for doc in &due {
-            let id = ProductId::from_bytes(Fields::of("products", doc).id("_id")?);
+            let id = ProductId::from_i64(Fields::of("products", doc).id("_id")?);
             match popularity_update(doc) {
                 Ok(update) => {
                     ids.push(id);
@@ -343,7 +343,7 @@ impl Store {
                 .or_default()
                 .push(review.clone());
         }
-        let ids = by_product.keys().map(|id| uuid(id.to_bytes())).collect();
+        let ids = by_product.keys().map(|id| stored_id(id.to_i64())).collect();
         let mut states = self.fold_states(session, ids).await?;
         if states.len() < by_product.len() {
             return Ok(false);
@@ -435,7 +435,7 @@ impl Store {
         if dirty.is_empty() {
             return Ok(Folded::default());
         }
-        let ids: Vec<Bson> = dirty.keys().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = dirty.keys().map(|id| stored_id(id.to_i64())).collect();
         let mut states = self.fold_states(session, ids).await?;
         // Their reviews wait for the newer release.
         states.retain(|_, state| !state.newer);
@@ -457,7 +457,7 @@ impl Store {
             }
             state.outlier.follow(state.computed.is_large(), now);
             months.extend(month_updates(*id, &outcome));
-            counted.extend(reviews.iter().map(|review| uuid(review.id.to_bytes())));
+            counted.extend(reviews.iter().map(|review| stored_id(review.id.to_i64())));
             folded.products += 1;
         }
         folded.reviews = counted.len();
@@ -478,7 +478,7 @@ impl Store {
         product: ProductId,
     ) -> Result<(), TransactionError> {
         let filter = doc! {
-            "_id": uuid(product.to_bytes()),
+            "_id": stored_id(product.to_i64()),
             "schema_version": up_to(PRODUCT_VERSION),
         };
         let collection = self.documents(products::COLLECTION);
@@ -496,7 +496,7 @@ impl Store {
         products: &[ProductId],
         limit: i64,
     ) -> Result<BTreeMap<ProductId, Vec<Review>>, TransactionError> {
-        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
         // Those of a newer release wait for it.
         let filter = doc! {
             "dirty": true,
@@ -543,7 +543,7 @@ impl Store {
                 interest: stats::read_standing(&fields)?.interest(),
                 newer: products::not_newer(&doc).is_err(),
             };
-            states.insert(ProductId::from_bytes(fields.id("_id")?), state);
+            states.insert(ProductId::from_i64(fields.id("_id")?), state);
         }
         Ok(states)
     }
@@ -555,7 +555,7 @@ impl Store {
         product: ProductId,
     ) -> Result<Vec<vitrine_model::review::TopReview>, TransactionError> {
         let published = ReviewStatus::Published.name();
-        let filter = doc! { "product_id": uuid(product.to_bytes()), "status": published };
+        let filter = doc! { "product_id": stored_id(product.to_i64()), "status": published };
         let sort = doc! { "helpful": -1, "created_at": -1, "_id": -1 };
         let collection = self.raw(reviews::COLLECTION);
         let find = collection.find(filter).sort(sort);
@@ -659,7 +659,7 @@ impl FoldState {
         if !unset.is_empty() {
             update.insert("$unset", unset);
         }
-        doc! { "q": { "_id": uuid(id.to_bytes()) }, "u": update }
+        doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": update }
     }
 }
 
@@ -670,7 +670,7 @@ fn popularity_update(doc: &RawDocumentBuf) -> Result<Document, StorageError> {
     // A fold in between sees to it itself, and so does a new standing.
     Ok(doc! {
         "q": {
-            "_id": uuid(fields.id("_id")?),
+            "_id": stored_id(fields.id("_id")?),
             "schema_version": up_to(PRODUCT_VERSION),
             "stats.fold_seq": stats.fold_seq,
             "activity.as_of": standing.as_of.map(date),
@@ -721,7 +721,7 @@ pub(crate) fn month_update(product: ProductId, month: i32, change: &Histogram) -
     let histogram =
         doc! { "$let": { "vars": { "old": { "$ifNull": ["$histogram", zeros] } }, "in": sums } };
     let set = doc! { "$set": { "schema_version": REFERENCE_VERSION, "histogram": histogram } };
-    let id = doc! { "p": uuid(product.to_bytes()), "m": month };
+    let id = doc! { "p": stored_id(product.to_i64()), "m": month };
     doc! { "q": { "_id": id }, "u": [set], "upsert": true }
 }
 

@@ -15,7 +15,7 @@ use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::{KeyValue, Position};
 
-use crate::raw::{Fields, bytes, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::{StorageError, Store};
 
 /// Which part of a list is wanted.
@@ -203,7 +203,7 @@ impl ListQuery {
     }
 
     fn position(&self, row: &RawDocument) -> Result<Position, StorageError> {
-        let id = row.get("_id").ok().flatten().and_then(bytes);
+        let id = row.get("_id").ok().flatten().and_then(RawBsonRef::as_i64);
         let corrupt = |field: &str| Fields::of(self.collection, row).corrupt(field);
         let mut keys = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
@@ -433,7 +433,7 @@ fn beyond(columns: &[Column], position: &Position, descending: bool) -> Vec<Docu
         equal.insert(column.field, bson(key));
     }
     let operator = if descending { "$lt" } else { "$gt" };
-    equal.insert("_id", doc! { operator: uuid(position.id) });
+    equal.insert("_id", doc! { operator: stored_id(position.id) });
     branches.push(equal);
     let lead = columns.first().zip(position.keys.first());
     let mut parts: Vec<Document> = lead

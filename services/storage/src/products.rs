@@ -14,7 +14,7 @@ use vitrine_model::product::{Product, ProductStatus};
 use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
 use crate::products_query;
-use crate::raw::{Fields, uuid};
+use crate::raw::{Fields, stored_id};
 use crate::store::durable_document;
 use crate::transaction::retry_contended;
 use crate::views::ProductView;
@@ -110,7 +110,7 @@ impl Store {
         let id = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).id("_id");
         found
             .iter()
-            .map(|doc| id(doc).map(ProductId::from_bytes))
+            .map(|doc| id(doc).map(ProductId::from_i64))
             .collect()
     }
 
@@ -124,7 +124,7 @@ impl Store {
         states: &[ProductStatus],
     ) -> Result<Option<ProductView>, StorageError> {
         let mut filter = match key {
-            ProductKey::Id(id) => doc! { "_id": uuid(id.to_bytes()) },
+            ProductKey::Id(id) => doc! { "_id": stored_id(id.to_i64()) },
             ProductKey::Slug(slug) => doc! { "slug": slug },
             ProductKey::Sku(sku) => doc! { "sku": sku },
         };
@@ -157,7 +157,7 @@ impl Store {
         ids: &[ProductId],
         states: &[ProductStatus],
     ) -> Result<Vec<ProductView>, StorageError> {
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let mut filter = doc! { "_id": { "$in": ids } };
         filter.extend(products_query::predicate(&Condition::Status(
             states.to_vec(),
@@ -363,7 +363,7 @@ impl Store {
         let id = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).id("_id");
         found
             .iter()
-            .map(|doc| id(doc).map(ProductId::from_bytes))
+            .map(|doc| id(doc).map(ProductId::from_i64))
             .collect()
     }
 
@@ -517,7 +517,7 @@ pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     }
     Err(StorageError::Newer {
         collection: COLLECTION,
-        id: ProductId::from_bytes(fields.id("_id")?).to_string(),
+        id: ProductId::from_i64(fields.id("_id")?).to_string(),
     })
 }
 
@@ -525,7 +525,7 @@ fn read_known(doc: &RawDocumentBuf) -> Result<KnownProduct, StorageError> {
     let fields = Fields::of(COLLECTION, doc);
     let sources = fields.docs("sources", document::read_source)?;
     Ok(KnownProduct {
-        id: ProductId::from_bytes(fields.id("_id")?),
+        id: ProductId::from_i64(fields.id("_id")?),
         sku: fields.string("sku")?,
         digests: sources
             .into_iter()

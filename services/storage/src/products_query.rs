@@ -10,7 +10,7 @@ use vitrine_model::filter::{
 };
 
 use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
-use crate::raw::uuid;
+use crate::raw::stored_id;
 
 /// Up to this many ranges of an index the server merges in sort order; above, it would sort in
 /// memory (the server's own bound for exploding scans for a sort).
@@ -467,7 +467,7 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
         Condition::All(parts) => all_of(parts.iter().map(predicate).collect()),
         Condition::Any(parts) => any_of(parts.iter().map(predicate).collect()),
         Condition::Not(part) => doc! { "$nor": [predicate(part)] },
-        Condition::Category(ids) => one_of("category", ids.iter().map(|id| uuid(id.to_bytes()))),
+        Condition::Category(ids) => one_of("category", ids.iter().map(|id| stored_id(id.to_i64()))),
         Condition::Status(states) => one_of(
             "status",
             states.iter().map(|status| Bson::from(status.name())),
@@ -565,7 +565,7 @@ mod tests {
     }
 
     fn leaf() -> Condition {
-        Condition::Category(vec![CategoryId::from_bytes([1; 16])])
+        Condition::Category(vec![CategoryId::from_i64(1)])
     }
 
     fn range() -> Condition {
@@ -602,8 +602,7 @@ mod tests {
             "category_price"
         );
         assert_eq!(price(&Condition::Any(vec![token("a=b"), range()])), "price");
-        let many =
-            Condition::Category((0..=200).map(|n| CategoryId::from_bytes([n; 16])).collect());
+        let many = Condition::Category((0..=200).map(|n| CategoryId::from_i64(n)).collect());
         assert_eq!(price(&many), "price");
         assert_eq!(price(&all(&[many, token("a=b")])), "tokens_popularity");
     }

@@ -18,7 +18,7 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::audit::Difference;
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, product, reference};
-use crate::raw::{Fields, Read, uuid};
+use crate::raw::{Fields, Read, stored_id};
 use crate::store::durable;
 use crate::transaction::retry_contended;
 use crate::{StorageError, Store, products};
@@ -40,7 +40,7 @@ pub struct CopyDue {
     /// The product.
     pub product: ProductId,
     /// Another one each time there is a new reason to look.
-    mark: [u8; 16],
+    mark: i64,
 }
 
 impl Store {
@@ -155,7 +155,7 @@ impl Store {
         // One that was moved elsewhere since it was read is met again.
         let read = products
             .iter()
-            .map(|product| uuid(product.category.to_bytes()));
+            .map(|product| stored_id(product.category.to_i64()));
         filter.insert("category", doc! { "$in": read.collect::<Vec<Bson>>() });
         match unit.carry(filter, update, categories).await {
             Ok(()) => unit.commit().await,
@@ -181,8 +181,8 @@ impl Store {
         let read = |doc: &RawDocumentBuf| -> Read<Behind> {
             let fields = Fields::of(products::COLLECTION, doc);
             Ok(Behind {
-                id: ProductId::from_bytes(fields.id("_id")?),
-                category: CategoryId::from_bytes(fields.id("category")?),
+                id: ProductId::from_i64(fields.id("_id")?),
+                category: CategoryId::from_i64(fields.id("category")?),
                 country: fields.doc("supplier")?.opt_string("country")?,
             })
         };
@@ -194,7 +194,7 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
-        let filter = doc! { "_id": uuid(supplier.id.to_bytes()), "v": supplier.version };
+        let filter = doc! { "_id": stored_id(supplier.id.to_i64()), "v": supplier.version };
         let update = doc! { "$set": { "propagated_v": supplier.version } };
         let collection = self.documents("suppliers");
         let updated = collection.update_one(filter, update);
@@ -220,7 +220,7 @@ impl Store {
         most: u32,
     ) -> Result<Vec<CopyDue>, StorageError> {
         let collection = self.raw(COPIES_DUE);
-        let behind = |after: ProductId| doc! { "_id": { "$gt": uuid(after.to_bytes()) } };
+        let behind = |after: ProductId| doc! { "_id": { "$gt": stored_id(after.to_i64()) } };
         let find = collection
             .find(after.map(behind).unwrap_or_default())
             .sort(doc! { "_id": 1 })
@@ -229,7 +229,7 @@ impl Store {
         let read = |doc: &RawDocumentBuf| {
             let fields = Fields::of(COPIES_DUE, doc);
             Ok(CopyDue {
-                product: ProductId::from_bytes(fields.id("_id")?),
+                product: ProductId::from_i64(fields.id("_id")?),
                 mark: fields.id("mark")?,
             })
         };
@@ -256,7 +256,8 @@ impl Store {
         revision: i64,
         most: u32,
     ) -> Result<Vec<ProductId>, StorageError> {
-        let older = doc! { "product_id": uuid(product.to_bytes()), "version": { "$lt": revision } };
+        let older =
+            doc! { "product_id": stored_id(product.to_i64()), "version": { "$lt": revision } };
         let filter = doc! {
             "kind": Kind::Bundle.name(),
             "details.items": { "$elemMatch": older },
@@ -298,7 +299,7 @@ impl Store {
         let note = |item: &Document| {
             let first = doc! {
                 "schema_version": REFERENCE_VERSION,
-                "mark": uuid(ProductId::random().to_bytes()),
+                "mark": stored_id(ProductId::random().to_i64()),
             };
             let row = doc! { "_id": item.get("_id") };
             doc! { "q": row, "u": { "$setOnInsert": first }, "upsert": true }
@@ -367,8 +368,7 @@ impl Store {
         if done.is_empty() {
             return Ok(());
         }
-        let seen =
-            |due: &CopyDue| doc! { "_id": uuid(due.product.to_bytes()), "mark": uuid(due.mark) };
+        let seen = |due: &CopyDue| doc! { "_id": stored_id(due.product.to_i64()), "mark": stored_id(due.mark) };
         let deletes = done
             .iter()
             .map(|due| doc! { "q": seen(due), "limit": 1 })
@@ -386,7 +386,7 @@ impl Store {
 /// Products that carry an older version of a supplier, without those of a newer release.
 fn behind(supplier: &Supplier) -> Document {
     doc! {
-        "supplier._id": uuid(supplier.id.to_bytes()),
+        "supplier._id": stored_id(supplier.id.to_i64()),
         "supplier.v": { "$lt": supplier.version },
         "schema_version": { "$lte": PRODUCT_VERSION },
     }
@@ -401,7 +401,9 @@ struct Change<'a> {
 impl Change<'_> {
     /// Those of some products that still carry an older version.
     fn of(&self, products: &[Behind]) -> Document {
-        let ids = products.iter().map(|product| uuid(product.id.to_bytes()));
+        let ids = products
+            .iter()
+            .map(|product| stored_id(product.id.to_i64()));
         let mut filter = behind(self.supplier);
         filter.insert("_id", doc! { "$in": ids.collect::<Vec<Bson>>() });
         filter

@@ -16,7 +16,7 @@ use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
 use crate::documents::{PRODUCT_VERSION, review, stats, up_to};
 use crate::fold::{dirty_at, dirty_index, month_update};
-use crate::raw::{Fields, date, integer, uuid};
+use crate::raw::{Fields, date, integer, stored_id};
 use crate::transaction::{TransactionError, commit};
 use crate::{StorageError, Store, leases, reviews};
 
@@ -77,7 +77,7 @@ impl Store {
         to: i32,
     ) -> Result<HashMap<ProductId, BTreeMap<i32, Histogram>>, StorageError> {
         let bound =
-            |product: &ProductId, month: i32| doc! { "p": uuid(product.to_bytes()), "m": month };
+            |product: &ProductId, month: i32| doc! { "p": stored_id(product.to_i64()), "m": month };
         let range = |product: &ProductId| {
             doc! { "_id": { "$gte": bound(product, from), "$lte": bound(product, to) } }
         };
@@ -108,7 +108,7 @@ impl Store {
         products: &[ProductId],
         since: Timestamp,
     ) -> Result<HashMap<ProductId, Histogram>, StorageError> {
-        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
         let pipeline = [
             doc! { "$match": {
                 "product_id": { "$in": ids },
@@ -132,7 +132,7 @@ impl Store {
         for doc in &counted {
             let fields = Fields::of(reviews::COLLECTION, doc);
             let id = fields.doc("_id")?;
-            let product = ProductId::from_bytes(id.id("p")?);
+            let product = ProductId::from_i64(id.id("p")?);
             let stars = stats::read_stars(&id, "rating")?;
             all.entry(product).or_default().0[stars.index()] += fields.i64("n")?;
         }
@@ -150,7 +150,7 @@ impl Store {
         most: u32,
     ) -> Result<Vec<Recounted>, StorageError> {
         let filter = match after {
-            Some(after) => doc! { "_id": { "$gt": uuid(after.to_bytes()) } },
+            Some(after) => doc! { "_id": { "$gt": stored_id(after.to_i64()) } },
             None => Document::new(),
         };
         self.recount_where(filter, most).await
@@ -164,7 +164,7 @@ impl Store {
         &self,
         products: &[ProductId],
     ) -> Result<Vec<Recounted>, StorageError> {
-        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
         let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
         self.recount_where(doc! { "_id": { "$in": ids } }, most)
             .await
@@ -209,7 +209,10 @@ impl Store {
         while let Some(doc) = cursor.next(session).await {
             all.push(read_stored(&doc?)?);
         }
-        let ids: Vec<Bson> = all.iter().map(|one| uuid(one.product.to_bytes())).collect();
+        let ids: Vec<Bson> = all
+            .iter()
+            .map(|one| stored_id(one.product.to_i64()))
+            .collect();
         let at: HashMap<ProductId, usize> = all
             .iter()
             .enumerate()
@@ -326,7 +329,7 @@ impl Store {
             let doc = doc?;
             let fields = Fields::of("products", &doc);
             let top = fields.docs("top", |review| Ok(review::read(&review)?.top()))?;
-            tops.insert(ProductId::from_bytes(fields.id("_id")?), top);
+            tops.insert(ProductId::from_i64(fields.id("_id")?), top);
         }
         Ok(tops)
     }
@@ -352,7 +355,7 @@ impl Store {
         while let Some(doc) = cursor.next(session).await {
             let doc = doc?;
             let id = Fields::of(reviews::COLLECTION, &doc).id("_id")?;
-            dirty.insert(ProductId::from_bytes(id));
+            dirty.insert(ProductId::from_i64(id));
         }
         Ok(dirty)
     }
@@ -435,7 +438,7 @@ impl Store {
             { "$not": [counted] },
         ] };
         let filter = doc! {
-            "product_id": uuid(product.to_bytes()),
+            "product_id": stored_id(product.to_i64()),
             "$expr": { "$not": [right] },
         };
         let mark = doc! { "$set": dirty_at(now) };
@@ -453,7 +456,7 @@ impl Store {
         product: ProductId,
     ) -> Result<Option<Counted>, TransactionError> {
         let mut session = self.client.start_session().snapshot(true).await?;
-        let id = uuid(product.to_bytes());
+        let id = stored_id(product.to_i64());
         let mut states = self.fold_states(&mut session, vec![id.clone()]).await?;
         let Some(state) = states.remove(&product) else {
             return Ok(None);
@@ -514,7 +517,7 @@ impl Store {
         error: &Counted,
         (turn, now): (&RepairTurn, Timestamp),
     ) -> Result<bool, TransactionError> {
-        let id = uuid(product.to_bytes());
+        let id = stored_id(product.to_i64());
         // First of all, so that folds that come now meet the repair, and not the repair them.
         let own = doc! { "_id": id.clone(), "schema_version": up_to(PRODUCT_VERSION) };
         let products = self.documents("products");
@@ -709,7 +712,7 @@ fn read_group(doc: &RawDocumentBuf) -> Result<(ProductId, i64, Group), StorageEr
         dimensions,
         traits: review::read_traits(&id)?,
     };
-    let product = ProductId::from_bytes(id.id("p")?);
+    let product = ProductId::from_i64(id.id("p")?);
     Ok((product, fields.i64("n")?, group))
 }
 
@@ -718,7 +721,7 @@ fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), Stora
     let id = fields.doc("_id")?;
     let month = i32::try_from(id.i64("m")?).map_err(|_| fields.corrupt("_id.m"))?;
     let histogram = stats::read_histogram(&fields, "histogram")?;
-    Ok((ProductId::from_bytes(id.id("p")?), month, histogram))
+    Ok((ProductId::from_i64(id.id("p")?), month, histogram))
 }
 
 fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
@@ -728,7 +731,7 @@ fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
     let interest = stats::read_standing(&fields)?.interest();
     stats::settle_popularity(&mut whole, &stored, interest);
     Ok(Recounted {
-        product: ProductId::from_bytes(fields.id("_id")?),
+        product: ProductId::from_i64(fields.id("_id")?),
         pending: false,
         interest,
         stored: Counted {

@@ -1,8 +1,7 @@
 //! Reading fields of raw documents. Each failure says which field of which document is at fault.
 
+use mongodb::bson::Bson;
 use mongodb::bson::raw::{RawArray, RawBsonRef, RawDocument};
-use mongodb::bson::spec::BinarySubtype;
-use mongodb::bson::{Bson, Uuid};
 use vitrine_model::clock::Timestamp;
 
 use crate::StorageError;
@@ -11,20 +10,20 @@ use crate::StorageError;
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     collection: &'static str,
-    id: [u8; 16],
+    id: i64,
     doc: &'a RawDocument,
 }
 
 pub(crate) type Read<T> = Result<T, StorageError>;
 
 impl<'a> Fields<'a> {
-    /// The fields of a document whose id is a UUID (zeros in messages where it is not).
+    /// The fields of a document whose id is a number (0 in messages where it is not).
     pub(crate) fn of(collection: &'static str, doc: &'a RawDocument) -> Self {
         let id = doc
             .get("_id")
             .ok()
             .flatten()
-            .and_then(bytes)
+            .and_then(RawBsonRef::as_i64)
             .unwrap_or_default();
         Self {
             collection,
@@ -36,7 +35,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn corrupt(&self, field: &str) -> StorageError {
         StorageError::Corrupt {
             collection: self.collection,
-            id: Uuid::from_bytes(self.id).to_string(),
+            id: self.id.to_string(),
             field: field.to_owned(),
         }
     }
@@ -105,11 +104,11 @@ impl<'a> Fields<'a> {
         self.required(field, self.opt_date(field)?)
     }
 
-    pub(crate) fn opt_id(&self, field: &str) -> Read<Option<[u8; 16]>> {
-        self.typed(field, bytes)
+    pub(crate) fn opt_id(&self, field: &str) -> Read<Option<i64>> {
+        self.typed(field, RawBsonRef::as_i64)
     }
 
-    pub(crate) fn id(&self, field: &str) -> Read<[u8; 16]> {
+    pub(crate) fn id(&self, field: &str) -> Read<i64> {
         self.required(field, self.opt_id(field)?)
     }
 
@@ -191,16 +190,9 @@ pub(crate) fn number(value: RawBsonRef<'_>) -> Option<f64> {
     }
 }
 
-pub(crate) fn bytes(value: RawBsonRef<'_>) -> Option<[u8; 16]> {
-    let binary = value
-        .as_binary()
-        .filter(|binary| binary.subtype == BinarySubtype::Uuid)?;
-    binary.bytes.try_into().ok()
-}
-
-/// An id as it is stored: UUID binary.
-pub(crate) fn uuid(bytes: [u8; 16]) -> Bson {
-    Bson::from(Uuid::from_bytes(bytes))
+/// An id as it is stored.
+pub(crate) const fn stored_id(number: i64) -> Bson {
+    Bson::Int64(number)
 }
 
 /// An instant as it is stored.

@@ -13,7 +13,7 @@ use vitrine_model::unit::Unit;
 
 use crate::documents::reference;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
-use crate::raw::{Fields, Read, uuid};
+use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::retry_contended;
 use crate::write::WriteUnit;
 use crate::{StorageError, Store};
@@ -95,7 +95,7 @@ impl Store {
         &self,
         ids: &[SupplierId],
     ) -> Result<Vec<Supplier>, StorageError> {
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         self.find_suppliers(doc! { "_id": { "$in": ids } }).await
     }
 

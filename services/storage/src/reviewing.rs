@@ -25,7 +25,7 @@ use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, 
 use crate::error::{DUPLICATE_KEY, code};
 use crate::fold::dirty_at;
 use crate::products::write_error;
-use crate::raw::{Fields, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::reviews::{COLLECTION, not_newer, read};
 use crate::store::{durable, durable_document};
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -132,11 +132,11 @@ impl Store {
     ) -> Result<HashMap<(ProductId, AuthorId), ReviewTarget>, StorageError> {
         let each = |row: &dyn Fn(Bson, &str) -> Document| -> Vec<Document> {
             let row = |(product, author): &(ProductId, AuthorId)| {
-                row(uuid(product.to_bytes()), &author.0)
+                row(stored_id(product.to_i64()), &author.0)
             };
             pairs.iter().map(row).collect()
         };
-        let ids: Vec<Bson> = pairs.iter().map(|(id, _)| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = pairs.iter().map(|(id, _)| stored_id(id.to_i64())).collect();
         let own = each(&|product, author| doc! { "product_id": product, "author._id": author });
         let bought = each(&|product, author| doc! { "p": product, "c": author });
         let pipeline = [
@@ -190,7 +190,7 @@ impl Store {
         products: &[ProductId],
         author: &AuthorId,
     ) -> Result<HashMap<ProductId, Review>, StorageError> {
-        let ids: Vec<Bson> = products.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
         let filter = doc! { "product_id": { "$in": ids }, "author._id": &author.0 };
         let collection = self.raw(COLLECTION);
         let find = collection
@@ -301,12 +301,12 @@ impl Store {
             self.refuse_newer(before.id).await?;
             return Ok(false);
         }
-        let id = uuid(before.id.to_bytes());
+        let id = stored_id(before.id.to_i64());
         if let Some(version) = &beside.version {
             let mut doc = doc! {
                 "_id": { "r": id.clone(), "n": version.revision },
                 "schema_version": REFERENCE_VERSION,
-                "product_id": uuid(before.product_id.to_bytes()),
+                "product_id": stored_id(before.product_id.to_i64()),
                 "until": date(version.until),
                 "rating": i32::from(version.rating.get()),
                 "title": &version.title,
@@ -367,7 +367,7 @@ impl Store {
         stages: &[Document],
         read: fn(Fields<'_>) -> Result<T, StorageError>,
     ) -> Result<HashMap<ReviewId, Vec<T>>, StorageError> {
-        let keys: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let keys: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let pipeline = [
             doc! { "$match": { "_id": { "$in": keys } } },
             doc! { "$project": { "_id": 1 } },
@@ -385,7 +385,7 @@ impl Store {
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let of_one = |doc: &RawDocumentBuf| {
             let fields = Fields::of(collection, doc);
-            let id = ReviewId::from_bytes(fields.id("_id")?);
+            let id = ReviewId::from_i64(fields.id("_id")?);
             Ok((id, fields.docs("found", read)?))
         };
         found.iter().map(of_one).collect()
@@ -431,12 +431,12 @@ impl Store {
             let _ = session.abort_transaction().await;
             return Ok(Marked::Own(seen));
         }
-        let row = doc! { "_id": { "r": uuid(id.to_bytes()), "u": &voter.0 } };
+        let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &voter.0 } };
         let votes = self.raw(VOTES);
         let before = if let Some(vote) = vote {
             let set = doc! { "$set": {
                 "schema_version": REFERENCE_VERSION,
-                "product_id": uuid(product.to_bytes()),
+                "product_id": stored_id(product.to_i64()),
                 "value": vote.name(),
                 "round": seen.round,
                 "at": date(now),
@@ -525,7 +525,7 @@ impl Store {
     ) -> Result<HashMap<ReviewId, (Vote, i32)>, StorageError> {
         let rows: Vec<Bson> = reviews
             .iter()
-            .map(|id| Bson::Document(doc! { "r": uuid(id.to_bytes()), "u": &voter.0 }))
+            .map(|id| Bson::Document(doc! { "r": stored_id(id.to_i64()), "u": &voter.0 }))
             .collect();
         let collection = self.raw(VOTES);
         let find = collection
@@ -536,7 +536,7 @@ impl Store {
         for row in &found {
             let id = Fields::of(VOTES, row).doc("_id")?.id("r")?;
             if let Some(vote) = read_vote(row)? {
-                votes.insert(ReviewId::from_bytes(id), vote);
+                votes.insert(ReviewId::from_i64(id), vote);
             }
         }
         Ok(votes)
@@ -569,10 +569,10 @@ impl Store {
             let _ = session.abort_transaction().await;
             return Ok(Marked::Gone);
         };
-        let row = doc! { "_id": { "r": uuid(id.to_bytes()), "u": &report.by.0 } };
+        let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &report.by.0 } };
         let mut set = doc! {
             "schema_version": REFERENCE_VERSION,
-            "product_id": uuid(product.to_bytes()),
+            "product_id": stored_id(product.to_i64()),
             "reason": report.reason.name(),
             "at": date(report.at),
             "open": true,
@@ -658,7 +658,7 @@ impl Store {
         at: Timestamp,
         now: Timestamp,
     ) -> Result<Recorded, StorageError> {
-        let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": &customer.0 } };
+        let row = doc! { "_id": { "p": stored_id(product.to_i64()), "c": &customer.0 } };
         let new = doc! { "$eq": [{ "$type": "$at" }, "missing"] };
         let recheck = date(now.plus_millis(RECHECK_MILLIS));
         let own = doc! { "$literal": ProductId::random().to_string() };
@@ -702,11 +702,11 @@ impl Store {
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         for row in &found {
             let id = Fields::of(PURCHASES, row).doc("_id")?;
-            let product = ProductId::from_bytes(id.id("p")?);
+            let product = ProductId::from_i64(id.id("p")?);
             let customer = AuthorId(id.string("c")?);
             self.verify_buyer(product, &customer, now).await?;
             let done = doc! { "$unset": { "recheck_at": 1 } };
-            let row = doc! { "_id": { "p": uuid(product.to_bytes()), "c": customer.0 } };
+            let row = doc! { "_id": { "p": stored_id(product.to_i64()), "c": customer.0 } };
             self.documents(PURCHASES).update_one(row, done).await?;
         }
         Ok(found.len())
@@ -719,7 +719,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let filter = doc! {
-            "product_id": uuid(product.to_bytes()),
+            "product_id": stored_id(product.to_i64()),
             "author._id": &customer.0,
             "verified": false,
             "schema_version": up_to(REVIEW_VERSION),
@@ -771,7 +771,7 @@ impl Store {
             "outlier.hot_reason": kept("hot_reason", Bson::from(reason.name())),
         } };
         let filter = doc! {
-            "_id": uuid(product.to_bytes()),
+            "_id": stored_id(product.to_i64()),
             "schema_version": up_to(PRODUCT_VERSION),
         };
         // Spelled out, because the driver's own method takes no time limit: a transaction that
@@ -811,7 +811,7 @@ impl Store {
             if let Some(kind) = fields.opt_string("kind")? {
                 table.kinds.insert(kind, names);
             } else if let Some(category) = fields.opt_id("category")? {
-                let category = CategoryId::from_bytes(category);
+                let category = CategoryId::from_i64(category);
                 table.categories.insert(category, names);
             }
         }
@@ -820,7 +820,7 @@ impl Store {
 }
 
 fn key(product: ProductId, id: ReviewId) -> Document {
-    doc! { "_id": uuid(id.to_bytes()), "product_id": uuid(product.to_bytes()) }
+    doc! { "_id": stored_id(id.to_i64()), "product_id": stored_id(product.to_i64()) }
 }
 
 fn published(product: ProductId, id: ReviewId) -> Document {
@@ -894,10 +894,10 @@ fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) 
 
 fn logged(review: &Review, decision: &Decision) -> Document {
     let mut doc = doc! {
-        "_id": uuid(ReviewId::random().to_bytes()),
+        "_id": stored_id(ReviewId::random().to_i64()),
         "schema_version": REFERENCE_VERSION,
-        "review_id": uuid(review.id.to_bytes()),
-        "product_id": uuid(review.product_id.to_bytes()),
+        "review_id": stored_id(review.id.to_i64()),
+        "product_id": stored_id(review.product_id.to_i64()),
         "at": date(decision.at),
         "by": &decision.by,
         "from": decision.from.name(),
@@ -922,7 +922,7 @@ fn read_targets(
             let author = review.author.as_ref().map(|author| author.id.clone());
             own.extend(author.map(|author| ((review.product_id, author), review)));
         } else if let Some(id) = fields.opt_doc("bought")? {
-            let product = ProductId::from_bytes(id.id("p")?);
+            let product = ProductId::from_i64(id.id("p")?);
             bought.insert((product, AuthorId(id.string("c")?)));
         } else {
             let target = ReviewTarget {
@@ -933,7 +933,7 @@ fn read_targets(
                 bought: false,
                 own: None,
             };
-            products.insert(ProductId::from_bytes(fields.id("_id")?), target);
+            products.insert(ProductId::from_i64(fields.id("_id")?), target);
         }
     }
     let target = |pair: &(ProductId, AuthorId)| {

@@ -16,7 +16,7 @@ use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
 use crate::fold::dirty_at;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
-use crate::raw::{Fields, date, uuid};
+use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::PURCHASES;
 use crate::store::durable;
 use crate::{StorageError, Store, products_query};
@@ -58,7 +58,7 @@ impl Store {
         ids: &[(ProductId, ReviewId)],
         states: &[ProductStatus],
     ) -> Result<Vec<(Review, bool)>, StorageError> {
-        let keys: Vec<Bson> = ids.iter().map(|(_, id)| uuid(id.to_bytes())).collect();
+        let keys: Vec<Bson> = ids.iter().map(|(_, id)| stored_id(id.to_i64())).collect();
         let deleted = ReviewStatus::Deleted.name();
         let wanted = doc! { "_id": { "$in": keys }, "status": { "$ne": deleted } };
         let seen = products_query::predicate(&Condition::Status(states.to_vec()));
@@ -164,7 +164,7 @@ impl Store {
             by_product.entry(*product).or_default().push(&author.0);
         }
         let branch = |(product, authors): (ProductId, Vec<&str>)| {
-            doc! { "product_id": uuid(product.to_bytes()), "author._id": { "$in": authors } }
+            doc! { "product_id": stored_id(product.to_i64()), "author._id": { "$in": authors } }
         };
         let branches: Vec<Document> = by_product.into_iter().map(branch).collect();
         if branches.is_empty() {
@@ -192,7 +192,7 @@ impl Store {
         }
         let ids: Vec<Bson> = pairs
             .iter()
-            .map(|(product, buyer)| doc! { "p": uuid(product.to_bytes()), "c": &buyer.0 }.into())
+            .map(|(product, buyer)| doc! { "p": stored_id(product.to_i64()), "c": &buyer.0 }.into())
             .collect();
         let collection = self.raw(PURCHASES);
         let find = collection
@@ -203,7 +203,7 @@ impl Store {
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let pair = |row: &RawDocumentBuf| {
             let id = Fields::of(PURCHASES, row).doc("_id")?;
-            let product = ProductId::from_bytes(id.id("p")?);
+            let product = ProductId::from_i64(id.id("p")?);
             Ok((product, AuthorId(id.string("c")?)))
         };
         found.iter().map(pair).collect()
@@ -290,7 +290,7 @@ impl Store {
             pipeline.push(doc! { "$unset": unset });
         }
         let filter = doc! {
-            "_id": uuid(review.id.to_bytes()),
+            "_id": stored_id(review.id.to_i64()),
             "erased": { "$ne": true },
             "schema_version": up_to(REVIEW_VERSION),
         };
@@ -308,7 +308,7 @@ impl Store {
     pub(crate) async fn refuse_newer(&self, id: ReviewId) -> Result<(), StorageError> {
         let collection = self.raw(COLLECTION);
         let found = collection
-            .find_one(doc! { "_id": uuid(id.to_bytes()) })
+            .find_one(doc! { "_id": stored_id(id.to_i64()) })
             .projection(doc! { "schema_version": 1 })
             .max_time(self.max_time)
             .await?;
@@ -320,7 +320,7 @@ impl Store {
 /// filter therefore names literally.
 fn query(list: &ReviewList) -> ListQuery {
     let mut filter = doc! {
-        "product_id": uuid(list.product.to_bytes()),
+        "product_id": stored_id(list.product.to_i64()),
         "status": ReviewStatus::Published.name(),
     };
     let stars = list.filter.ratings.as_deref();
@@ -398,7 +398,7 @@ pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     }
     Err(StorageError::Newer {
         collection: COLLECTION,
-        id: ReviewId::from_bytes(fields.id("_id")?).to_string(),
+        id: ReviewId::from_i64(fields.id("_id")?).to_string(),
     })
 }
 
@@ -410,8 +410,8 @@ fn read_known(doc: &RawDocumentBuf) -> Result<(String, KnownReview), StorageErro
     let fields = Fields::of(COLLECTION, doc);
     let origin = fields.doc("origin")?;
     let known = KnownReview {
-        id: ReviewId::from_bytes(fields.id("_id")?),
-        product: ProductId::from_bytes(fields.id("product_id")?),
+        id: ReviewId::from_i64(fields.id("_id")?),
+        product: ProductId::from_i64(fields.id("product_id")?),
         digest: origin.opt_string("digest")?.unwrap_or_default(),
         erased: fields.opt_bool("erased")?.unwrap_or(false),
     };
@@ -422,7 +422,7 @@ type AuthorPair = ((ProductId, AuthorId), Option<String>);
 
 fn read_author_pair(doc: &RawDocumentBuf) -> Result<AuthorPair, StorageError> {
     let fields = Fields::of(COLLECTION, doc);
-    let product = ProductId::from_bytes(fields.id("product_id")?);
+    let product = ProductId::from_i64(fields.id("product_id")?);
     let author = AuthorId(fields.doc("author")?.string("_id")?);
     let origin = fields.opt_doc("origin")?;
     let external = origin

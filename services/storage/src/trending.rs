@@ -14,7 +14,7 @@ use vitrine_model::rating::popularity;
 use crate::batch::Batch;
 use crate::documents::product::{read_category, read_status};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
-use crate::raw::{Fields, Read, date, number, uuid};
+use crate::raw::{Fields, Read, date, number, stored_id};
 use crate::views::ProductView;
 use crate::{StorageError, Store, products, products_query};
 
@@ -97,7 +97,7 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn placed(&self, ids: &[ProductId]) -> Result<PlacedBatch, StorageError> {
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let filter = doc! { "_id": { "$in": ids } };
         let collection = self.raw(products::COLLECTION);
         let find = collection
@@ -132,7 +132,7 @@ impl Store {
     ) -> Result<Vec<ProductId>, StorageError> {
         let mut filter = doc! { "activity": { "$exists": true } };
         let ends = [("$gt", after), ("$lte", until)].into_iter();
-        let ends = ends.filter_map(|(test, end)| Some((test.to_owned(), uuid(end?.to_bytes()))));
+        let ends = ends.filter_map(|(test, end)| Some((test.to_owned(), stored_id(end?.to_i64()))));
         let range: Document = ends.collect();
         if !range.is_empty() {
             filter.insert("_id", range);
@@ -190,7 +190,7 @@ impl Store {
     ) -> Result<(), StorageError> {
         let update = |list: &Trending| {
             let item = |(product, score): &(ProductId, f64)| {
-                doc! { "p": uuid(product.to_bytes()), "s": *score }
+                doc! { "p": stored_id(product.to_i64()), "s": *score }
             };
             let first = doc! { "schema_version": REFERENCE_VERSION };
             let set = doc! {
@@ -273,7 +273,7 @@ impl NewStanding {
         let placed = &self.placed;
         let (count, fold_seq) = placed.reviews;
         let mut one = not_newer("activity.as_of", now);
-        one.insert("_id", uuid(placed.product.to_bytes()));
+        one.insert("_id", stored_id(placed.product.to_i64()));
         one.insert("schema_version", up_to(PRODUCT_VERSION));
         one.insert("stats.fold_seq", fold_seq);
         let standing = self.standing.unwrap_or_default();
@@ -318,7 +318,7 @@ fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
     let count = stats.i64("count")?;
     let follows = popularity(count.saturating_add(standing.interest()));
     Ok(Placed {
-        product: ProductId::from_bytes(fields.id("_id")?),
+        product: ProductId::from_i64(fields.id("_id")?),
         category: read_category(&fields)?,
         status: read_status(&fields)?,
         standing,
@@ -329,6 +329,6 @@ fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
 }
 
 fn key(category: Option<CategoryId>, window: TrendingWindow) -> Document {
-    let category = category.map_or_else(|| "all".into(), |id| uuid(id.to_bytes()));
+    let category = category.map_or_else(|| "all".into(), |id| stored_id(id.to_i64()));
     doc! { "c": category, "w": window.name() }
 }

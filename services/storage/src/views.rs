@@ -32,7 +32,7 @@ impl ProductView {
         let id = Fields::of("products", &doc).id("_id")?;
         Ok(Self {
             doc,
-            id: ProductId::from_bytes(id),
+            id: ProductId::from_i64(id),
         })
     }
 

@@ -27,7 +27,7 @@ use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::products::write_error;
 use crate::propagation::COPIES_DUE;
-use crate::raw::{Fields, Read, date, uuid};
+use crate::raw::{Fields, Read, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
 use crate::{StorageError, Store, products};
@@ -152,7 +152,7 @@ impl WriteUnit {
             Answer::Text(text) => doc! { "text": text },
             Answer::Product(view) => doc! { "product": view.to_document()? },
             Answer::Review(id, round) => {
-                doc! { "review": uuid(id.to_bytes()), "round": *round }
+                doc! { "review": stored_id(id.to_i64()), "round": *round }
             }
         };
         let doc = doc! {
@@ -176,7 +176,7 @@ impl WriteUnit {
     /// [`StorageError`] when the database fails.
     pub async fn product(&mut self, id: ProductId) -> Result<Option<ProductView>, StorageError> {
         let found = self
-            .find_one(products::COLLECTION, doc! { "_id": uuid(id.to_bytes()) })
+            .find_one(products::COLLECTION, doc! { "_id": stored_id(id.to_i64()) })
             .await?;
         found.map(ProductView::new).transpose()
     }
@@ -186,7 +186,7 @@ impl WriteUnit {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn products(&mut self, ids: &[ProductId]) -> Result<Vec<ProductView>, StorageError> {
-        let ids: Vec<Bson> = ids.iter().map(|id| uuid(id.to_bytes())).collect();
+        let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.store.raw(products::COLLECTION);
         let find = collection.find(doc! { "_id": { "$in": ids } });
         let cursor = find.session(&mut self.session).await;
@@ -261,7 +261,7 @@ impl WriteUnit {
             update.insert("$unset", unset);
         }
         let mut filter = doc! {
-            "_id": uuid(product.id.to_bytes()),
+            "_id": stored_id(product.id.to_i64()),
             "revision": expected,
             "schema_version": up_to(PRODUCT_VERSION),
         };
@@ -270,7 +270,7 @@ impl WriteUnit {
             filter.insert(
                 "$nor",
                 vec![doc! {
-                    "supplier._id": uuid(supplier.id.to_bytes()),
+                    "supplier._id": stored_id(supplier.id.to_i64()),
                     "supplier.v": { "$gt": supplier.version },
                 }],
             );
@@ -290,7 +290,7 @@ impl WriteUnit {
             self.copies_due.insert(product.id);
         }
         self.written_bundle(product);
-        let before = CategoryId::from_bytes(fields.id("category")?);
+        let before = CategoryId::from_i64(fields.id("category")?);
         self.touch(before);
         if before != product.category {
             self.touch(product.category);
@@ -301,7 +301,7 @@ impl WriteUnit {
     /// Fails if a product is of a version that only a newer release may write.
     async fn refuse_newer(&mut self, id: ProductId) -> Result<(), StorageError> {
         let found = self
-            .find_one(products::COLLECTION, doc! { "_id": uuid(id.to_bytes()) })
+            .find_one(products::COLLECTION, doc! { "_id": stored_id(id.to_i64()) })
             .await?;
         found.map_or(Ok(()), |doc| products::not_newer(&doc))
     }
@@ -368,7 +368,7 @@ impl WriteUnit {
     /// [`StorageError`] when the database fails.
     pub async fn supplier(&mut self, id: SupplierId) -> Result<Option<Supplier>, StorageError> {
         let found = self
-            .find_one("suppliers", doc! { "_id": uuid(id.to_bytes()) })
+            .find_one("suppliers", doc! { "_id": stored_id(id.to_i64()) })
             .await?;
         found
             .map(|doc| reference::read_supplier(&Fields::of("suppliers", &doc)))
@@ -402,7 +402,7 @@ impl WriteUnit {
         expected: i64,
     ) -> Result<bool, StorageError> {
         self.reference_changed = true;
-        let filter = doc! { "_id": uuid(category.id.to_bytes()), "revision": expected };
+        let filter = doc! { "_id": stored_id(category.id.to_i64()), "revision": expected };
         self.replace("categories", filter, reference::category(category))
             .await
     }
@@ -429,7 +429,7 @@ impl WriteUnit {
         category: CategoryId,
         names: &[String],
     ) -> Result<(), StorageError> {
-        let of = doc! { "category": uuid(category.to_bytes()) };
+        let of = doc! { "category": stored_id(category.to_i64()) };
         self.set_dimensions(format!("category {category}"), of, names)
             .await
     }
@@ -467,7 +467,7 @@ impl WriteUnit {
         supplier: &Supplier,
         expected: i64,
     ) -> Result<bool, StorageError> {
-        let filter = doc! { "_id": uuid(supplier.id.to_bytes()), "v": expected };
+        let filter = doc! { "_id": stored_id(supplier.id.to_i64()), "v": expected };
         self.replace("suppliers", filter, reference::supplier(supplier))
             .await
     }
@@ -661,7 +661,7 @@ impl WriteUnit {
     async fn write_stamps(&mut self) -> Result<(), StorageError> {
         let shard = i32::from(self.shard);
         let updates = self.touched.iter().map(|(category, n)| {
-            let category = uuid(category.to_bytes());
+            let category = stored_id(category.to_i64());
             let id = doc! { "c": category.clone(), "s": shard };
             let first = doc! { "schema_version": REFERENCE_VERSION, "category": category };
             let update = doc! { "$inc": { "n": *n }, "$setOnInsert": first };
@@ -683,10 +683,10 @@ impl WriteUnit {
 
     async fn write_copies_due(&mut self) -> Result<(), StorageError> {
         // By its mark whoever has looked knows whether this is still the reason why.
-        let mark = uuid(ProductId::random().to_bytes());
+        let mark = stored_id(ProductId::random().to_i64());
         let update = |product: &ProductId| {
             let first = doc! { "schema_version": REFERENCE_VERSION };
-            let row = doc! { "_id": uuid(product.to_bytes()) };
+            let row = doc! { "_id": stored_id(product.to_i64()) };
             let note = doc! { "$set": { "mark": &mark }, "$setOnInsert": first };
             doc! { "q": row, "u": note, "upsert": true }
         };
@@ -822,7 +822,7 @@ pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<Recorded> {
     let answer = if let Some(text) = answer.opt_str("text")? {
         Answer::Text(text.to_owned())
     } else if let Some(id) = answer.opt_id("review")? {
-        Answer::Review(ReviewId::from_bytes(id), answer.i64("round")?)
+        Answer::Review(ReviewId::from_i64(id), answer.i64("round")?)
     } else {
         Answer::Product(Box::new(ProductView::new(answer.doc("product")?.owned())?))
     };

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mongodb::bson::{DateTime, Document, Uuid, doc};
+use mongodb::bson::{DateTime, Document, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use vitrine_domain::activity::Event;
 use vitrine_domain::workers::Worker;
@@ -133,7 +133,7 @@ async fn one_by_one(desk: &Desk, events: &[Event]) {
             for event in events.iter().skip(part).step_by(WRITERS) {
                 let hour = vitrine_model::activity::hour(event.at.unwrap());
                 let id = doc! {
-                    "p": Uuid::from_bytes(event.product.to_bytes()),
+                    "p": event.product.to_i64(),
                     "h": DateTime::from_millis(hour.as_millis()),
                 };
                 let field = match event.kind {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
 use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_model::id::ProductId;
 
 use crate::desk::Desk;
 use crate::readers::{beside, pages};
@@ -107,7 +108,7 @@ pub(crate) async fn wakeups(desk: &Desk) {
     let due = desk.direct.collection::<Document>("copies_due");
     let mut delays = Vec::new();
     for _ in 0..WAKEUPS {
-        let id = mongodb::bson::Uuid::new();
+        let id = ProductId::random().to_i64();
         let note = doc! { "_id": id, "schema_version": 1, "mark": id };
         let heard = async {
             // Nothing else changes meanwhile.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::ImportMode;
@@ -219,7 +219,7 @@ async fn submit(desk: &Desk, author: &str, product: ProductId) -> ReviewId {
 
 async fn author_of(desk: &Desk, review: ReviewId) -> String {
     let reviews = desk.direct.collection::<Document>("reviews");
-    let id = mongodb::bson::Uuid::from_bytes(review.to_bytes());
+    let id = review.to_i64();
     let review = reviews.find_one(doc! { "_id": id }).await.unwrap();
     let review = review.expect("it is among the top reviews");
     let author = review.get_document("author").unwrap();
@@ -295,10 +295,7 @@ async fn products(desk: &Desk, options: &Options) -> (Rated, Rated) {
 
 /// The id of a product as it is stored.
 pub(crate) fn id_of(product: &Document) -> ProductId {
-    let Some(Bson::Binary(id)) = product.get("_id") else {
-        panic!("{product} has no id")
-    };
-    ProductId::from_bytes(id.bytes.as_slice().try_into().unwrap())
+    ProductId::from_i64(product.get_i64("_id").expect("a product has an id"))
 }
 
 async fn fill(desk: &Desk, product: ProductId, source: &ExternalRef, reviews: usize) {

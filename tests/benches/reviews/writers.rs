@@ -19,7 +19,7 @@ use mongodb::{ClientSession, Collection, Database};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::ReviewContent;
 use vitrine_domain::workers::Worker;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{ProductId, ReviewId};
 
 use crate::Options;
 use crate::desk::{Desk, millis};
@@ -168,10 +168,7 @@ async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
 async fn warm(plain: &Database, products: &[ProductId]) {
     let collection = plain.collection::<RawDocumentBuf>("products");
     for some in products.chunks(1_000) {
-        let ids: Vec<Uuid> = some
-            .iter()
-            .map(|id| Uuid::from_bytes(id.to_bytes()))
-            .collect();
+        let ids: Vec<i64> = some.iter().map(|id| id.to_i64()).collect();
         let found = collection.find(doc! { "_id": { "$in": ids } }).await;
         let found: Vec<RawDocumentBuf> = found.unwrap().try_collect().await.unwrap();
         assert_eq!(found.len(), some.len());
@@ -188,8 +185,7 @@ async fn waits(shop: &Shop<'_>, way: Way) -> Vec<Duration> {
     let reviews = shop.desk.direct.collection::<Document>("reviews");
     while !shop.over.load(Ordering::Relaxed) {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let dirty =
-            doc! { "product_id": Uuid::from_bytes(shop.products[0].to_bytes()), "dirty": true };
+        let dirty = doc! { "product_id": shop.products[0].to_i64(), "dirty": true };
         let oldest = doc! { "_id": null, "at": { "$min": "$created_at" } };
         let pipeline = [doc! { "$match": dirty }, doc! { "$group": oldest }];
         let mut found = reviews.aggregate(pipeline).await.unwrap();
@@ -288,8 +284,8 @@ impl Shop<'_> {
 
     fn review(&self, author: &str, product: ProductId) -> Document {
         let mut review = self.template.clone();
-        review.insert("_id", Uuid::new());
-        review.insert("product_id", Uuid::from_bytes(product.to_bytes()));
+        review.insert("_id", ReviewId::random().to_i64());
+        review.insert("product_id", product.to_i64());
         review.insert("author", doc! { "_id": author, "name": "Somebody" });
         review
     }
@@ -322,7 +318,7 @@ fn ranked() -> Document {
 }
 
 fn key(product: ProductId) -> Document {
-    doc! { "_id": Uuid::from_bytes(product.to_bytes()) }
+    doc! { "_id": product.to_i64() }
 }
 
 fn majority() -> WriteConcern {

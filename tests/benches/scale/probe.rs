@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::{Bson, Document, Uuid, doc};
+use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_model::id::{GlobalId, ProductId};
 
@@ -187,7 +187,7 @@ async fn sample(desk: &Desk, slug: Option<&str>) -> Vec<Value> {
         let Ok(GlobalId::Category(id)) = GlobalId::decode(id) else {
             panic!("the id of a category");
         };
-        filter.insert("category", Uuid::from_bytes(id.to_bytes()));
+        filter.insert("category", id.to_i64());
     }
     let products = desk.direct.collection::<Document>("products");
     let find = products.find(filter).sort(doc! { "sku": 1 });
@@ -206,11 +206,8 @@ async fn sample(desk: &Desk, slug: Option<&str>) -> Vec<Value> {
 }
 
 fn global_id(product: &Document) -> String {
-    let Some(Bson::Binary(id)) = product.get("_id") else {
-        panic!("products have binary ids");
-    };
-    let id = id.bytes.as_slice().try_into().expect("of 16 bytes");
-    GlobalId::Product(ProductId::from_bytes(id)).encode()
+    let id = product.get_i64("_id").expect("a product has an id");
+    GlobalId::Product(ProductId::from_i64(id)).encode()
 }
 
 /// The texts of a product that can be filtered by: `(key, text)`.

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn id(n: u8) -> ProductId {
-        ProductId::from_bytes([n; 16])
+        ProductId::from_i64(n.into())
     }
 
     #[test]

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn id(n: u8) -> CategoryId {
-        CategoryId::from_bytes([n; 16])
+        CategoryId::from_i64(n.into())
     }
 
     /// `1` down to `depth`, one in the other, and `side` beside `1`.

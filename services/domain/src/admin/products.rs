@@ -176,7 +176,7 @@ impl CreateProduct {
             description: None,
             brand: None,
             status: self.new.status,
-            category: CategoryId::from_bytes([0; 16]),
+            category: CategoryId::from_i64(0.into()),
             price: None,
             media: Vec::new(),
             specs: Vec::new(),

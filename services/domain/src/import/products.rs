@@ -59,11 +59,11 @@ impl Passed<'_> {
             draft: self.draft,
             digest: self.digest.clone(),
             specs: self.specs.clone(),
-            category: CategoryId::from_bytes([0; 16]),
+            category: CategoryId::from_i64(0.into()),
             supplier: None,
             bundle: self.bundle.clone(),
         };
-        prepared.create(ProductId::from_bytes([0; 16]), plain_slug(self.draft), now)
+        prepared.create(ProductId::from_i64(0.into()), plain_slug(self.draft), now)
     }
 }
 

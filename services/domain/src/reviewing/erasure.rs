@@ -335,12 +335,12 @@ const PARTS: [&str; 6] = [
 struct Place {
     part: &'static str,
     /// The last one that was given: its id, and of versions the revision.
-    after: Option<([u8; 16], i64)>,
+    after: Option<(i64, i64)>,
 }
 
 /// One line of an export.
 struct Line {
-    at: ([u8; 16], i64),
+    at: (i64, i64),
     text: String,
 }
 
@@ -383,44 +383,44 @@ async fn part(
     place: Place,
     most: u32,
 ) -> Result<Vec<Line>, StorageError> {
-    let review = place.after.map(|(id, _)| ReviewId::from_bytes(id));
-    let line = |id: [u8; 16], text: String| Line { at: (id, 0), text };
+    let review = place.after.map(|(id, _)| ReviewId::from_i64(id));
+    let line = |id: i64, text: String| Line { at: (id, 0), text };
     Ok(match place.part {
         "reviews" => {
             let page = store.page_of_author(author, review, most).await?;
-            let read = |of: &Review| line(of.id.to_bytes(), review_line(of));
+            let read = |of: &Review| line(of.id.to_i64(), review_line(of));
             page.iter().map(read).collect()
         }
         "versions" => {
             let after = review.zip(place.after.map(|(_, revision)| revision));
             let page = store.page_of_versions(author, after, most).await?;
             let read = |(product, of, version): &(ProductId, ReviewId, ReviewVersion)| Line {
-                at: (of.to_bytes(), version.revision),
+                at: (of.to_i64(), version.revision),
                 text: version_line((*product, *of), version),
             };
             page.iter().map(read).collect()
         }
         "votes" => {
             let page = store.page_of_votes(author, review, most).await?;
-            let read = |vote: &OwnVote| line(vote.review.to_bytes(), vote_line(vote));
+            let read = |vote: &OwnVote| line(vote.review.to_i64(), vote_line(vote));
             page.iter().map(read).collect()
         }
         "reports" => {
             let page = store.page_of_reports(author, review, most).await?;
             let read = |(product, of, report): &(ProductId, ReviewId, Report)| {
-                line(of.to_bytes(), report_line((*product, *of), report))
+                line(of.to_i64(), report_line((*product, *of), report))
             };
             page.iter().map(read).collect()
         }
         "replies" => {
             let page = store.page_of_replies(author, review, most).await?;
-            let read = |of: &Review| line(of.id.to_bytes(), reply_line(of));
+            let read = |of: &Review| line(of.id.to_i64(), reply_line(of));
             page.iter().map(read).collect()
         }
         _ => {
-            let product = place.after.map(|(id, _)| ProductId::from_bytes(id));
+            let product = place.after.map(|(id, _)| ProductId::from_i64(id));
             let page = store.page_of_purchases(author, product, most).await?;
-            let read = |of: &OwnPurchase| line(of.product.to_bytes(), purchase_line(of));
+            let read = |of: &OwnPurchase| line(of.product.to_i64(), purchase_line(of));
             page.iter().map(read).collect()
         }
     })
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn places_are_read_as_they_were_written() {
         for part in PARTS {
-            for after in [None, Some(([7; 16], 0)), Some(([9; 16], 3))] {
+            for after in [None, Some((7, 0)), Some((9, 3))] {
                 let place = Place { part, after };
                 assert_eq!(Place::read(&place.position()), Ok(place));
             }

@@ -12,7 +12,7 @@ use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::unit::UnitTable;
 
 use super::{PRODUCT_VERSION, put, stats};
-use crate::raw::{Fields, Read, date, number, uuid};
+use crate::raw::{Fields, Read, date, number, stored_id};
 
 /// What is needed to write a product beside the product.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ fn size(value: Bson) -> usize {
 
 /// The whole document of a product.
 pub(crate) fn document(product: &Product, encoding: Encoding<'_>) -> Document {
-    let mut doc = doc! { "_id": uuid(product.id.to_bytes()), "schema_version": PRODUCT_VERSION };
+    let mut doc = doc! { "_id": stored_id(product.id.to_i64()), "schema_version": PRODUCT_VERSION };
     doc.extend(content(product, encoding));
     doc.insert("slot", i32::from(derived::slot(product.id)));
     doc.extend(computed(product));
@@ -85,7 +85,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
         "name": &product.name,
         "name_key": derived::name_key(&product.name),
         "status": product.status.name(),
-        "category": uuid(product.category.to_bytes()),
+        "category": stored_id(product.category.to_i64()),
         "specs": product.specs.iter().map(|spec| spec_document(spec, encoding.units)).collect::<Vec<_>>(),
         "tokens": tokens,
         "keywords": derived::product_keywords(product),
@@ -284,7 +284,7 @@ pub(crate) fn carried_supplier(extract: &SupplierExtract) -> Vec<Document> {
 
 pub(crate) fn supplier(extract: &SupplierExtract) -> Document {
     let mut doc =
-        doc! { "_id": uuid(extract.id.to_bytes()), "v": extract.version, "name": &extract.name };
+        doc! { "_id": stored_id(extract.id.to_i64()), "v": extract.version, "name": &extract.name };
     put(&mut doc, "country", extract.country.as_deref());
     doc.insert("as_of", date(extract.as_of));
     doc
@@ -292,7 +292,7 @@ pub(crate) fn supplier(extract: &SupplierExtract) -> Document {
 
 pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
     Ok(SupplierExtract {
-        id: SupplierId::from_bytes(fields.id("_id")?),
+        id: SupplierId::from_i64(fields.id("_id")?),
         version: fields.i64("v")?,
         name: fields.string("name")?,
         country: fields.opt_string("country")?,
@@ -318,7 +318,7 @@ fn details(details: &Details) -> Option<Document> {
 
 fn item(item: &BundleItem) -> Document {
     let mut doc = doc! {
-        "product_id": uuid(item.product_id.to_bytes()),
+        "product_id": stored_id(item.product_id.to_i64()),
         "quantity": item.quantity,
         "version": item.version,
         "name": &item.name,
@@ -332,7 +332,7 @@ fn item(item: &BundleItem) -> Document {
 fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
     let quantity = i32::try_from(fields.i64("quantity")?);
     Ok(BundleItem {
-        product_id: ProductId::from_bytes(fields.id("product_id")?),
+        product_id: ProductId::from_i64(fields.id("product_id")?),
         quantity: quantity.map_err(|_| fields.corrupt("quantity"))?,
         version: fields.i64("version")?,
         name: fields.string("name")?,
@@ -366,5 +366,5 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> Read<ProductStatus> {
 }
 
 pub(crate) fn read_category(fields: &Fields<'_>) -> Read<CategoryId> {
-    fields.id("category").map(CategoryId::from_bytes)
+    fields.id("category").map(CategoryId::from_i64)
 }

@@ -11,11 +11,11 @@ use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use super::{REFERENCE_VERSION, put};
-use crate::raw::{Fields, Read, date, number, uuid};
+use crate::raw::{Fields, Read, date, number, stored_id};
 
 pub(crate) fn category(category: &Category) -> Document {
     let mut doc = doc! {
-        "_id": uuid(category.id.to_bytes()),
+        "_id": stored_id(category.id.to_i64()),
         "schema_version": REFERENCE_VERSION,
         "slug": &category.slug,
         "name": &category.name,
@@ -24,24 +24,24 @@ pub(crate) fn category(category: &Category) -> Document {
     put(
         &mut doc,
         "parent",
-        category.parent.map(|parent| uuid(parent.to_bytes())),
+        category.parent.map(|parent| stored_id(parent.to_i64())),
     );
     doc
 }
 
 pub(crate) fn read_category(fields: &Fields<'_>) -> Read<Category> {
     Ok(Category {
-        id: CategoryId::from_bytes(fields.id("_id")?),
+        id: CategoryId::from_i64(fields.id("_id")?),
         slug: fields.string("slug")?,
         name: fields.string("name")?,
-        parent: fields.opt_id("parent")?.map(CategoryId::from_bytes),
+        parent: fields.opt_id("parent")?.map(CategoryId::from_i64),
         revision: fields.i64("revision")?,
     })
 }
 
 pub(crate) fn supplier(supplier: &Supplier) -> Document {
     let mut doc = doc! {
-        "_id": uuid(supplier.id.to_bytes()),
+        "_id": stored_id(supplier.id.to_i64()),
         "schema_version": REFERENCE_VERSION,
         "name": &supplier.name,
         "name_key": fold(&supplier.name),
@@ -55,7 +55,7 @@ pub(crate) fn supplier(supplier: &Supplier) -> Document {
 
 pub(crate) fn read_supplier(fields: &Fields<'_>) -> Read<Supplier> {
     Ok(Supplier {
-        id: SupplierId::from_bytes(fields.id("_id")?),
+        id: SupplierId::from_i64(fields.id("_id")?),
         name: fields.string("name")?,
         country: fields.opt_string("country")?,
         version: fields.i64("v")?,

@@ -13,14 +13,14 @@ use vitrine_model::review::{
 use super::product::{media, read_media};
 use super::stats::{author, read_author, read_stars};
 use super::{REVIEW_VERSION, put};
-use crate::raw::{Fields, Read, date, integer, uuid};
+use crate::raw::{Fields, Read, date, integer, stored_id};
 
 /// The whole document of a review. `digest` says what its feed said, for imported ones.
 pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
     let mut doc = doc! {
-        "_id": uuid(review.id.to_bytes()),
+        "_id": stored_id(review.id.to_i64()),
         "schema_version": REVIEW_VERSION,
-        "product_id": uuid(review.product_id.to_bytes()),
+        "product_id": stored_id(review.product_id.to_i64()),
     };
     doc.extend(content(review));
     put(
@@ -197,8 +197,8 @@ pub(crate) fn read_traits(fields: &Fields<'_>) -> Read<Traits> {
 pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
     let status = ReviewStatus::named(fields.str("status")?);
     Ok(Review {
-        id: ReviewId::from_bytes(fields.id("_id")?),
-        product_id: ProductId::from_bytes(fields.id("product_id")?),
+        id: ReviewId::from_i64(fields.id("_id")?),
+        product_id: ProductId::from_i64(fields.id("product_id")?),
         author: read_author(fields)?,
         rating: read_stars(fields, "rating")?,
         recommended: fields.opt_bool("recommended")?,

@@ -11,7 +11,7 @@ use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended,
 use vitrine_model::review::{Author, TopReview, Traits};
 
 use super::put;
-use crate::raw::{Fields, Read, date, integer, uuid};
+use crate::raw::{Fields, Read, date, integer, stored_id};
 
 pub(crate) fn histogram(histogram: &Histogram) -> Bson {
     Bson::Array(histogram.0.iter().map(|n| Bson::Int64(*n)).collect())
@@ -183,7 +183,7 @@ pub(crate) fn top_reviews(computed: &Computed) -> Bson {
 
 fn top_review(top: &TopReview) -> Document {
     let mut doc = doc! {
-        "_id": uuid(top.id.to_bytes()),
+        "_id": stored_id(top.id.to_i64()),
         "rating": i32::from(top.rating.get()),
         "title": &top.title,
         "excerpt": &top.excerpt,
@@ -198,7 +198,7 @@ fn top_review(top: &TopReview) -> Document {
 
 pub(crate) fn read_top_review(fields: Fields<'_>) -> Read<TopReview> {
     Ok(TopReview {
-        id: ReviewId::from_bytes(fields.id("_id")?),
+        id: ReviewId::from_i64(fields.id("_id")?),
         rating: read_stars(&fields, "rating")?,
         title: fields.string("title")?,
         excerpt: fields.string("excerpt")?,
