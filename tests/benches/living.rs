@@ -1,5 +1,5 @@
 //! What keeping data alive costs: events in buckets beside one update for each, a supplier that is
-//! renamed and products that are upgraded beside readers, and how soon workers are woken.
+//! renamed beside readers, and how soon workers are woken.
 //!
 //! `cargo bench --bench living -- [OPTIONS]`
 //!
@@ -8,7 +8,7 @@
 //! | `--products N` | the size of the made-up catalogue: 200,000 |
 //! | `--events N` | how many views and carts are recorded; 120,000 |
 //! | `--data DIR` | keeps the database there, and loads it only once |
-//! | `--only PART` | only `events`, `rename`, `upgrade`, or `wakeups` |
+//! | `--only PART` | only `events`, `rename`, or `wakeups` |
 //!
 //! It starts a mongod of its own, with a cache of 1.5 GB. Readers ask for product pages, two at a
 //! time, as fast as they are answered.
@@ -114,9 +114,6 @@ async fn run(options: Options) {
     }
     if wanted("rename") {
         upkeep::rename(&desk).await;
-    }
-    if wanted("upgrade") {
-        upkeep::upgrade(&desk).await;
     }
     drop(desk);
     server.stop().await.unwrap();

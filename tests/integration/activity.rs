@@ -654,7 +654,7 @@ fn popularity_that_an_earlier_release_moved_is_put_right() {
         app.rest().await;
         let work = async || {
             let stood = app.catalog.work_off(Worker::Trending).await.unwrap();
-            app.catalog.work_off(Worker::Popularity).await.unwrap();
+            app.catalog.work_off(Worker::Ranks).await.unwrap();
             let sold = doc! { "rank.sold": { "$exists": true } };
             let products = app.documents("products", sold).await;
             let rank = products[0].get_document("rank").unwrap();
@@ -860,7 +860,7 @@ fn a_flood_of_products_is_sampled_and_says_so() {
         );
         rows.insert("k", 16_i64);
         let handed = doc! {
-            "_id": mongodb::bson::Uuid::new(), "schema_version": 1, "rows": [rows], "open": true,
+            "_id": ProductId::random().to_i64(), "schema_version": 1, "rows": [rows], "open": true,
             "at": mongodb::bson::DateTime::from_millis(app.clock.now().as_millis()),
         };
         let collection = app.direct().collection::<Document>("activity_handed");
@@ -1035,7 +1035,7 @@ fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
             3,
             "with the same write"
         );
-        assert!(!rank.contains_key("due"), "{rank}");
+        assert_eq!(app.documents("ranks_due", doc! {}).await, []);
         // Nobody would notice a few more.
         record(app, events("VIEW", &chair, 5)).await;
         app.rest().await;
@@ -1083,29 +1083,45 @@ fn a_product_that_cannot_be_written_keeps_no_other_from_standing_out() {
     });
 }
 
+/// Notes that all products are to be moved in lists, as folds do.
+async fn note_all_ranks(app: &App) {
+    let since = mongodb::bson::DateTime::now();
+    let note = |product: &Document| {
+        let stats = product.get_document("stats").unwrap();
+        let seq = stats.get_i64("fold_seq").unwrap();
+        let id = product.get_i64("_id").unwrap();
+        doc! { "_id": id, "schema_version": 1, "seq": seq, "since": since }
+    };
+    let products = app.documents("products", doc! {}).await;
+    let notes: Vec<Document> = products.iter().map(note).collect();
+    let due = app.direct().collection::<Document>("ranks_due");
+    due.insert_many(notes).await.unwrap();
+}
+
 #[test]
 fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
     test(async |app| {
         shop(app).await;
-        let due = doc! { "$set": { "rank.due": true, "rank.popularity": 9 } };
+        let moved = doc! { "$set": { "rank.popularity": 9 } };
         let products = app.direct().collection::<Document>("products");
-        products.update_many(doc! {}, due).await.unwrap();
+        products.update_many(doc! {}, moved).await.unwrap();
+        note_all_ranks(app).await;
         let work = async || {
             let mut upkeep = Upkeep::default();
-            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
             let most = Run {
                 done: 3,
                 backlog: 1,
                 ..Run::default()
             };
             assert_eq!(run.unwrap(), most, "one is left");
-            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
             assert!(run.is_err(), "nothing else is left");
             // It comes to an end.
             assert!(app.catalog.fold_pending().await.is_err());
         };
         app.with_damaged("bulb", "name_key", Box::pin(work())).await;
-        assert_eq!(app.catalog.work_off(Worker::Popularity).await.unwrap(), 1);
+        assert_eq!(app.catalog.work_off(Worker::Ranks).await.unwrap(), 1);
     });
 }
 
@@ -1175,12 +1191,10 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
         let updates = updates.iter().filter(|one| *one == "update products");
         assert_eq!(updates.count(), 3, "some at a time");
         // How much waits is known all the time.
-        let due = doc! { "$set": { "rank.due": true } };
-        let collection = app.direct().collection::<Document>("products");
-        collection.update_many(doc! {}, due).await.unwrap();
+        note_all_ranks(app).await;
         let (mut upkeep, mut done) = (Upkeep::default(), 0);
         loop {
-            let run = app.catalog.work(Worker::Popularity, &mut upkeep).await;
+            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
             let run = run.unwrap();
             done += run.done;
             assert_eq!(done + run.backlog, PRODUCTS);

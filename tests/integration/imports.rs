@@ -306,7 +306,7 @@ fn a_product_has_a_largest_size() {
         .await;
         insta::assert_snapshot!(outcomes.join("\n"), @r"
         created
-        rejected: product: the product takes 43,579 bytes; 40,000 are possible; largest: description 19,013, specs.longer 8,047, specs.long 8,045
+        rejected: product: the product takes 43,555 bytes; 40,000 are possible; largest: description 19,013, specs.longer 8,047, specs.long 8,045
         ");
     });
 }

@@ -369,7 +369,7 @@ fn the_audit_finds_damage_and_says_so() {
             "{said}"
         );
         // What follows from the numbers is mended with them.
-        let wrong = doc! { "$set": { "rank.rating": 4.9, "stats.sum": 77_i64 } };
+        let wrong = doc! { "$set": { "rank.rating": 98, "stats.sum": 77_i64 } };
         products.update_many(doc! {}, wrong).await.unwrap();
         let mended = run(&["audit", "--repair", "--data-dir", &directory]);
         let said = String::from_utf8(mended.stdout).unwrap();

@@ -645,6 +645,7 @@ async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Repl
         "find reviews",
         "find products",
         "update products",
+        "update ranks_due",
         "update reviews",
         "commitTransaction",
     ];
@@ -667,6 +668,7 @@ fn what_is_written_costs_few_commands() {
             "insert reviews",
             "update products",
             "update rating_months",
+            "update ranks_due",
             "commitTransaction",
             "find products",
         ];
@@ -684,6 +686,7 @@ fn what_is_written_costs_few_commands() {
             "find products",
             "update products",
             "update rating_months",
+            "update ranks_due",
             "update reviews",
             "commitTransaction",
             "find products",

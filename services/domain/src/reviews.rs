@@ -23,6 +23,8 @@ pub struct ReviewsQuery {
     pub filter: ReviewFilter,
     /// In which order.
     pub sort: ReviewSort,
+    /// Whether the product has many, as [`vitrine_model::product::Outlier::many`] says.
+    pub many: bool,
     /// Which page.
     pub page: PageArguments,
 }
@@ -65,6 +67,7 @@ impl Catalog {
             product: query.product,
             filter: query.filter,
             sort: query.sort,
+            many: query.many,
         };
         let page = if list.filter.ratings.as_ref().is_some_and(Vec::is_empty) {
             Page {
@@ -133,6 +136,7 @@ impl Catalog {
             product: query.product,
             filter: query.filter.clone(),
             sort: query.sort,
+            many: query.many,
         };
         Ok(Some(Listed::new(self, fingerprint, list, request, page)))
     }

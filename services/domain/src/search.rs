@@ -3,7 +3,7 @@
 //!
 //! However odd the text, the work is bounded: at most eight words of at most 200 characters in all;
 //! for each word a few counts that stop early, at most one look-up of words one letter away, of
-//! which the four most common stand in, and at most 64 words for a long beginning. Of products at
+//! which the four most common stand in, and at most 96 words for a long beginning. Of products at
 //! most so many are looked through as are read for any answer, the most popular. Texts are compared
 //! with keywords as they are; they never become patterns.
 
@@ -13,7 +13,7 @@ use futures_util::future::{join_all, try_join, try_join_all};
 use vitrine_model::derived::name_key;
 use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey, Words};
 use vitrine_model::search::{
-    SearchQuery, completions, name_keyword, other_keyword, prefix_keyword, within_one,
+    SearchQuery, completions, name_keyword, other_keyword, prefix_keywords, within_one,
 };
 use vitrine_storage::keyset::{From as PageFrom, PageRequest};
 use vitrine_storage::products::{ProductList, Ranking};
@@ -37,7 +37,7 @@ const MOST_WEIGHED: u64 = 1_000;
 /// The shortest beginning that is looked up in the vocabulary.
 const LEAST_LOOKED_UP: usize = 3;
 /// How many words a beginning may stand for.
-const MOST_CONTINUATIONS: u32 = 64;
+const MOST_CONTINUATIONS: u32 = 96;
 /// How many words are compared for "did you mean".
 const MOST_COMPARED: u32 = 500;
 /// How many texts are tried for "did you mean".
@@ -340,7 +340,7 @@ impl Catalog {
     /// The keywords of words that begin like this and go on: of names one keyword stands for a short
     /// beginning; everything else is looked up in the vocabulary from the third letter on.
     async fn continuations(&self, beginning: &str) -> Result<Vec<String>, DomainError> {
-        let mut keywords: Vec<String> = prefix_keyword(beginning).into_iter().collect();
+        let mut keywords = prefix_keywords(beginning);
         if beginning.chars().count() < LEAST_LOOKED_UP {
             return Ok(keywords);
         }

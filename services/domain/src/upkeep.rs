@@ -15,12 +15,10 @@ use vitrine_storage::{StorageError, Store};
 use crate::workers::{Worker, batch};
 use crate::{Catalog, DomainError};
 
-/// How many products are moved to their new popularity with one command.
+/// How many products are moved in lists with one command.
 const MOVED: u32 = 200;
 /// For how long products are moved in one run; what still waits is for the next.
 const MOVING: Duration = Duration::from_secs(1);
-/// How often it is counted how many wait.
-const COUNTED: Duration = Duration::from_secs(30);
 /// How many products that cannot be moved are passed over before moving is given up for a while.
 const MAX_REFUSED: usize = 10_000;
 /// How many reviews are brought to the newest version at once.
@@ -59,16 +57,16 @@ pub struct UncountedWatch {
     rests_until: Option<Instant>,
 }
 
-/// What moving products to their popularity remembers of a round, in which every product that waits
-/// has one turn.
+/// What moving products in lists remembers of a round, in which every product that waits has one
+/// turn.
 #[derive(Debug, Default)]
-pub struct PopularityUpkeep {
+pub struct RanksUpkeep {
     /// Those that cannot be moved.
     refused: Vec<ProductId>,
-    /// Why; the first reason.
+    /// Those that only a newer release may move.
+    left_alone: Vec<ProductId>,
+    /// Why some cannot; the first reason.
     failed: Option<StorageError>,
-    /// How many waited, and when that was counted.
-    waiting: Option<(u64, Instant)>,
 }
 
 /// How far the documents of a collection are on their way to the newest version.
@@ -83,94 +81,77 @@ pub struct DataVersions {
 }
 
 impl Catalog {
-    /// Brings the computed data of all products up to date with the reviews that wait now, popularity
-    /// as well. What others write meanwhile is not waited for. Reads two small indexes when nothing is
+    /// Brings the computed data of all products up to date with the reviews that wait now, and moves
+    /// the products in lists. What others write meanwhile is not waited for. Reads two small indexes when nothing is
     /// to be done. A product that cannot be folded does not keep others from it.
     ///
     /// # Errors
     /// The first [`DomainError`] met; what could be folded is folded.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
         let folded = self.fold_dirty().await?;
-        let mut upkeep = PopularityUpkeep::default();
-        let mut run = self.refresh_popularity(&mut upkeep).await?;
+        let mut upkeep = RanksUpkeep::default();
+        let mut run = self.move_ranks(&mut upkeep).await?;
         // No more than wait now.
         let (mut moved, due) = (run.done, run.done + run.backlog);
         while run.backlog > 0 && moved < due {
-            run = self.refresh_popularity(&mut upkeep).await?;
+            run = self.move_ranks(&mut upkeep).await?;
             moved += run.done;
         }
         Ok(folded)
     }
 
-    /// Moves products to the popularity that their reviews and activity give them, for a second or so.
-    /// Returns how many were moved, and how many wait; that is counted twice a minute.
+    /// Moves products in lists to where their reviews and activity put them, for a second or so.
+    /// Returns how many were moved, and how many wait since when.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails. The first failure of a product that cannot be moved,
     /// when no others wait any more.
-    pub async fn refresh_popularity(
-        &self,
-        upkeep: &mut PopularityUpkeep,
-    ) -> Result<Run, DomainError> {
+    pub async fn move_ranks(&self, upkeep: &mut RanksUpkeep) -> Result<Run, DomainError> {
         let (began, mut done) = (Instant::now(), 0);
         loop {
-            let skipped = upkeep.refused.clone();
+            let skipped = [upkeep.refused.as_slice(), &upkeep.left_alone].concat();
             let moved = self
-                .maintain(|store| async move { store.refresh_popularity(MOVED, &skipped).await })
+                .maintain(|store| async move { store.move_ranks(MOVED, &skipped).await })
                 .await?;
-            done += u64::try_from(moved.moved).unwrap_or(u64::MAX);
-            let (found, stuck) = (moved.found, moved.moved == 0 && moved.refused.is_empty());
+            done += whole(moved.moved);
+            let dealt_with = moved.moved + moved.refused.len() + moved.left_alone.len();
+            upkeep.left_alone.extend(moved.left_alone);
             for (product, error) in moved.refused {
                 upkeep.refused.push(product);
                 upkeep.failed.get_or_insert(error);
             }
-            if found < MOVED as usize || upkeep.refused.len() > MAX_REFUSED {
+            let passed_over = upkeep.refused.len() + upkeep.left_alone.len();
+            if moved.found < MOVED as usize && dealt_with == moved.found
+                || passed_over > MAX_REFUSED
+            {
                 let round = std::mem::take(upkeep);
+                let run = Run {
+                    done,
+                    left_alone: whole(round.left_alone.len()),
+                    ..Run::default()
+                };
                 return match round.failed {
-                    None => Ok(Run {
-                        done,
-                        ..Run::default()
-                    }),
+                    None => Ok(run),
                     Some(error) if done == 0 => Err(error.into()),
                     Some(_) => {
-                        let backlog = u64::try_from(round.refused.len()).unwrap_or(u64::MAX);
+                        let backlog = whole(round.refused.len());
                         *upkeep = round;
-                        Ok(Run {
-                            done,
-                            backlog,
-                            ..Run::default()
-                        })
+                        Ok(Run { backlog, ..run })
                     }
                 };
             }
-            if stuck || began.elapsed() >= MOVING {
-                let backlog = self.popularity_waiting(done, upkeep).await?;
+            if dealt_with == 0 || began.elapsed() >= MOVING {
+                let due = self.maintain(|store| async move { store.count_ranks_due().await });
+                let due = due.await?;
+                let left_alone = whole(upkeep.left_alone.len());
                 return Ok(Run {
                     done,
-                    backlog,
-                    ..Run::default()
+                    backlog: due.products.saturating_sub(left_alone).max(1),
+                    left_alone,
+                    waiting_since: due.since,
                 });
             }
         }
-    }
-
-    /// How many products wait to be moved after so many have been.
-    async fn popularity_waiting(
-        &self,
-        moved: u64,
-        upkeep: &mut PopularityUpkeep,
-    ) -> Result<u64, DomainError> {
-        let (waiting, at) = match upkeep.waiting {
-            Some((waiting, at)) if at.elapsed() < COUNTED => (waiting.saturating_sub(moved), at),
-            _ => {
-                let count =
-                    self.maintain(|store| async move { store.count_popularity_due().await });
-                (count.await?, Instant::now())
-            }
-        };
-        upkeep.waiting = Some((waiting, at));
-        // A full batch was found.
-        Ok(waiting.max(1))
     }
 
     /// Brings some reviews of an older version to the newest, as [`Catalog::upgrade_products`] does.
@@ -219,7 +200,7 @@ impl Catalog {
         ])
     }
 
-    /// As [`Catalog::fold_pending`], but for popularity.
+    /// As [`Catalog::fold_pending`], but moves no product in lists.
     ///
     /// # Errors
     /// As there.
@@ -422,6 +403,10 @@ async fn fold_each(
         }
     }
     Ok((total, failed))
+}
+
+fn whole(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 fn upgraded_run(upgraded: Batch) -> Result<Run, DomainError> {

@@ -13,7 +13,7 @@ use vitrine_storage::leases::Lease;
 use crate::facets::PanelUpkeep;
 use crate::propagation::{BundleUpkeep, PropagationUpkeep};
 use crate::trending::TrendingUpkeep;
-use crate::upkeep::{FoldUpkeep, PopularityUpkeep};
+use crate::upkeep::{FoldUpkeep, RanksUpkeep};
 use crate::{Catalog, DomainError};
 
 /// The lease of whoever does the work in the background.
@@ -26,8 +26,8 @@ const RECOUNTED: i32 = 100;
 pub enum Worker {
     /// Counts reviews that wait.
     Fold,
-    /// Moves products to the popularity that their reviews give them.
-    Popularity,
+    /// Moves products in lists by rating and popularity.
+    Ranks,
     /// Carries changes of suppliers to their products.
     Suppliers,
     /// Carries changes of products to the bundles they are in.
@@ -60,7 +60,7 @@ pub struct Upkeep {
     propagation: PropagationUpkeep,
     bundles: BundleUpkeep,
     panels: PanelUpkeep,
-    popularity: PopularityUpkeep,
+    ranks: RanksUpkeep,
     trending: TrendingUpkeep,
     audited: Option<ProductId>,
     /// What the audit found in its last run.
@@ -82,7 +82,7 @@ impl Worker {
     /// All of them.
     pub const ALL: [Self; 13] = [
         Self::Fold,
-        Self::Popularity,
+        Self::Ranks,
         Self::Suppliers,
         Self::Bundles,
         Self::Merges,
@@ -101,7 +101,7 @@ impl Worker {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fold => "fold",
-            Self::Popularity => "popularity",
+            Self::Ranks => "ranks",
             Self::Suppliers => "suppliers",
             Self::Bundles => "bundles",
             Self::Merges => "merges",
@@ -127,7 +127,7 @@ impl Worker {
     pub const fn purpose(self) -> &'static str {
         match self {
             Self::Fold => "Counts reviews that wait in the numbers of their products.",
-            Self::Popularity => "Moves products to the popularity that their reviews give them.",
+            Self::Ranks => "Moves products in lists by rating and popularity.",
             Self::Suppliers => "Carries changes of suppliers to the products that name them.",
             Self::Bundles => "Carries names and prices of products to the bundles they are in.",
             Self::Merges => "Rewrites products whose spec keys were merged.",
@@ -148,9 +148,8 @@ impl Worker {
     #[must_use]
     pub const fn every(self) -> Duration {
         match self {
-            Self::Fold | Self::Popularity | Self::Activity | Self::Erasures => {
-                Duration::from_secs(2)
-            }
+            Self::Ranks => Duration::from_secs(1),
+            Self::Fold | Self::Activity | Self::Erasures => Duration::from_secs(2),
             Self::Panels => Duration::from_secs(3),
             Self::Audit => Duration::from_secs(5),
             Self::Purchases => Duration::from_secs(10),
@@ -172,7 +171,7 @@ impl Worker {
     #[must_use]
     pub fn pause(self, took: Duration) -> Duration {
         match self {
-            Self::Popularity | Self::Suppliers | Self::Bundles | Self::ProductVersions => {
+            Self::Ranks | Self::Suppliers | Self::Bundles | Self::ProductVersions => {
                 (took * 2 / 3).max(Duration::from_millis(20))
             }
             Self::ReviewVersions | Self::Activity => Duration::from_millis(100),
@@ -194,7 +193,7 @@ impl Catalog {
                 let (folded, all) = self.fold_some(&mut upkeep.fold).await?;
                 self.fold_run(folded, all).await
             }
-            Worker::Popularity => self.refresh_popularity(&mut upkeep.popularity).await,
+            Worker::Ranks => self.move_ranks(&mut upkeep.ranks).await,
             Worker::Suppliers => self.propagate_suppliers(&mut upkeep.propagation).await,
             Worker::Bundles => self.refresh_bundles(&mut upkeep.bundles).await,
             Worker::Merges => {

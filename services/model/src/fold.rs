@@ -13,6 +13,9 @@ use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopReview, Trait
 
 /// Above this number of reviews a product is flagged large.
 pub const LARGE_ABOVE: i64 = 1000;
+/// A product with more reviews than this has them in the indexes that filtered lists are read by;
+/// those of others are found by looking through all of them.
+pub const MANY_ABOVE: i64 = 100;
 
 /// What a product has computed from its reviews.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,6 +78,12 @@ impl Computed {
         }
         self.merge(review);
         counted.and_then(|counted| counted.month)
+    }
+
+    /// Whether the product has many reviews.
+    #[must_use]
+    pub fn is_many(&self) -> bool {
+        self.stats.count() > MANY_ABOVE
     }
 
     /// Whether the product is large.

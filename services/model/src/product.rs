@@ -93,6 +93,8 @@ pub struct Source {
 /// Which of the read and write paths for huge products apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlier {
+    /// Has so many reviews that filtered lists of them have indexes of their own. Never taken back.
+    pub many: bool,
     /// Has so many reviews that they are never counted on request.
     pub large: bool,
     /// Since when it is large.

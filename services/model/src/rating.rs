@@ -219,10 +219,15 @@ impl RatingStats {
         (told > 0).then(|| ratio(self.recommended.yes, told))
     }
 
-    /// What products are sorted by: the Bayesian score in steps of 0.05.
+    /// Returns what products are sorted by: the Bayesian score in steps of 0.05, as the number of
+    /// steps. A score is at most 5.
     #[must_use]
-    pub fn rank(&self) -> f64 {
-        (self.bayesian_score() * 20.0).round() / 20.0
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a score is at most 5, which is 100 steps"
+    )]
+    pub fn rank(&self) -> i32 {
+        (self.bayesian_score() * 20.0).round() as i32
     }
 
     /// What products are filtered by: the mean cut down to half stars, so that "4 and more" means

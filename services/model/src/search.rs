@@ -9,7 +9,10 @@
 //! |---|---|
 //! | `n:word` | the word in its name or brand |
 //! | `s:word` | the word only elsewhere: sku, codes, short text values |
-//! | `p:wor` | a word in its name or brand that begins like this and goes on, up to [`MOST_PREFIX_CHARACTERS`] |
+//! | `p:wor` | a word in its name or brand that begins like this and goes on: its first two and three characters |
+//!
+//! A single Latin letter or digit begins so many words that it has no keyword of its own: those of
+//! two characters stand for it. A single character of another script may be a whole word, and has one.
 
 use std::collections::HashSet;
 
@@ -29,7 +32,7 @@ pub const MOST_WORD_CHARACTERS: usize = 32;
 /// The shortest word, in characters, that is looked for with typing mistakes.
 pub const LEAST_VOCABULARY_CHARACTERS: usize = 4;
 /// The longest beginning of a word, in characters, that has a keyword of its own.
-pub const MOST_PREFIX_CHARACTERS: usize = 4;
+pub const MOST_PREFIX_CHARACTERS: usize = 3;
 /// The longest text value, in bytes, whose words are keywords.
 pub const MOST_KEYWORD_TEXT_BYTES: usize = 64;
 /// The most keywords of a product.
@@ -139,14 +142,24 @@ pub fn other_keyword(word: &str) -> String {
     format!("s:{word}")
 }
 
-/// The keyword of products with a word in name or brand that begins like this and goes on; `None`
+/// The keywords of products with a word in name or brand that begins like this and goes on; none
 /// when no keyword is kept for so long a beginning.
 #[must_use]
-pub fn prefix_keyword(beginning: &str) -> Option<String> {
-    let length = beginning.chars().count();
-    (1..=MOST_PREFIX_CHARACTERS)
-        .contains(&length)
-        .then(|| format!("p:{beginning}"))
+pub fn prefix_keywords(beginning: &str) -> Vec<String> {
+    let mut characters = beginning.chars();
+    match (characters.next(), characters.count() + 1) {
+        (Some(first), 1) if first.is_ascii_alphanumeric() => {
+            let second = ('a'..='z').chain('0'..='9');
+            // A word of two characters has no beginning of as many.
+            let both = second.flat_map(|second| {
+                let two = format!("{first}{second}");
+                [name_keyword(&two), format!("p:{two}")]
+            });
+            both.collect()
+        }
+        (Some(_), 1..=MOST_PREFIX_CHARACTERS) => vec![format!("p:{beginning}")],
+        _ => Vec::new(),
+    }
 }
 
 /// Of a product's keywords the words that a vocabulary keeps, for typing mistakes and for long
@@ -305,8 +318,10 @@ fn short_text(spec: &Spec) -> Option<&str> {
 
 /// The beginnings of a word that have keywords; the whole word is none of them.
 fn prefixes(word: &str) -> impl Iterator<Item = &str> {
+    let least = usize::from(word.starts_with(|first: char| first.is_ascii_alphanumeric()));
     let ends = word.char_indices().skip(1).map(|(at, _)| at);
-    ends.take(MOST_PREFIX_CHARACTERS).map(|end| &word[..end])
+    let ends = ends.take(MOST_PREFIX_CHARACTERS).skip(least);
+    ends.map(|end| &word[..end])
 }
 
 fn cut(word: &str) -> &str {
@@ -386,11 +401,8 @@ mod tests {
         let expected = [
             "n:go",
             "n:notebooks",
-            "p:g",
-            "p:n",
             "p:no",
             "p:not",
-            "p:note",
             "s:9783",
             "s:deep",
             "s:nb1",
@@ -400,13 +412,14 @@ mod tests {
         let known: Vec<String> = expected.iter().map(ToString::to_string).collect();
         let vocabulary: Vec<&str> = vocabulary(&known).collect();
         assert_eq!(vocabulary, ["notebooks", "deep"]);
-        assert_eq!(prefix_keyword("note").as_deref(), Some("p:note"));
-        assert_eq!(
-            prefix_keyword("noteb"),
-            None,
-            "so long a beginning is in the vocabulary"
-        );
-        assert_eq!(prefix_keyword(""), None);
+        assert_eq!(prefix_keywords("not"), ["p:not"]);
+        let none: [&str; 0] = [];
+        let why = "so long a beginning is in the vocabulary";
+        assert_eq!(prefix_keywords("note"), none, "{why}");
+        assert_eq!(prefix_keywords(""), none);
+        let one = prefix_keywords("g");
+        assert_eq!((one.len(), &*one[0], &*one[1]), (72, "n:ga", "p:ga"));
+        assert_eq!(prefix_keywords("灯"), ["p:灯"]);
     }
 
     #[test]
@@ -423,7 +436,7 @@ mod tests {
         let all = keywords(&source);
         assert_eq!(all.len(), MOST_KEYWORDS);
         assert!(all.is_sorted());
-        for kept in ["n:zebra", "p:zebr", "s:zz9", "s:s0a", "s:s100a"] {
+        for kept in ["n:zebra", "p:zeb", "s:zz9", "s:s0a", "s:s100a"] {
             assert!(all.iter().any(|keyword| keyword == kept), "{kept}");
         }
         assert!(!all.iter().any(|keyword| keyword == "s:s199d"));

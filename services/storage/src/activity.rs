@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
-use mongodb::bson::{Bson, Document, Uuid, doc};
+use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{Acknowledgment, Hint, WriteConcern};
 use mongodb::{ClientSession, Cursor};
 use vitrine_model::activity::{
@@ -44,7 +44,7 @@ const REMEMBERED_MILLIS: i64 = DAY_MILLIS;
 /// What a process hands over: what it counted since it last did.
 #[derive(Clone, Debug)]
 pub struct Handover {
-    id: Uuid,
+    id: i64,
     rows: Vec<(Slot, Counted)>,
 }
 
@@ -53,7 +53,7 @@ impl Handover {
     #[must_use]
     pub fn new(rows: Vec<(Slot, Counted)>) -> Self {
         Self {
-            id: Uuid::new(),
+            id: ProductId::random().to_i64(),
             rows,
         }
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::Cursor;
-use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
@@ -27,7 +27,7 @@ use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::in_order::InOrder;
 use crate::raw::{Fields, Read, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
-use crate::{StorageError, Store, products, reviews, schema};
+use crate::{StorageError, Store, products, ranks, reviews, schema};
 
 /// How many differences are described; of more it is only said how many there are.
 pub const MAX_DIFFERENCES: usize = 10_000;
@@ -124,14 +124,20 @@ impl Store {
         let all = self.in_order(products::COLLECTION, by_id.clone(), "_id_");
         let mut products = all.await?;
         let by_product = doc! { "product_id": 1 };
-        let all = self.in_order(reviews::COLLECTION, by_product, "recount_traits");
+        let all = self.in_order(reviews::COLLECTION, by_product, "author");
         let mut reviews = InOrder::new(all.await?, read_stored);
-        let all = self.in_order(MONTHS, by_id, "_id_");
+        let all = self.in_order(MONTHS, by_id.clone(), "_id_");
         let mut months = InOrder::new(all.await?, read_month);
+        let all = self.in_order(ranks::DUE, by_id, "_id_");
+        let mut ranks_due = InOrder::new(all.await?, ranks::read_due);
         let mut lookups = Lookups::default();
         while let Some(doc) = products.try_next().await? {
-            let product = ProductAudit::new(doc, encoding)?;
+            let mut product = ProductAudit::new(doc, encoding)?;
             let id = product.product.id;
+            while ranks_due.before(&id).await?.is_some() {}
+            if ranks_due.at(&id).await?.is_some() {
+                product.settle_ranks();
+            }
             while let Some((_, stored)) = reviews.before(&id).await? {
                 found.push(orphan(&stored.review));
             }
@@ -356,6 +362,10 @@ impl Marks {
 /// A review, and what is wrong with it.
 struct Stored {
     review: Review,
+    /// What is unique of it as it is stored and as it should be, where they differ.
+    by: Option<(String, String)>,
+    /// Whether it is in the indexes of filtered lists.
+    flagged: bool,
     /// Marks as they are stored and as they should be, where they differ.
     marks: Option<(String, String)>,
 }
@@ -370,7 +380,17 @@ fn read_stored(doc: &RawDocumentBuf) -> Read<(ProductId, Stored)> {
     put(&mut stored, "traits", fields.opt_str("traits")?);
     put(&mut stored, "marks", (!given.is_empty()).then_some(given));
     let marks = (stored != expected).then(|| (stored.to_string(), expected.to_string()));
-    let stored = Stored { review, marks };
+    let by = crate::documents::review::by(&review);
+    let own = RawBsonRef::try_into(fields.get("by")?.unwrap_or(RawBsonRef::Null));
+    let own: Bson = own.map_err(|_| fields.corrupt("by"))?;
+    let by = (own != by).then(|| (own.to_string(), by.to_string()));
+    let flagged = fields.opt_bool("many")?.unwrap_or(false);
+    let stored = Stored {
+        review,
+        marks,
+        by,
+        flagged,
+    };
     Ok((stored.review.product_id, stored))
 }
 
@@ -404,6 +424,8 @@ struct Recounted {
     months: BTreeMap<i32, Histogram>,
     /// How many wait to be counted.
     waiting: u64,
+    /// How many are counted and not in the indexes of filtered lists.
+    unflagged: u64,
 }
 
 impl Recounted {
@@ -413,6 +435,10 @@ impl Recounted {
         if let Some((stored, expected)) = &stored.marks {
             found.push(difference(&place(), "marks", stored, expected));
         }
+        if let Some((stored, expected)) = &stored.by {
+            found.push(difference(&place(), "by", stored, expected));
+        }
+        self.unflagged += u64::from(!stored.flagged && review.applied.is_some());
         let contribution = stored.review.contribution();
         let counted = if review.dirty {
             self.waiting += 1;
@@ -453,8 +479,6 @@ impl ProductAudit {
         })?;
         let raw = doc.clone();
         let product = crate::views::ProductView::new(doc)?.product()?;
-        let interest = product.standing.interest();
-        stats::settle_popularity(&mut stored, &product.computed.stats, interest);
         let newer = products::not_newer(&raw).is_err();
         let written = document::document(&product, encoding);
         settle_version(&mut stored, &written);
@@ -465,6 +489,12 @@ impl ProductAudit {
             written,
             newer,
         })
+    }
+
+    /// Takes it to be in its place in lists: it is noted to be moved there.
+    fn settle_ranks(&mut self) {
+        let interest = self.product.standing.interest();
+        stats::settle_ranks(&mut self.stored, &self.product.computed.stats, interest);
     }
 
     fn audit(
@@ -519,6 +549,14 @@ impl ProductAudit {
                 &stored.top_reviews,
                 &expected.top_reviews,
             );
+        }
+        let many = self.product.outlier.many;
+        if expected.is_many() && !many {
+            self.differs(found, "outlier.many", &many, &true);
+        }
+        if many && recounted.unflagged > 0 {
+            let what = "counted reviews that filtered lists do not find";
+            self.differs(found, what, &recounted.unflagged, &0);
         }
         if self.product.outlier.large != expected.is_large() {
             self.differs(

@@ -908,17 +908,16 @@ impl Store {
 
 /// What becomes of an erased author's review. One that is removed keeps its stars, which nobody
 /// sees or counts any more, because every review has some.
-fn erase_review(policy: ErasurePolicy) -> Document {
-    match policy {
-        ErasurePolicy::Anonymize => doc! {
-            "$set": { "dirty": true, "erased": true },
-            "$unset": { "author": 1 },
-            "$currentDate": { "dirty_since": true },
-            "$inc": { "revision": 1_i64 },
-        },
-        ErasurePolicy::Remove => doc! {
-            "$set": {
-                "dirty": true,
+fn erase_review(policy: ErasurePolicy) -> Vec<Document> {
+    let always = doc! { "$set": {
+        "by": "$_id",
+        "dirty": true,
+        "dirty_since": { "$ifNull": ["$dirty_since", "$$NOW"] },
+        "erased": true,
+        "revision": { "$add": ["$revision", 1] },
+    } };
+    let removed = [
+        doc! { "$set": {
                 "status": ReviewStatus::Deleted.name(),
                 "title": "",
                 "body": "",
@@ -927,22 +926,22 @@ fn erase_review(policy: ErasurePolicy) -> Document {
                 // Nothing is left to verify, and nothing to filter by.
                 "verified": false,
                 "reports": 0_i64,
-                "erased": true,
-            },
-            "$currentDate": { "dirty_since": true },
-            "$unset": {
-                "author": 1,
-                "recommended": 1,
-                "dimensions": 1,
-                "language": 1,
-                "traits": 1,
-                "marks": 1,
-                "reply": 1,
-                "queue": 1,
-            },
-            "$inc": { "revision": 1_i64 },
-        },
+        } },
+        doc! { "$unset": [
+            "recommended",
+            "dimensions",
+            "language",
+            "traits",
+            "marks",
+            "reply",
+            "queue",
+        ] },
+    ];
+    let mut stages = vec![always, doc! { "$unset": "author" }];
+    if policy == ErasurePolicy::Remove {
+        stages.extend(removed);
     }
+    stages
 }
 
 /// The names of orders begin with who gave them and a line break.

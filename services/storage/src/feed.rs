@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use mongodb::action::{Action as _, Watch};
-use mongodb::bson::raw::RawDocumentBuf;
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Binary, Bson, Document, doc};
 use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 use mongodb::options::ReadConcern;
@@ -17,8 +18,9 @@ use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_status;
-use crate::documents::stats;
-use crate::raw::{Fields, stored_id};
+use crate::documents::{put, stats};
+use crate::raw::{Fields, Read, stored_id};
+use crate::schema::hex;
 use crate::{StorageError, Store, products, reviews};
 
 /// How long the server keeps a question for events before it answers that there are none.
@@ -42,6 +44,36 @@ impl FeedPoint {
     pub fn new(text: String) -> Self {
         Self(text)
     }
+
+    /// Takes the point from a token of the server: a text that has the order of events, and what
+    /// tells numbers of different types in it apart.
+    fn of(token: Fields<'_>) -> Read<Self> {
+        let mut text = token.string("_data")?;
+        if let Some(RawBsonRef::Binary(bits)) = token.get("_typeBits")? {
+            text.push('.');
+            text.push_str(&hex(bits.bytes));
+        }
+        Ok(Self(text))
+    }
+
+    /// Returns the token of the server.
+    fn token(&self) -> Result<ResumeToken, StorageError> {
+        let (data, bits) = match self.0.split_once('.') {
+            Some((data, bits)) => (data, unhex(bits)),
+            None => (self.0.as_str(), None),
+        };
+        let mut token = doc! { "_data": data };
+        let subtype = BinarySubtype::Generic;
+        let bits = bits.map(|bytes| Bson::Binary(Binary { subtype, bytes }));
+        put(&mut token, "_typeBits", bits);
+        let token = mongodb::bson::deserialize_from_document(token);
+        Ok(token.map_err(|error| mongodb::error::Error::custom(error.to_string()))?)
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }
 
 /// What happened.
@@ -95,12 +127,7 @@ impl Store {
         after: Option<&FeedPoint>,
         only: Option<ProductId>,
     ) -> Result<Feed, StorageError> {
-        let after = after.map(|point| {
-            let token = doc! { "_data": &point.0 };
-            mongodb::bson::deserialize_from_document::<ResumeToken>(token)
-        });
-        let after = after.transpose();
-        let after = after.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
+        let after = after.map(FeedPoint::token).transpose()?;
         // One that begins now brings no changes when it is opened, so that it has a point to come
         // back to at once.
         let first = after.is_none().then_some(0);
@@ -170,7 +197,7 @@ impl Feed {
             };
         };
         let fields = Fields::of("changes", &event);
-        let point = FeedPoint(fields.doc("_id")?.string("_data")?);
+        let point = FeedPoint::of(fields.doc("_id")?)?;
         let key = fields.doc("documentKey")?.id("_id")?;
         if fields.doc("ns")?.str("coll")? == products::COLLECTION {
             let product = ProductId::from_i64(key);
@@ -190,9 +217,9 @@ impl Feed {
     /// Where the feed is: behind what was given last, or further when nothing happened since.
     #[must_use]
     pub fn point(&self) -> Option<FeedPoint> {
-        let token = mongodb::bson::serialize_to_bson(&self.stream.resume_token()?).ok()?;
-        let token = token.as_document()?.get_str("_data").ok()?;
-        Some(FeedPoint(token.to_owned()))
+        let token = mongodb::bson::serialize_to_vec(&self.stream.resume_token()?).ok()?;
+        let token = RawDocumentBuf::from_bytes(token).ok()?;
+        FeedPoint::of(Fields::of("changes", &token)).ok()
     }
 }
 

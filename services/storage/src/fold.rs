@@ -22,6 +22,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS};
 
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, stats, up_to};
 use crate::error::{DUPLICATE_KEY, code};
+use crate::ranks::{self, Ranks};
 use crate::raw::{Fields, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products, reviews};
@@ -71,17 +72,6 @@ impl FoldTry {
             claims: nth > 0,
         }
     }
-}
-
-/// What became of products that were to be moved to another popularity.
-#[derive(Debug, Default)]
-pub struct Moved {
-    /// How many were found.
-    pub found: usize,
-    /// How many were moved. Others have changed in the same moment, and are found again.
-    pub moved: usize,
-    /// Those that cannot be read or written, and why.
-    pub refused: Vec<(ProductId, StorageError)>,
 }
 
 impl Store {
@@ -226,70 +216,6 @@ impl Store {
         .await
     }
 
-    /// Moves some products to the popularity that their reviews and activity give them, without those
-    /// that are to be skipped. One that cannot be read or written keeps no other from it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn refresh_popularity(
-        &self,
-        most: u32,
-        skipped: &[ProductId],
-    ) -> Result<Moved, StorageError> {
-        use futures_util::TryStreamExt as _;
-        let mut filter = doc! { "rank.due": true, "schema_version": up_to(PRODUCT_VERSION) };
-        if !skipped.is_empty() {
-            let skipped: Vec<Bson> = skipped.iter().map(|id| stored_id(id.to_i64())).collect();
-            filter.insert("_id", doc! { "$nin": skipped });
-        }
-        let collection = self.raw("products");
-        let find = collection
-            .find(filter)
-            .projection(doc! { "stats": 1, "activity": 1 })
-            .hint(popularity_index())
-            .limit(i64::from(most));
-        let due: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut moved = Moved {
-            found: due.len(),
-            ..Moved::default()
-        };
-        let (mut ids, mut updates) = (Vec::new(), Vec::new());
-        for doc in &due {
-            let id = ProductId::from_i64(Fields::of("products", doc).id("_id")?);
-            match popularity_update(doc) {
-                Ok(update) => {
-                    ids.push(id);
-                    updates.push(update);
-                }
-                Err(error) => moved.refused.push((id, error)),
-            }
-        }
-        if !updates.is_empty() {
-            let written = self.update_unordered("products", updates).await?;
-            moved.moved = written.matched;
-            let refused = written.refused.into_iter();
-            moved
-                .refused
-                .extend(refused.map(|(at, error)| (ids[at], error)));
-        }
-        for (product, error) in &moved.refused {
-            tracing::error!(%product, %error, "the popularity of a product cannot be written");
-        }
-        Ok(moved)
-    }
-
-    /// How many products are to be moved to another popularity. Reads one key for each.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn count_popularity_due(&self) -> Result<u64, StorageError> {
-        let collection = self.raw("products");
-        let count = collection
-            .count_documents(doc! { "rank.due": true })
-            .hint(popularity_index());
-        Ok(count.max_time(self.max_time).await?)
-    }
-
     /// Stores reviews that nobody has stored before and counts them in their products at once, in
     /// one transaction. Gives whether that was done: if a unique index refuses one of them, a
     /// product is missing, or another writer was met, nothing is stored, and they have to be
@@ -353,7 +279,10 @@ impl Store {
             let error = mongodb::error::Error::custom("a product of a newer release");
             return Err(StorageError::Contended(error).into());
         }
-        if !self.insert_counted_documents(session, reviews).await? {
+        if !self
+            .insert_counted_documents(session, reviews, &states)
+            .await?
+        {
             return Ok(false);
         }
         let mut months = Vec::new();
@@ -363,12 +292,14 @@ impl Store {
                 // The reviews that were just inserted are found.
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
-            state.outlier.follow(state.computed.is_large(), now);
+            state.follow(now);
             months.extend(month_updates(*id, &outcome));
         }
+        self.flag_many(session, &states).await?;
         let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
         self.update_each(session, "products", updates).await?;
         self.update_each(session, "rating_months", months).await?;
+        self.note_ranks(session, &states, now).await?;
         Ok(true)
     }
 
@@ -377,6 +308,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         reviews: &[(Review, Option<String>)],
+        states: &HashMap<ProductId, FoldState>,
     ) -> Result<bool, TransactionError> {
         let counted = |(review, digest): &(Review, Option<String>)| {
             let counted = Review {
@@ -384,7 +316,12 @@ impl Store {
                 dirty: false,
                 ..review.clone()
             };
-            crate::documents::review::document(&counted, digest.as_deref())
+            let mut doc = crate::documents::review::document(&counted, digest.as_deref());
+            let many = states.get(&review.product_id);
+            if many.is_some_and(|state| state.outlier.many) {
+                doc.insert("many", true);
+            }
+            doc
         };
         let docs: Vec<Document> = reviews.iter().map(counted).collect();
         let command = doc! { "insert": reviews::COLLECTION, "documents": docs, "ordered": true };
@@ -455,7 +392,7 @@ impl Store {
             if outcome.refill {
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
-            state.outlier.follow(state.computed.is_large(), now);
+            state.follow(now);
             months.extend(month_updates(*id, &outcome));
             counted.extend(reviews.iter().map(|review| stored_id(review.id.to_i64())));
             folded.products += 1;
@@ -465,7 +402,9 @@ impl Store {
             let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
             self.update_each(session, "products", updates).await?;
             self.update_each(session, "rating_months", months).await?;
-            self.mark_counted(session, counted).await?;
+            self.note_ranks(session, &states, now).await?;
+            self.flag_many(session, &states).await?;
+            self.mark_counted(session, counted, &states).await?;
         }
         Ok(folded)
     }
@@ -520,7 +459,7 @@ impl Store {
         ids: Vec<Bson>,
     ) -> Result<HashMap<ProductId, FoldState>, TransactionError> {
         let projection = doc! {
-            "schema_version": 1, "stats": 1, "top_reviews": 1, "outlier": 1, "rank.popularity": 1,
+            "schema_version": 1, "stats": 1, "top_reviews": 1, "outlier": 1, "rank": 1,
             "activity": 1,
         };
         let collection = self.raw("products");
@@ -539,9 +478,10 @@ impl Store {
             let state = FoldState {
                 computed,
                 outlier: stats::read_outlier(&fields.doc("outlier")?)?,
-                popularity: fields.doc("rank")?.i64("popularity")?,
+                ranks: Ranks::read(&fields.doc("rank")?)?,
                 interest: stats::read_standing(&fields)?.interest(),
                 newer: products::not_newer(&doc).is_err(),
+                crossed: false,
             };
             states.insert(ProductId::from_i64(fields.id("_id")?), state);
         }
@@ -595,12 +535,50 @@ impl Store {
         Err(error.into())
     }
 
+    /// Notes which of these products are to be moved in lists. An index entry that moves in a
+    /// transaction costs several times what it costs outside of one, and a product has one for each of
+    /// its tokens and keywords: a worker moves it ([`Store::move_ranks`]).
+    pub(crate) async fn note_ranks(
+        &self,
+        session: &mut ClientSession,
+        states: &HashMap<ProductId, FoldState>,
+        now: Timestamp,
+    ) -> Result<(), TransactionError> {
+        let due = states.iter();
+        let due = due.filter_map(|(id, state)| state.ranks_due(*id, now));
+        self.update_each(session, ranks::DUE, due.collect()).await
+    }
+
+    /// Flags the reviews of products that have many from now on, so that filtered lists find them in
+    /// their indexes. Those that are not counted yet get the flag when they are. Before it, a product
+    /// has no more reviews than are few.
+    pub(crate) async fn flag_many(
+        &self,
+        session: &mut ClientSession,
+        states: &HashMap<ProductId, FoldState>,
+    ) -> Result<(), TransactionError> {
+        let crossed = states.iter().filter(|(_, state)| state.crossed);
+        let crossed: Vec<Bson> = crossed.map(|(id, _)| stored_id(id.to_i64())).collect();
+        if crossed.is_empty() {
+            return Ok(());
+        }
+        let counted = doc! { "product_id": { "$in": crossed }, "applied": { "$exists": true } };
+        let reviews = self.documents(reviews::COLLECTION);
+        reviews
+            .update_many(counted, doc! { "$set": { "many": true } })
+            .hint(Hint::Name("author".to_owned()))
+            .session(&mut *session)
+            .await?;
+        Ok(())
+    }
+
     /// Says of each review that it is counted as it is. Within the transaction nobody else can have
     /// changed it since it was read, so the server may copy the fields itself.
     async fn mark_counted(
         &self,
         session: &mut ClientSession,
         ids: Vec<Bson>,
+        states: &HashMap<ProductId, FoldState>,
     ) -> Result<(), TransactionError> {
         let published = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
         let counted = doc! {
@@ -611,10 +589,17 @@ impl Store {
             "traits": "$traits",
         };
         let applied = doc! { "$cond": [published, counted, "$$REMOVE"] };
-        let pipeline = vec![
+        let mut pipeline = vec![
             doc! { "$set": { "applied": applied } },
             doc! { "$unset": ["dirty", "dirty_since"] },
         ];
+        let many = states.iter().filter(|(_, state)| state.outlier.many);
+        let many: Vec<Bson> = many.map(|(id, _)| stored_id(id.to_i64())).collect();
+        if !many.is_empty() {
+            let is_many = doc! { "$in": ["$product_id", many] };
+            let flag = doc! { "$cond": [is_many, true, "$$REMOVE"] };
+            pipeline.push(doc! { "$set": { "many": flag } });
+        }
         let collection = self.documents(reviews::COLLECTION);
         let update = collection.update_many(doc! { "_id": { "$in": ids } }, pipeline);
         update.session(session).await?;
@@ -626,64 +611,46 @@ impl Store {
 pub(crate) struct FoldState {
     pub(crate) computed: Computed,
     pub(crate) outlier: Outlier,
-    /// The popularity that the product is found by.
-    popularity: i64,
+    /// Where the product is in lists.
+    ranks: Ranks,
     /// What activity adds to it.
     interest: i64,
     /// Whether only a newer release may write it.
     pub(crate) newer: bool,
+    /// Whether it has many reviews from now on.
+    crossed: bool,
 }
 
 impl FoldState {
-    /// What is written of it. A new popularity is only noted: it moves the product in an index for
-    /// each of its tokens and keywords, for which nobody who writes a review is made to wait
-    /// ([`Store::refresh_popularity`]).
+    /// Brings the flags up to date with the numbers.
+    pub(crate) fn follow(&mut self, now: Timestamp) {
+        self.crossed = self.computed.is_many() && !self.outlier.many;
+        self.outlier.many |= self.crossed;
+        self.outlier.follow(self.computed.is_large(), now);
+    }
+
+    /// What is written of it; no index has any of it. Where it is in lists is only noted
+    /// ([`Store::note_ranks`]).
     pub(crate) fn update(&self, id: ProductId) -> Document {
         let mut set = doc! {
             "stats": stats::stats(&self.computed.stats),
             "top_reviews": stats::top_reviews(&self.computed),
             "outlier": stats::outlier(&self.outlier),
         };
-        let mut unset = Document::new();
-        let mut put = |field: &str, value: Option<Bson>| match value {
-            Some(value) => drop(set.insert(field, value)),
-            None => drop(unset.insert(field, 1)),
-        };
-        let mut rank = stats::rank(&self.computed.stats, self.interest);
-        put("rank.rating", rank.remove("rating"));
-        put("rank.stars", rank.remove("stars"));
-        let popularity = self.computed.stats.popularity(self.interest);
-        let moves = i64::from(popularity) != self.popularity;
-        put("rank.due", moves.then_some(true.into()));
-        let mut update = doc! { "$set": set };
-        if !unset.is_empty() {
-            update.insert("$unset", unset);
+        let mut update = Document::new();
+        match self.computed.stats.half_stars() {
+            Some(stars) => drop(set.insert("rank.stars", stars)),
+            None => drop(update.insert("$unset", doc! { "rank.stars": 1 })),
         }
+        update.insert("$set", set);
         doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": update }
     }
-}
 
-fn popularity_update(doc: &RawDocumentBuf) -> Result<Document, StorageError> {
-    let fields = Fields::of("products", doc);
-    let stats = stats::read_stats(&fields.doc("stats")?)?;
-    let standing = stats::read_standing(&fields)?;
-    // A fold in between sees to it itself, and so does a new standing.
-    Ok(doc! {
-        "q": {
-            "_id": stored_id(fields.id("_id")?),
-            "schema_version": up_to(PRODUCT_VERSION),
-            "stats.fold_seq": stats.fold_seq,
-            "activity.as_of": standing.as_of.map(date),
-        },
-        "u": {
-            "$set": { "rank.popularity": stats.popularity(standing.interest()) },
-            "$unset": { "rank.due": 1 },
-        },
-    })
-}
-
-fn popularity_index() -> Hint {
-    Hint::Name("popularity_due".to_owned())
+    /// Returns a note that the product is to be moved in lists; none where it is in its place.
+    fn ranks_due(&self, id: ProductId, now: Timestamp) -> Option<Document> {
+        let stats = &self.computed.stats;
+        (Ranks::of(stats, self.interest) != self.ranks).then(|| ranks::due(id, stats.fold_seq, now))
+    }
 }
 
 /// Month numbers as [`Timestamp::month`] gives them; absent without a date.

@@ -69,7 +69,6 @@ pub(crate) struct Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Integer,
-    Number,
     Instant,
     Text,
 }
@@ -492,7 +491,6 @@ pub(crate) fn any_of(mut parts: Vec<Document>) -> Document {
 fn least(kind: ColumnKind) -> Bson {
     match kind {
         ColumnKind::Integer => Bson::Int64(i64::MIN),
-        ColumnKind::Number => Bson::Double(f64::NEG_INFINITY),
         ColumnKind::Instant => Bson::DateTime(DateTime::MIN),
         ColumnKind::Text => Bson::String(String::new()),
     }

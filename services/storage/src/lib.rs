@@ -28,6 +28,7 @@
 //! | [`erasure`] | taking an author out of everything |
 //! | [`feed`] | reviews and ratings as they change, for those who follow |
 //! | [`fold`] | the transaction that brings computed data up to date |
+//! | [`ranks`] | where products are in lists |
 //! | [`keyset`] | pages of lists |
 //! | [`schema`], [`migrations`] | what the database looks like and how it came to |
 //! | [`audit`] | everything read back and compared with what it should be |
@@ -59,6 +60,7 @@ pub mod migrations;
 pub mod moderation;
 pub mod products;
 pub mod propagation;
+pub mod ranks;
 pub mod ratings;
 pub mod reference;
 pub mod reviewing;

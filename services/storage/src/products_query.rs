@@ -101,7 +101,7 @@ const fn sorting(key: ProductSortKey) -> Sorting {
         ProductSortKey::Rating => Sorting {
             column: Column {
                 field: "rank.rating",
-                kind: ColumnKind::Number,
+                kind: ColumnKind::Integer,
                 nullable: false,
                 coarse: true,
             },

@@ -274,10 +274,7 @@ impl Store {
 
     /// Items of bundles that are not what their products are, although nobody is to look at them.
     pub(crate) async fn audit_bundles(&self) -> Result<Vec<Difference>, StorageError> {
-        let text = |of: Option<&Bson>| match of {
-            Some(Bson::Binary(id)) if let Ok(id) = id.to_uuid() => id.to_string(),
-            other => other.unwrap_or(&Bson::Null).to_string(),
-        };
+        let text = |of: Option<&Bson>| of.unwrap_or(&Bson::Null).to_string();
         let told = |item: &Document| Difference {
             place: format!("products {}", text(item.get("_id"))),
             what: "item of a bundle".to_owned(),

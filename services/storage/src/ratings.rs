@@ -16,9 +16,9 @@ use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
 use crate::documents::{PRODUCT_VERSION, review, stats, up_to};
 use crate::fold::{dirty_at, dirty_index, month_update};
-use crate::raw::{Fields, date, integer, stored_id};
+use crate::raw::{Fields, Read, date, integer, stored_id};
 use crate::transaction::{TransactionError, commit};
-use crate::{StorageError, Store, leases, reviews};
+use crate::{StorageError, Store, leases, ranks, reviews};
 
 const MONTHS: &str = "rating_months";
 /// How long a repair may take before another process may begin one of the same product.
@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// The published reviews of products since an instant, by stars. Covered by the index
-    /// `recount_traits`; one command.
+    /// `rating`; one command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -124,7 +124,7 @@ impl Store {
         let collection = self.documents(reviews::COLLECTION);
         let counted = collection
             .aggregate(pipeline)
-            .hint(recount_index())
+            .hint(by_product())
             .max_time(self.max_time);
         let counted = counted.await?.with_type::<RawDocumentBuf>();
         let counted: Vec<RawDocumentBuf> = counted.try_collect().await?;
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Counts the next products behind this one anew, in the order of ids, at most so many, all in
-    /// one snapshot: reviews from the index `recount_traits` alone, the top lists from `helpful`.
+    /// one snapshot: reviews by the index `rating`, the top lists by `helpful`.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -205,14 +205,20 @@ impl Store {
             .limit(i64::from(most))
             .hint(Hint::Name("_id_".to_owned()));
         let mut cursor = find.session(&mut *session).await?;
-        let mut all = Vec::new();
+        let mut found = Vec::new();
         while let Some(doc) = cursor.next(session).await {
-            all.push(read_stored(&doc?)?);
+            found.push(doc?);
         }
-        let ids: Vec<Bson> = all
+        let ids = found
             .iter()
-            .map(|one| stored_id(one.product.to_i64()))
-            .collect();
+            .map(|doc| Fields::of("products", doc).id("_id"));
+        let ids: Vec<Bson> = ids.map(|id| Ok(stored_id(id?))).collect::<Read<_>>()?;
+        let due = self.ranks_due_among(session, &ids).await?;
+        let mut all = Vec::with_capacity(found.len());
+        for doc in &found {
+            let id = ProductId::from_i64(Fields::of("products", doc).id("_id")?);
+            all.push(read_stored(doc, due.contains(&id))?);
+        }
         let at: HashMap<ProductId, usize> = all
             .iter()
             .enumerate()
@@ -276,7 +282,7 @@ impl Store {
         let mut cursor = self
             .documents(reviews::COLLECTION)
             .aggregate(recount_pipeline(ids, "$"))
-            .hint(recount_index())
+            .hint(by_product())
             .session(&mut *session)
             .await?
             .with_type::<RawDocumentBuf>();
@@ -332,6 +338,22 @@ impl Store {
             tops.insert(ProductId::from_i64(fields.id("_id")?), top);
         }
         Ok(tops)
+    }
+
+    /// Those of some products that are noted to be moved in lists.
+    async fn ranks_due_among(
+        &self,
+        session: &mut ClientSession,
+        ids: &[Bson],
+    ) -> Result<HashSet<ProductId>, TransactionError> {
+        let noted = self.raw(ranks::DUE);
+        let find = noted.find(doc! { "_id": { "$in": ids } });
+        let mut cursor = find.session(&mut *session).await?;
+        let mut due = HashSet::new();
+        while let Some(doc) = cursor.next(session).await {
+            due.insert(ranks::read_due(&doc?)?.0);
+        }
+        Ok(due)
     }
 
     /// Those of some products that have reviews which wait for the fold.
@@ -415,13 +437,23 @@ impl Store {
         }
     }
 
+    /// Whether a product is flagged as one with many reviews.
+    async fn has_many(&self, product: ProductId) -> Result<bool, StorageError> {
+        let flagged = doc! { "_id": stored_id(product.to_i64()), "outlier.many": true };
+        let products = self.raw("products");
+        let found = products.find_one(flagged).projection(doc! { "_id": 1 });
+        Ok(found.max_time(self.max_time).await?.is_some())
+    }
+
     /// Marks reviews of which something else is counted than they say.
     async fn mark_miscounted(
         &self,
         product: ProductId,
         now: Timestamp,
     ) -> Result<(), StorageError> {
+        let many = self.has_many(product).await?;
         let seen = doc! { "$eq": ["$status", ReviewStatus::Published.name()] };
+        let flagged = doc! { "$or": [!many, { "$eq": ["$many", true] }] };
         let counted = doc! { "$ne": [{ "$ifNull": ["$applied", Bson::Null] }, Bson::Null] };
         let same = |field: &str| {
             let applied = format!("$applied.{field}");
@@ -434,7 +466,7 @@ impl Store {
         ] };
         let right = doc! { "$cond": [
             seen,
-            { "$and": [counted.clone(), same("rating"), same("recommended"), same("dimensions"), same("traits"), month] },
+            { "$and": [counted.clone(), same("rating"), same("recommended"), same("dimensions"), same("traits"), month, flagged] },
             { "$not": [counted] },
         ] };
         let filter = doc! {
@@ -444,7 +476,7 @@ impl Store {
         let mark = doc! { "$set": dirty_at(now) };
         self.documents(reviews::COLLECTION)
             .update_many(filter, vec![mark])
-            .hint(recount_index())
+            .hint(by_product())
             .await?;
         Ok(())
     }
@@ -479,7 +511,7 @@ impl Store {
         let mut cursor = self
             .documents(reviews::COLLECTION)
             .aggregate(applied_pipeline(&id))
-            .hint(recount_index())
+            .hint(by_product())
             .session(&mut session)
             .await?
             .with_type::<RawDocumentBuf>();
@@ -550,10 +582,12 @@ impl Store {
             },
             top_reviews: self.top_reviews(session, product).await?,
         };
-        let large = state.computed.is_large();
-        state.outlier.follow(large, now);
+        state.follow(now);
         self.update_each(session, "products", vec![state.update(product)])
             .await?;
+        let states = HashMap::from([(product, state)]);
+        self.note_ranks(session, &states, now).await?;
+        self.flag_many(session, &states).await?;
         let months = error.months.iter();
         let months = months.map(|(month, change)| month_update(product, *month, change));
         self.update_each(session, MONTHS, months.collect()).await?;
@@ -644,8 +678,7 @@ impl Group {
     }
 }
 
-/// Groups the published reviews of products by all that is counted of them. Covered by
-/// `recount_traits`.
+/// Groups the published reviews of products by all that is counted of them.
 fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
     let field = |name: &str| format!("{of}{name}");
     vec![
@@ -724,12 +757,14 @@ fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), Stora
     Ok((ProductId::from_i64(id.id("p")?), month, histogram))
 }
 
-fn read_stored(doc: &RawDocumentBuf) -> Result<Recounted, StorageError> {
+fn read_stored(doc: &RawDocumentBuf, due: bool) -> Result<Recounted, StorageError> {
     let fields = Fields::of("products", doc);
     let stored = stats::read_stats(&fields.doc("stats")?)?;
     let mut whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
     let interest = stats::read_standing(&fields)?.interest();
-    stats::settle_popularity(&mut whole, &stored, interest);
+    if due {
+        stats::settle_ranks(&mut whole, &stored, interest);
+    }
     Ok(Recounted {
         product: ProductId::from_i64(fields.id("_id")?),
         pending: false,
@@ -767,6 +802,6 @@ fn derived(product: &Document) -> String {
     .join(", ")
 }
 
-fn recount_index() -> Hint {
-    Hint::Name("recount_traits".to_owned())
+fn by_product() -> Hint {
+    Hint::Name("rating".to_owned())
 }

@@ -137,7 +137,7 @@ impl Store {
             pairs.iter().map(row).collect()
         };
         let ids: Vec<Bson> = pairs.iter().map(|(id, _)| stored_id(id.to_i64())).collect();
-        let own = each(&|product, author| doc! { "product_id": product, "author._id": author });
+        let own = each(&|product, author| doc! { "product_id": product, "by": author });
         let bought = each(&|product, author| doc! { "p": product, "c": author });
         let pipeline = [
             doc! { "$match": { "_id": { "$in": ids } } },
@@ -191,7 +191,7 @@ impl Store {
         author: &AuthorId,
     ) -> Result<HashMap<ProductId, Review>, StorageError> {
         let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
-        let filter = doc! { "product_id": { "$in": ids }, "author._id": &author.0 };
+        let filter = doc! { "product_id": { "$in": ids }, "by": &author.0 };
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(filter)
@@ -720,7 +720,7 @@ impl Store {
     ) -> Result<bool, StorageError> {
         let filter = doc! {
             "product_id": stored_id(product.to_i64()),
-            "author._id": &customer.0,
+            "by": &customer.0,
             "verified": false,
             "schema_version": up_to(REVIEW_VERSION),
         };

@@ -32,6 +32,8 @@ pub struct ReviewList {
     pub filter: ReviewFilter,
     /// In which order.
     pub sort: ReviewSort,
+    /// Whether the product has so many reviews that they are in the indexes of filtered lists.
+    pub many: bool,
 }
 
 /// A review that an import met again.
@@ -164,7 +166,7 @@ impl Store {
             by_product.entry(*product).or_default().push(&author.0);
         }
         let branch = |(product, authors): (ProductId, Vec<&str>)| {
-            doc! { "product_id": stored_id(product.to_i64()), "author._id": { "$in": authors } }
+            doc! { "product_id": stored_id(product.to_i64()), "by": { "$in": authors } }
         };
         let branches: Vec<Document> = by_product.into_iter().map(branch).collect();
         if branches.is_empty() {
@@ -174,6 +176,7 @@ impl Store {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(doc! { "$or": branches })
+            .hint(Hint::Name("author".to_owned()))
             .projection(projection);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         found.iter().map(read_author_pair).collect()
@@ -316,7 +319,7 @@ impl Store {
     }
 }
 
-/// The query for a list of reviews. All of its indexes are partial on published reviews, which the
+/// The query for a list of reviews. Most of its indexes are partial on published reviews, which the
 /// filter therefore names literally.
 fn query(list: &ReviewList) -> ListQuery {
     let mut filter = doc! {
@@ -335,7 +338,12 @@ fn query(list: &ReviewList) -> ListQuery {
     let one_rating = stars.is_some_and(|ratings| ratings.len() == 1);
     // Every combination of traits is a mark of its own.
     let mark = list.filter.traits.name();
-    let marked = mark.is_some();
+    let marked = list.many && mark.is_some();
+    let one_rating_helpful = one_rating && list.sort == ReviewSort::MostHelpful;
+    if marked || list.many && one_rating_helpful {
+        // As the index has it.
+        filter.insert("many", true);
+    }
     filter.extend(mark.map(|mark| ("marks".to_owned(), Bson::from(mark))));
     ListQuery {
         window: Vec::new(),
@@ -343,7 +351,7 @@ fn query(list: &ReviewList) -> ListQuery {
         filter,
         columns: columns(list.sort),
         descending: !matches!(list.sort, ReviewSort::Oldest | ReviewSort::Lowest),
-        index: index(list.sort, one_rating, marked),
+        index: index(list, one_rating, marked),
         merged: false,
         projection: None,
     }
@@ -369,11 +377,13 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
     }
 }
 
-/// A single rating has indexes by date and by votes; several are filtered from those of all.
-const fn index(sort: ReviewSort, one_rating: bool, marked: bool) -> &'static str {
-    let by_rating = match sort {
+/// The index that has the order of a list. A single rating has one by date, and where a product has
+/// many reviews, one by votes; several are filtered from those of all. The traits of few reviews are
+/// looked through in the order of the list.
+const fn index(list: &ReviewList, one_rating: bool, marked: bool) -> &'static str {
+    let by_rating = match list.sort {
         ReviewSort::MostHelpful => {
-            return match (one_rating, marked) {
+            return match (one_rating && list.many, marked) {
                 (_, true) => "marked_helpful",
                 (true, false) => "rating_helpful",
                 (false, false) => "helpful",

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 32] = [
+const FILES: [&str; 33] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
@@ -30,6 +30,7 @@ const FILES: [&str; 32] = [
     include_str!("../../../schema/mongodb/mutations.json"),
     include_str!("../../../schema/mongodb/products.json"),
     include_str!("../../../schema/mongodb/purchases.json"),
+    include_str!("../../../schema/mongodb/ranks_due.json"),
     include_str!("../../../schema/mongodb/rating_months.json"),
     include_str!("../../../schema/mongodb/review_dimensions.json"),
     include_str!("../../../schema/mongodb/review_reports.json"),

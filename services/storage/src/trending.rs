@@ -104,7 +104,7 @@ impl Store {
             .find(filter)
             .projection(doc! {
                 "category": 1, "status": 1, "activity": 1,
-                "stats.count": 1, "stats.fold_seq": 1, "rank.popularity": 1, "rank.due": 1,
+                "stats.count": 1, "stats.fold_seq": 1, "rank.popularity": 1,
             })
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
@@ -291,7 +291,6 @@ impl NewStanding {
         };
         let people = count.saturating_add(standing.interest());
         set.insert("rank.popularity", popularity(people));
-        unset.insert("rank.due", 1);
         let mut update = Document::new();
         for (operator, fields) in [("$set", set), ("$unset", unset)] {
             if !fields.is_empty() {
@@ -322,8 +321,7 @@ fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
         category: read_category(&fields)?,
         status: read_status(&fields)?,
         standing,
-        adrift: rank.i64("popularity")? != i64::from(follows)
-            && !rank.opt_bool("due")?.unwrap_or(false),
+        adrift: rank.i64("popularity")? != i64::from(follows),
         reviews: (count, stats.i64("fold_seq")?),
     })
 }

@@ -1,4 +1,4 @@
-//! A supplier that is renamed, products that are upgraded, and how soon workers are woken.
+//! A supplier that is renamed, and how soon workers are woken.
 
 use std::time::{Duration, Instant};
 
@@ -91,15 +91,6 @@ pub(crate) async fn rename(desk: &Desk) {
             .unwrap();
         measured(desk, name, Worker::Suppliers).await;
     }
-}
-
-/// Makes all products what the first release wrote, and upgrades them.
-pub(crate) async fn upgrade(desk: &Desk) {
-    let products = desk.direct.collection::<Document>("products");
-    let older = doc! { "$set": { "schema_version": 1 }, "$unset": { "listed_at": 1 } };
-    let made = products.update_many(doc! {}, older).await.unwrap();
-    head(&format!("upgrading {} products", made.matched_count));
-    measured(desk, "upgrading", Worker::ProductVersions).await;
 }
 
 /// How soon a worker is woken after a change is acknowledged.

@@ -158,7 +158,7 @@ async fn moved(shop: &Shop<'_>, way: Way) -> Option<(usize, Duration)> {
         return None;
     }
     let server = shop.desk.cpu().await;
-    let moved = shop.desk.catalog.work_off(Worker::Popularity).await;
+    let moved = shop.desk.catalog.work_off(Worker::Ranks).await;
     let products = usize::try_from(moved.unwrap()).unwrap();
     let time = shop.desk.since(server).await;
     (products > 0).then_some((products, time))

@@ -145,12 +145,23 @@ pub(crate) fn content(review: &Review) -> Document {
         "imported_unhelpful": review.imported_unhelpful,
     };
     put(&mut doc, "author", review.author.as_ref().map(author));
+    doc.insert("by", by(review));
     put(&mut doc, "recommended", review.recommended);
     put(&mut doc, "dimensions", dimensions(&review.dimensions));
     put(&mut doc, "language", review.language.as_deref());
     put(&mut doc, "created_at", review.created_at.map(date));
     put(&mut doc, "edited_at", review.edited_at.map(date));
     doc
+}
+
+/// What is unique among the reviews of a product: the author, or the review itself where nobody
+/// knows the author.
+pub(crate) fn by(review: &Review) -> Bson {
+    let author = review.author.as_ref();
+    author.map_or_else(
+        || stored_id(review.id.to_i64()),
+        |author| Bson::from(author.id.0.as_str()),
+    )
 }
 
 /// The names of the content fields that a review may lack.

@@ -154,11 +154,10 @@ pub(crate) fn read_sold(fields: &Fields<'_>) -> Read<Sold> {
     })
 }
 
-/// Reads a popularity that is noted to follow (`rank.due`) as if it had followed.
-pub(crate) fn settle_popularity(product: &mut Document, stats: &RatingStats, interest: i64) {
-    if let Ok(rank) = product.get_document_mut("rank")
-        && rank.remove("due").is_some()
-    {
+/// Puts the ranks of a product that is noted to be moved where they are to be.
+pub(crate) fn settle_ranks(product: &mut Document, stats: &RatingStats, interest: i64) {
+    if let Ok(rank) = product.get_document_mut("rank") {
+        rank.insert("rating", stats.rank());
         rank.insert("popularity", stats.popularity(interest));
     }
 }
@@ -231,6 +230,7 @@ pub(crate) fn read_stars(fields: &Fields<'_>, field: &str) -> Read<Stars> {
 
 pub(crate) fn outlier(outlier: &Outlier) -> Document {
     let mut doc = doc! { "large": outlier.large };
+    put(&mut doc, "many", outlier.many.then_some(true));
     put(&mut doc, "hot_until", outlier.hot_until.map(date));
     put(&mut doc, "large_since", outlier.large_since.map(date));
     put(&mut doc, "hot_since", outlier.hot_since.map(date));
@@ -245,6 +245,7 @@ pub(crate) fn outlier(outlier: &Outlier) -> Document {
 pub(crate) fn read_outlier(fields: &Fields<'_>) -> Read<Outlier> {
     let reason = fields.opt_str("hot_reason")?.map(HotReason::named);
     Ok(Outlier {
+        many: fields.opt_bool("many")?.unwrap_or(false),
         large: fields.bool("large")?,
         large_since: fields.opt_date("large_since")?,
         hot_until: fields.opt_date("hot_until")?,

@@ -654,6 +654,7 @@ async fn reviews(
         product: view.id(),
         filter,
         sort,
+        many: stored(view.outlier())?.many,
         page,
     };
     let catalog = &ctx.session().catalog;
