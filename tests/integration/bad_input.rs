@@ -405,7 +405,7 @@ fn plain(answer: &Answer, executed: &[Executed], odd: &str) {
 }
 
 /// The operators that the service uses.
-const OPERATORS: [&str; 29] = [
+const OPERATORS: [&str; 33] = [
     "$expr",
     "$size",
     "$setIntersection",
@@ -421,6 +421,10 @@ const OPERATORS: [&str; 29] = [
     "$lt",
     "$elemMatch",
     "$match",
+    "$lookup",
+    "$project",
+    "$replaceWith",
+    "$first",
     "$group",
     "$sum",
     "$limit",

@@ -32,6 +32,7 @@ mod lists;
 mod members;
 mod merges;
 mod mutations;
+mod names;
 mod new_key;
 mod nodes;
 mod plans;

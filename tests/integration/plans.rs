@@ -310,16 +310,17 @@ async fn others(app: &App) -> Vec<Shape> {
         one(
             "product by slug",
             "{ product(slug: \"p1\") { name } }".to_owned(),
-            "slug",
+            "_id_",
             (1, 0),
             (1, 0),
         ),
         one(
             "product by sku",
             "{ product(sku: \"feed:P1\") { name } }".to_owned(),
-            "sku",
-            (1, 0),
-            (1, 0),
+            "_id_",
+            // Its name, and itself.
+            (2, 0),
+            (2, 0),
         ),
         one(
             "50 products by id",
@@ -649,7 +650,7 @@ async fn pages_of(app: &App, list: &str, pages: usize, query: impl Fn(&str) -> S
         let (answer, executed) = app.profile(async { app.query(&query(&from)).await }).await;
         let listed = executed
             .iter()
-            .filter(|executed| !executed.plan().contains("slug"));
+            .filter(|executed| executed.plan() != "IXSCAN { _id: 1 }");
         keys.push(listed.map(Executed::keys).sum());
         from = format!(
             ", after: \"{}\"",

@@ -25,6 +25,7 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::in_order::InOrder;
+use crate::names::{self, NAMES, Named};
 use crate::raw::{Fields, Read, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, ranks, reviews, schema};
@@ -131,6 +132,7 @@ impl Store {
         let all = self.in_order(ranks::DUE, by_id, "_id_");
         let mut ranks_due = InOrder::new(all.await?, ranks::read_due);
         let mut lookups = Lookups::default();
+        let mut names = 0;
         while let Some(doc) = products.try_next().await? {
             let mut product = ProductAudit::new(doc, encoding)?;
             let id = product.product.id;
@@ -147,13 +149,17 @@ impl Store {
             let mut recounted = Recounted::default();
             while let Some(stored) = reviews.at(&id).await? {
                 recounted.add(&stored, found);
+                lookups.add_review(&stored.review);
+                if lookups.is_full() {
+                    self.look_up(std::mem::take(&mut lookups), found).await?;
+                }
             }
             let mut stored = BTreeMap::new();
             while let Some((month, histogram)) = months.at(&id).await? {
                 stored.insert(month, histogram);
             }
             product.audit(&recounted, &stored, &reference, found);
-            lookups.add(&product);
+            names += lookups.add(&product);
             if lookups.is_full() {
                 self.look_up(std::mem::take(&mut lookups), found).await?;
             }
@@ -164,7 +170,13 @@ impl Store {
         while let Some((product, month)) = months.next().await? {
             found.extend(orphaned_month(product, &month));
         }
-        self.look_up(lookups, found).await
+        self.look_up(lookups, found).await?;
+        let stored = self.count_product_names().await?;
+        if stored != names {
+            let (stored, expected) = (stored.to_string(), names.to_string());
+            found.push(difference(NAMES, "names of products", &stored, &expected));
+        }
+        Ok(())
     }
 
     async fn in_order(
@@ -197,8 +209,18 @@ impl Store {
         Ok(())
     }
 
-    /// Compares names of suppliers, and words, with the collections they are in.
+    /// Compares names of products, reviews and suppliers, and words, with the collections they are in.
     async fn look_up(&self, lookups: Lookups, found: &mut Audit) -> Result<(), StorageError> {
+        let names: Vec<String> = lookups.names.keys().cloned().collect();
+        let owners = self.named(&names).await?;
+        for (name, expected) in &lookups.names {
+            let stored = owners.get(name);
+            if stored != Some(expected) {
+                let (stored, expected) = (format!("{stored:?}"), format!("{expected:?}"));
+                let place = format!("{NAMES} {name:?}");
+                found.push(difference(&place, "whose it is", &stored, &expected));
+            }
+        }
         let words: Vec<&String> = lookups.words.keys().collect();
         let known: HashSet<String> = self.words_among(&words).await?.into_iter().collect();
         for (word, place) in &lookups.words {
@@ -300,13 +322,24 @@ impl Store {
 /// What is to be found in other collections, of some products.
 #[derive(Default)]
 struct Lookups {
+    /// Each name, and whose it is.
+    names: BTreeMap<String, Named>,
     /// Each word, and a place that has it.
     words: BTreeMap<String, String>,
     suppliers: Vec<(String, SupplierExtract)>,
 }
 
 impl Lookups {
-    fn add(&mut self, audited: &ProductAudit) {
+    /// Adds what a product has; returns how many names.
+    fn add(&mut self, audited: &ProductAudit) -> u64 {
+        let named = Named {
+            product: audited.product.id,
+            review: None,
+        };
+        let names = names::of_product(&audited.product);
+        let count = names.len() as u64;
+        self.names
+            .extend(names.into_iter().map(|name| (name, named)));
         let keywords = vitrine_model::derived::product_keywords(&audited.product);
         for word in vitrine_model::search::vocabulary(&keywords) {
             if !self.words.contains_key(word) {
@@ -317,10 +350,21 @@ impl Lookups {
             self.suppliers
                 .push((audited.place.clone(), extract.clone()));
         }
+        count
+    }
+
+    fn add_review(&mut self, review: &Review) {
+        let named = Named {
+            product: review.product_id,
+            review: Some(review.id),
+        };
+        let name = names::of_review(review);
+        self.names.extend(name.map(|name| (name, named)));
     }
 
     fn is_full(&self) -> bool {
-        self.words.len() >= LOOKED_UP || self.suppliers.len() >= LOOKED_UP
+        let sizes = [self.names.len(), self.words.len(), self.suppliers.len()];
+        sizes.iter().any(|size| *size >= LOOKED_UP)
     }
 }
 

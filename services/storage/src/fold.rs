@@ -25,7 +25,7 @@ use crate::error::{DUPLICATE_KEY, code};
 use crate::ranks::{self, Ranks};
 use crate::raw::{Fields, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
-use crate::{StorageError, Store, products, reviews};
+use crate::{StorageError, Store, names, products, reviews};
 
 /// The most reviews one transaction folds.
 pub const MOST_REVIEWS: i64 = 1000;
@@ -233,7 +233,7 @@ impl Store {
                 Ok(false)
             }
             result => match result.map_err(TransactionError::into_storage) {
-                Err(StorageError::Contended(_)) => Ok(false),
+                Err(StorageError::Contended(_) | StorageError::Conflict { .. }) => Ok(false),
                 result => result,
             },
         }
@@ -324,6 +324,11 @@ impl Store {
             doc
         };
         let docs: Vec<Document> = reviews.iter().map(counted).collect();
+        let names = reviews.iter().filter_map(|(review, _)| {
+            let name = names::of_review(review)?;
+            Some(names::review_document(&name, review))
+        });
+        self.take_names(session, names.collect()).await?;
         let command = doc! { "insert": reviews::COLLECTION, "documents": docs, "ordered": true };
         let reply = self.db.run_command(command).session(&mut *session).await?;
         Ok(!reply.contains_key("writeErrors"))

@@ -27,6 +27,7 @@
 //! | [`trending`] | what gets attention |
 //! | [`erasure`] | taking an author out of everything |
 //! | [`feed`] | reviews and ratings as they change, for those who follow |
+//! | `names` | what only one product or review may be called |
 //! | [`fold`] | the transaction that brings computed data up to date |
 //! | [`ranks`] | where products are in lists |
 //! | [`keyset`] | pages of lists |
@@ -58,6 +59,7 @@ pub mod keyset;
 pub mod leases;
 pub mod migrations;
 pub mod moderation;
+mod names;
 pub mod products;
 pub mod propagation;
 pub mod ranks;

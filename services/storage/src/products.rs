@@ -13,6 +13,7 @@ use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
+use crate::names::{self, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
 use crate::store::durable_document;
@@ -123,23 +124,25 @@ impl Store {
         key: &ProductKey,
         states: &[ProductStatus],
     ) -> Result<Option<ProductView>, StorageError> {
-        let mut filter = match key {
-            ProductKey::Id(id) => doc! { "_id": stored_id(id.to_i64()) },
-            ProductKey::Slug(slug) => doc! { "slug": slug },
-            ProductKey::Sku(sku) => doc! { "sku": sku },
+        let id = match key {
+            ProductKey::Id(id) => *id,
+            ProductKey::Slug(slug) => {
+                let name = names::slug(slug);
+                return self.product_named(&name, "slug", slug, states).await;
+            }
+            ProductKey::Sku(sku) => {
+                let name = names::sku(sku);
+                return self.product_named(&name, "sku", sku, states).await;
+            }
         };
+        let mut filter = doc! { "_id": stored_id(id.to_i64()) };
         filter.extend(products_query::predicate(&Condition::Status(
             states.to_vec(),
         )));
-        let hint = match key {
-            ProductKey::Id(_) => "_id_",
-            ProductKey::Slug(_) => "slug",
-            ProductKey::Sku(_) => "sku",
-        };
         let collection = self.raw(COLLECTION);
         let find = collection
             .find_one(filter)
-            .hint(Hint::Name(hint.to_owned()));
+            .hint(Hint::Name("_id_".to_owned()));
         let found = find
             .projection(projection(ProductFields::Page))
             .max_time(self.max_time)
@@ -254,7 +257,7 @@ impl Store {
         u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))
     }
 
-    /// The products that come from these ids of a system.
+    /// The products that come from these ids of a system. Two commands.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -263,18 +266,20 @@ impl Store {
         system: &str,
         external_ids: &[String],
     ) -> Result<Vec<KnownProduct>, StorageError> {
-        let source = doc! { "system": system, "external_id": { "$in": external_ids } };
-        self.find_known(doc! { "sources": { "$elemMatch": source } }, "source")
-            .await
+        let ids = external_ids.iter();
+        let sources: Vec<String> = ids.map(|id| names::source(system, id)).collect();
+        self.find_known(&sources).await
     }
 
-    /// The products with these stock-keeping units.
+    /// The products with these stock-keeping units. Two commands.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn known_skus(&self, skus: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
-        self.find_known(doc! { "sku": { "$in": skus } }, "sku")
-            .await
+        let asked: Vec<String> = skus.iter().map(|sku| names::sku(sku)).collect();
+        let mut found = self.find_known(&asked).await?;
+        found.retain(|product| skus.contains(&product.sku));
+        Ok(found)
     }
 
     /// Which of these slugs are taken.
@@ -282,20 +287,15 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn taken_slugs(&self, slugs: &[String]) -> Result<HashSet<String>, StorageError> {
-        let collection = self.raw(COLLECTION);
-        let find = collection.find(doc! { "slug": { "$in": slugs } });
-        let find = find
-            .projection(doc! { "_id": 0, "slug": 1 })
-            .hint(Hint::Name("slug".to_owned()));
-        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        found
-            .iter()
-            .map(|doc| Fields::of(COLLECTION, doc).string("slug"))
-            .collect()
+        let asked: Vec<String> = slugs.iter().map(|slug| names::slug(slug)).collect();
+        let taken = self.named(&asked).await?;
+        let named = slugs.iter().zip(&asked);
+        let taken = named.filter(|(_, name)| taken.contains_key(*name));
+        Ok(taken.map(|(slug, _)| slug.clone()).collect())
     }
 
     /// Stores new products, some at a time, and those one by one of which one is refused. The answer says for each
-    /// whether it was stored; `Some(fields)` names the unique index that had its key already.
+    /// whether it was stored; `Some` is the field of which another product has the name: `sku`, `slug` or `source`.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; some products may have been stored then.
@@ -379,19 +379,18 @@ impl Store {
         Ok(count.max_time(self.max_time).await?)
     }
 
-    async fn find_known(
-        &self,
-        filter: Document,
-        index: &str,
-    ) -> Result<Vec<KnownProduct>, StorageError> {
-        let projection = doc! { "sku": 1, "sources": 1 };
+    async fn find_known(&self, names: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
+        let named = self.named(names).await?;
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = stored_ids(named.values().map(|named| named.product));
         let collection = self.raw(COLLECTION);
-        let find = collection.find(filter).projection(projection);
-        let found: Vec<RawDocumentBuf> = find
-            .hint(Hint::Name(index.to_owned()))
-            .await?
-            .try_collect()
-            .await?;
+        let find = collection
+            .find(doc! { "_id": { "$in": ids } })
+            .projection(doc! { "sku": 1, "sources": 1 })
+            .hint(Hint::Name("_id_".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         found.iter().map(read_known).collect()
     }
 

@@ -16,10 +16,11 @@ use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
 use crate::fold::dirty_at;
 use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::names::stored_ids;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::PURCHASES;
 use crate::store::durable;
-use crate::{StorageError, Store, products_query};
+use crate::{StorageError, Store, names, products_query};
 
 pub(crate) const COLLECTION: &str = "reviews";
 
@@ -47,6 +48,15 @@ pub struct KnownReview {
     pub digest: String,
     /// Whether its author was taken out of it: no feed brings them back.
     pub erased: bool,
+}
+
+/// What is known of the names that a feed has for reviews.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownReviews {
+    /// The reviews that are stored, by id of the feed.
+    pub reviews: HashMap<String, KnownReview>,
+    /// The ids that others are to be stored under: an import was cut off before it stored them.
+    pub claimed: HashMap<String, ReviewId>,
 }
 
 impl Store {
@@ -130,7 +140,8 @@ impl Store {
         self.has_row(&query(list), &from).await
     }
 
-    /// The reviews that come from these ids of a system, by id there.
+    /// The reviews that come from these ids of a system, by id there, and the ids that were claimed
+    /// for reviews that are not stored yet. Two commands.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -138,19 +149,33 @@ impl Store {
         &self,
         system: &str,
         external_ids: &[String],
-    ) -> Result<HashMap<String, KnownReview>, StorageError> {
-        let filter =
-            doc! { "origin.system": system, "origin.external_id": { "$in": external_ids } };
+    ) -> Result<KnownReviews, StorageError> {
+        let asked = external_ids.iter();
+        let asked: Vec<String> = asked.map(|id| names::origin(system, id)).collect();
+        let named = self.named(&asked).await?;
+        let mut known = KnownReviews::default();
+        if named.is_empty() {
+            return Ok(known);
+        }
+        let products = stored_ids(named.values().map(|named| named.product));
+        let reviews = named.values().filter_map(|named| named.review);
+        let reviews: Vec<Bson> = reviews.map(|id| stored_id(id.to_i64())).collect();
         let collection = self.raw(COLLECTION);
         let find = collection
-            .find(filter)
-            .projection(doc! { "origin": 1, "product_id": 1, "erased": 1 });
-        let found: Vec<RawDocumentBuf> = find
-            .hint(Hint::Name("origin".to_owned()))
-            .await?
-            .try_collect()
-            .await?;
-        found.iter().map(read_known).collect()
+            .find(doc! { "_id": { "$in": reviews }, "product_id": { "$in": products } })
+            .projection(doc! { "origin": 1, "product_id": 1, "erased": 1 })
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        known.reviews = found.iter().map(read_known).collect::<Result<_, _>>()?;
+        for (external_id, name) in external_ids.iter().zip(&asked) {
+            let claimed = named.get(name).and_then(|named| named.review);
+            if !known.reviews.contains_key(external_id) {
+                let claimed = claimed.map(|id| (external_id.clone(), id));
+                known.claimed.extend(claimed);
+            }
+        }
+        Ok(known)
     }
 
     /// Which authors among these have a review of which of these products.
@@ -213,8 +238,8 @@ impl Store {
     }
 
     /// Stores new reviews, each with the digest of what its feed said; those that are dirty wait for
-    /// the fold since now. The answer says for each whether it was stored; `Some(fields)` names the
-    /// unique index that had its key already.
+    /// the fold since now. The answer says for each whether it was stored; `Some` names what another
+    /// has: the fields of a unique index, or `origin`.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; some reviews may have been stored then.
@@ -223,14 +248,42 @@ impl Store {
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
     ) -> Result<Vec<Option<String>>, StorageError> {
-        let docs = reviews.iter().map(|(review, digest)| {
+        let imported: Vec<&Review> = reviews
+            .iter()
+            .map(|(review, _)| review)
+            .filter(|review| review.origin.is_some())
+            .collect();
+        let free = self.claim_origins(&imported).await?;
+        let taken = imported.iter().zip(free);
+        let taken = taken.filter(|(_, free)| !free);
+        let taken: HashSet<ReviewId> = taken.map(|(review, _)| review.id).collect();
+        let stored = reviews
+            .iter()
+            .filter(|(review, _)| !taken.contains(&review.id));
+        let docs = stored.clone().map(|(review, digest)| {
             let mut doc = document::document(review, digest.as_deref());
             if review.dirty {
                 doc.insert("dirty_since", date(now));
             }
             doc
         });
-        self.insert_each(COLLECTION, docs.collect(), false).await
+        let refused = self.insert_each(COLLECTION, docs.collect(), false).await?;
+        let not_stored = stored.zip(&refused);
+        let not_stored = not_stored.filter_map(|((review, _), refused)| {
+            // Its name stays with one that is stored under its id.
+            let other = refused.as_deref().is_some_and(|fields| fields != "_id");
+            other.then_some(review)
+        });
+        self.free_origins(&not_stored.collect::<Vec<_>>()).await?;
+        let mut refused = refused.into_iter();
+        let outcome = |(review, _): &(Review, Option<String>)| {
+            if taken.contains(&review.id) {
+                Some("origin".to_owned())
+            } else {
+                refused.next().flatten()
+            }
+        };
+        Ok(reviews.iter().map(outcome).collect())
     }
 
     /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review

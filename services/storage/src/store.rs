@@ -12,9 +12,10 @@ use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern}
 use mongodb::{Client, Collection, Database};
 use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::id::ProductId;
 
 use crate::versions::{self, VersionStep};
-use crate::{StorageError, elections};
+use crate::{StorageError, elections, names};
 
 /// A command that was sent to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +101,8 @@ pub struct Store {
     elections: watch::Receiver<u64>,
     /// How many products have a word, of words that very many have.
     pub(crate) common_words: Cache<String, u64>,
+    /// Which products have the names that were asked for; whoever relies on one makes sure.
+    pub(crate) known_names: Cache<String, ProductId>,
     /// How documents get from one version to the next.
     pub(crate) version_steps: Arc<[VersionStep]>,
 }
@@ -138,6 +141,7 @@ impl Store {
                 .max_capacity(MOST_COMMON)
                 .time_to_live(COMMON_FOR)
                 .build(),
+            known_names: Cache::new(names::MOST_REMEMBERED),
             version_steps: versions::steps().into(),
         })
     }

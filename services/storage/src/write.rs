@@ -30,7 +30,7 @@ use crate::propagation::COPIES_DUE;
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
-use crate::{StorageError, Store, products};
+use crate::{StorageError, Store, names, products};
 
 /// How many counters the stamp of a category is spread over, so that writers rarely meet; each
 /// takes one by chance.
@@ -52,6 +52,8 @@ pub struct WriteUnit {
     /// Of which products bundles carry what is no longer so, and which bundles were written.
     copies_due: BTreeSet<ProductId>,
     reference_changed: bool,
+    /// Slugs of products that were written, to be remembered once that is certain.
+    slugs: Vec<(String, ProductId)>,
 }
 
 /// What an order that may be repeated was answered.
@@ -88,6 +90,7 @@ impl Store {
             touched: BTreeMap::new(),
             copies_due: BTreeSet::new(),
             reference_changed: false,
+            slugs: Vec::new(),
         })
     }
 
@@ -217,6 +220,11 @@ impl WriteUnit {
         products: &[Product],
         encoding: Encoding<'_>,
     ) -> Result<(), StorageError> {
+        let names = products.iter().flat_map(|product| {
+            let names = names::of_product(product).into_iter();
+            names.map(|name| names::product_document(&name, product.id))
+        });
+        self.take_names(names.collect()).await?;
         let docs = products
             .iter()
             .map(|product| document::document(product, encoding));
@@ -224,8 +232,14 @@ impl WriteUnit {
         for product in products {
             self.touch(product.category);
             self.written_bundle(product);
+            self.slugs.push((names::slug(&product.slug), product.id));
         }
         Ok(())
+    }
+
+    async fn take_names(&mut self, names: Vec<Document>) -> Result<(), StorageError> {
+        let taken = self.store.take_names(&mut self.session, names).await;
+        taken.map_err(TransactionError::into_storage)
     }
 
     /// What a bundle was given of its items may have changed before the bundle can be found.
@@ -278,7 +292,7 @@ impl WriteUnit {
         let collection = self.store.raw(products::COLLECTION);
         let before = collection
             .find_one_and_update(filter, update)
-            .projection(Face::fields())
+            .projection(replaced_fields())
             .session(&mut self.session)
             .await;
         let Some(before) = before.map_err(storage_error)? else {
@@ -286,10 +300,16 @@ impl WriteUnit {
             return Ok(false);
         };
         let fields = Fields::of(products::COLLECTION, &before);
+        let (old, new) = (read_names(&fields)?, names::of_product(product));
+        let renamed = self
+            .store
+            .rename(&mut self.session, product.id, (&old, &new));
+        renamed.await.map_err(TransactionError::into_storage)?;
         if Face::read(&fields)? != Face::of(product) {
             self.copies_due.insert(product.id);
         }
         self.written_bundle(product);
+        self.slugs.push((names::slug(&product.slug), product.id));
         let before = CategoryId::from_i64(fields.id("category")?);
         self.touch(before);
         if before != product.category {
@@ -635,7 +655,11 @@ impl WriteUnit {
             self.raise_reference_version().await?;
         }
         let committed = commit(&mut self.session).await;
-        committed.map_err(TransactionError::into_storage)
+        committed.map_err(TransactionError::into_storage)?;
+        for (slug, product) in self.slugs {
+            self.store.known_names.insert(slug, product);
+        }
+        Ok(())
     }
 
     /// As [`WriteUnit::commit`], of a bundle that was given what its items are now: that it was
@@ -814,6 +838,24 @@ impl WriteUnit {
             .await;
         deleted.map(drop).map_err(storage_error)
     }
+}
+
+/// The fields of a product that is replaced that decide what else is written.
+fn replaced_fields() -> Document {
+    let mut fields = Face::fields();
+    fields.extend(doc! { "sku": 1, "slug": 1, "sources": 1 });
+    fields
+}
+
+fn read_names(fields: &Fields<'_>) -> Read<Vec<String>> {
+    let mut all = vec![
+        names::sku(fields.str("sku")?),
+        names::slug(fields.str("slug")?),
+    ];
+    let sources = fields.docs("sources", document::read_source)?;
+    let sources = sources.iter();
+    all.extend(sources.map(|from| names::source(&from.system, &from.external_id)));
+    Ok(all)
 }
 
 /// What is recorded under an idempotency key.

@@ -287,6 +287,7 @@ impl Shop<'_> {
         review.insert("_id", ReviewId::random().to_i64());
         review.insert("product_id", product.to_i64());
         review.insert("author", doc! { "_id": author, "name": "Somebody" });
+        review.insert("by", author);
         review
     }
 }
@@ -313,7 +314,7 @@ fn counted() -> Document {
 /// The same, and a number that lists are sorted by.
 fn ranked() -> Document {
     doc! { "$inc": {
-        "plain.count": 1_i64, "plain.sum": 4_i64, "plain.four": 1_i64, "rank.rating": 0.000_001,
+        "plain.count": 1_i64, "plain.sum": 4_i64, "plain.four": 1_i64, "rank.rating": 1_i32,
     } }
 }
 

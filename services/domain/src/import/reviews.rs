@@ -23,6 +23,8 @@ const ERASED: &str = "its author was erased; feeds do not bring them back";
 struct Known {
     products: HashMap<ExternalRef, (ProductId, String)>,
     reviews: HashMap<ExternalRef, KnownReview>,
+    /// Ids that reviews which are not stored yet are to have.
+    claimed: HashMap<ExternalRef, ReviewId>,
     authors: Authors,
     buyers: HashSet<(ProductId, AuthorId)>,
 }
@@ -104,7 +106,9 @@ impl ImportSession {
         }
         match (refused.is_empty(), product) {
             (true, Some(product)) => {
-                let id = before.map_or_else(ReviewId::random, |before| before.id);
+                let claimed = known.claimed.get(&draft.origin).copied();
+                let id = before.map(|before| before.id).or(claimed);
+                let id = id.unwrap_or_else(ReviewId::random);
                 let verified = draft.author.as_ref().is_some_and(|author| {
                     let buyer = (product, author.id.clone());
                     known.buyers.contains(&buyer)
@@ -169,7 +173,7 @@ impl ImportSession {
         let found = self
             .store(|store| async move { store.known_reviews(&system, &ids).await })
             .await?;
-        Ok(match found.get(&external_id) {
+        Ok(match found.reviews.get(&external_id) {
             Some(known) if known.digest == digest => LineOutcome::Unchanged,
             Some(_) => {
                 let reason =
@@ -257,7 +261,7 @@ impl ImportSession {
         let products = self
             .known_sources(round.iter().map(|at| &drafts[*at].product))
             .await?;
-        let mut reviews = HashMap::new();
+        let (mut reviews, mut claimed) = (HashMap::new(), HashMap::new());
         let mut by_system: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for origin in round.iter().map(|at| &drafts[*at].origin) {
             if let Some((product, digest)) = self.imagined.reviews.get(origin) {
@@ -282,24 +286,22 @@ impl ImportSession {
             let found = self
                 .store(|store| async move { store.known_reviews(&of, &ids).await })
                 .await?;
-            let named = |(external_id, known)| {
-                (
-                    ExternalRef {
-                        system: system.clone(),
-                        external_id,
-                    },
-                    known,
-                )
+            let origin = |external_id| ExternalRef {
+                system: system.clone(),
+                external_id,
             };
             // What a dry run would have stored goes before what is stored.
-            for (origin, known) in found.into_iter().map(named) {
-                reviews.entry(origin).or_insert(known);
+            for (external_id, known) in found.reviews {
+                reviews.entry(origin(external_id)).or_insert(known);
             }
+            let found = found.claimed.into_iter();
+            claimed.extend(found.map(|(external_id, id)| (origin(external_id), id)));
         }
         let (authors, buyers) = self.known_authors(drafts, round, &products).await?;
         Ok(Known {
             products,
             reviews,
+            claimed,
             authors,
             buyers,
         })

@@ -1,0 +1,137 @@
+//! Names that only one product or review may have.
+
+use mongodb::bson::{Document, doc};
+use serde_json::{Value, json};
+use vitrine_domain::import::ImportMode;
+use vitrine_harness::{App, product, review, test};
+use vitrine_model::import::LineOutcome;
+
+async fn names(app: &App) -> Vec<String> {
+    let all = app.documents("names", doc! {}).await;
+    let name = |doc: &Document| doc.get_str("_id").unwrap().replace('\n', " ");
+    all.iter().map(name).collect()
+}
+
+async fn change(app: &App, id: &str, mut input: Value) {
+    input["id"] = json!(id);
+    app.order("updateProduct", input).await.done();
+}
+
+#[test]
+fn a_name_that_is_given_up_is_free_and_one_that_is_taken_is_refused() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Bulb")]).await;
+        let sources = ["source:feed Bulb", "source:feed Lamp"];
+        let own = ["sku:feed:Bulb", "sku:feed:Lamp", "slug:bulb", "slug:lamp"];
+        assert_eq!(names(app).await, [&own[..], &sources].concat());
+        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
+        let id = id.text("/product/id");
+        for (input, refused) in [
+            (json!({ "sku": "feed:Bulb" }), "TAKEN at sku"),
+            (json!({ "slug": "bulb" }), "TAKEN at slug"),
+        ] {
+            let mut input = input;
+            input["id"] = json!(id);
+            let refusal = app.order("updateProduct", input).await;
+            assert_eq!(refusal.places(), [refused]);
+        }
+        change(app, &id, json!({ "sku": "L-1", "slug": "light" })).await;
+        let own = ["sku:L-1", "sku:feed:Bulb", "slug:bulb", "slug:light"];
+        assert_eq!(names(app).await, [&own[..], &sources].concat());
+        // The old ones are another's now.
+        let new = json!({
+            "kind": "thing", "name": "Lamp", "category": "things", "sku": "feed:Lamp",
+        });
+        let created = app.order("createProduct", new).await;
+        assert_eq!(created.done()["product"]["slug"], "lamp");
+    });
+}
+
+#[test]
+fn a_page_is_found_by_a_slug_that_moved_between_products() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Bulb")]).await;
+        let other = app.other_process().await;
+        let seen = async |slug: &str| {
+            let query = format!("{{ product(slug: {slug:?}) {{ name }} }}");
+            let asked = app.query(&query).through(&other).await;
+            (asked.at("/product").clone(), asked.sent().to_vec())
+        };
+        assert_eq!(seen("lamp").await.0, json!({ "name": "Lamp" }));
+        let ids = app
+            .query("{ a: product(slug: \"lamp\") { id } b: product(slug: \"bulb\") { id } }")
+            .await;
+        let (lamp, bulb) = (ids.text("/a/id"), ids.text("/b/id"));
+        change(app, &lamp, json!({ "slug": "light" })).await;
+        change(app, &bulb, json!({ "slug": "lamp" })).await;
+        // Another process finds out by itself, and knows it from then on.
+        assert_eq!(seen("lamp").await.0, json!({ "name": "Bulb" }));
+        assert_eq!(
+            seen("lamp").await,
+            (json!({ "name": "Bulb" }), vec!["find products".to_owned()])
+        );
+        assert_eq!(seen("light").await.0, json!({ "name": "Lamp" }));
+        assert_eq!(seen("bulb").await.0, Value::Null);
+        app.order("archiveProduct", json!({ "id": lamp }))
+            .await
+            .done();
+        assert_eq!(seen("light").await.0, Value::Null);
+    });
+}
+
+#[test]
+fn an_import_that_is_cut_off_between_a_name_and_its_review_goes_on_with_it() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let draft = || vitrine_model::import::ReviewDraft::from(review("Lamp", 1, 4));
+        let import = async || {
+            let reviews = vec![draft()];
+            app.import(ImportMode::Write, Vec::new(), reviews).await.0
+        };
+        let claimed = 77_i64;
+        let lamp = app.documents("products", doc! {}).await.remove(0);
+        let origin = draft().origin;
+        let name = format!("origin:{}\n{}", origin.system, origin.external_id);
+        let claim = doc! { "_id": name, "product": lamp.get("_id"), "review": claimed };
+        let all = app.direct().collection::<Document>("names");
+        all.insert_one(claim).await.unwrap();
+        assert_eq!(import().await, [LineOutcome::Created]);
+        let stored = app.documents("reviews", doc! {}).await;
+        assert_eq!(stored.len(), 1);
+        assert_eq!(stored[0].get_i64("_id").unwrap(), claimed);
+        assert_eq!(import().await, [LineOutcome::Unchanged]);
+    });
+}
+
+#[test]
+fn the_audit_finds_names_that_are_wrong() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Bulb")]).await;
+        let all = app.direct().collection::<Document>("names");
+        let bulb = app.documents("products", doc! { "slug": "bulb" }).await;
+        let slug = doc! { "_id": "slug:lamp" };
+        let wrong = doc! { "$set": { "product": bulb[0].get("_id") } };
+        all.update_one(slug.clone(), wrong).await.unwrap();
+        let gone = doc! { "_id": "sku:feed:Bulb" };
+        let taken = all.find_one_and_delete(gone).await.unwrap().unwrap();
+        let found = app.catalog.audit().await.unwrap();
+        let mut places: Vec<(&str, &str)> = found
+            .differences
+            .iter()
+            .map(|one| (one.place.as_str(), one.what.as_str()))
+            .collect();
+        places.sort_unstable();
+        assert_eq!(
+            places,
+            [
+                ("names", "names of products"),
+                ("names \"sku:feed:Bulb\"", "whose it is"),
+                ("names \"slug:lamp\"", "whose it is"),
+            ]
+        );
+        all.insert_one(taken).await.unwrap();
+        let lamp = app.documents("products", doc! { "slug": "lamp" }).await;
+        let right = doc! { "$set": { "product": lamp[0].get("_id") } };
+        all.update_one(slug, right).await.unwrap();
+    });
+}
