@@ -1,5 +1,6 @@
 //! The catalogue and the API on a database of their own, and what happens around a test.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -15,6 +16,7 @@ use vitrine_model::clock::{ManualClock, Timestamp};
 use vitrine_model::id::ProductId;
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
+use vitrine_storage::audit::Audit;
 use vitrine_storage::store::CommandSeen;
 use vitrine_storage::versions::VersionStep;
 use vitrine_storage::{Store, StoreOptions};
@@ -33,6 +35,9 @@ static ENGINE: LazyLock<Engine> =
 /// The commands that a store has sent.
 type Commands = Arc<Mutex<Vec<String>>>;
 
+/// What of the commands that a store has sent would reach all shards of a cluster without a reason.
+type Scattered = Arc<Mutex<BTreeSet<String>>>;
+
 /// The catalogue and the API on a database of their own.
 #[derive(Clone)]
 pub struct App {
@@ -46,6 +51,7 @@ pub struct App {
     pub clock: Arc<ManualClock>,
     uri: String,
     commands: Commands,
+    scattered: Scattered,
     direct: mongodb::Database,
 }
 
@@ -62,9 +68,10 @@ impl App {
     async fn on(uri: &str) -> anyhow::Result<Self> {
         let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
         let commands = Commands::default();
-        let seen = Arc::clone(&commands);
+        let scattered = Scattered::default();
+        let (seen, everywhere) = (Arc::clone(&commands), Arc::clone(&scattered));
         let options = StoreOptions {
-            observer: Some(Arc::new(move |command| note(&seen, command))),
+            observer: Some(Arc::new(move |command| note(&seen, &everywhere, command))),
             ..StoreOptions::new(uri, &database)
         };
         let store = Store::connect(&options).await?;
@@ -83,6 +90,7 @@ impl App {
             clock,
             uri,
             commands,
+            scattered,
             direct,
         })
     }
@@ -310,12 +318,23 @@ impl App {
         }
     }
 
+    /// What an audit finds. It reads everything, from all shards that there are.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn audited(&self) -> Audit {
+        self.reaches_few_shards();
+        let found = self.catalog.audit().await;
+        self.forget_reached();
+        found.expect("the database answers")
+    }
+
     /// Fails the test if anything computed or copied is not what it should be.
     ///
     /// # Panics
     /// When something is not, with a list of what.
     pub async fn audit(&self) {
-        let found = self.catalog.audit().await.expect("the database answers");
+        let found = self.audited().await;
         let line = |d: &vitrine_storage::audit::Difference| {
             format!(
                 "{}: {} is {}, should be {}",
@@ -331,6 +350,26 @@ impl App {
             "the audit found\n  {}",
             lines.join("\n  ")
         );
+    }
+}
+
+impl App {
+    /// Fails the test if a command was sent that would reach all shards of a cluster, and
+    /// `SCATTER_GATHER` does not have it.
+    ///
+    /// # Panics
+    /// When one was.
+    pub fn reaches_few_shards(&self) {
+        let scattered = self.scattered.lock().expect("nobody panics with the lock");
+        assert!(
+            scattered.is_empty(),
+            "all shards would be asked: {scattered:#?}"
+        );
+    }
+
+    fn forget_reached(&self) {
+        let mut scattered = self.scattered.lock().expect("nobody panics with the lock");
+        scattered.clear();
     }
 }
 
@@ -417,8 +456,14 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     }
 }
 
-fn note(commands: &Mutex<Vec<String>>, command: CommandSeen) {
-    let CommandSeen { name, collection } = command;
+fn note(commands: &Mutex<Vec<String>>, scattered: &Mutex<BTreeSet<String>>, command: CommandSeen) {
+    let CommandSeen {
+        name,
+        collection,
+        scattered: everywhere,
+    } = command;
+    let mut scattered = scattered.lock().expect("nobody panics with the lock");
+    scattered.extend(everywhere);
     let text = collection.map_or_else(|| name.clone(), |collection| format!("{name} {collection}"));
     commands
         .lock()

@@ -114,7 +114,7 @@ fn the_audit_finds_names_that_are_wrong() {
         all.update_one(slug.clone(), wrong).await.unwrap();
         let gone = doc! { "_id": "sku:feed:Bulb" };
         let taken = all.find_one_and_delete(gone).await.unwrap().unwrap();
-        let found = app.catalog.audit().await.unwrap();
+        let found = app.audited().await;
         let mut places: Vec<(&str, &str)> = found
             .differences
             .iter()

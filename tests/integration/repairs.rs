@@ -126,7 +126,7 @@ async fn edits_wait(app: &App, of: [i32; 2]) {
 }
 
 async fn audited(app: &App) -> Audit {
-    app.catalog.audit().await.unwrap()
+    app.audited().await
 }
 
 #[test]

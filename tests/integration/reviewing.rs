@@ -803,8 +803,8 @@ fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
         assert_eq!(
             sent,
             [
-                "aggregate reviews",
-                "aggregate reviews",
+                "aggregate review_reports",
+                "aggregate review_versions",
                 "aggregate reviews",
                 "find products",
                 "find reviews"

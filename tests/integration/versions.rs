@@ -26,7 +26,7 @@ fn steps() -> Vec<VersionStep> {
 }
 
 /// Runs a test of the service that has these steps.
-fn upgrading(check: impl AsyncFn(&App)) {
+fn upgrading(check: &impl AsyncFn(&App)) {
     test(async |app| {
         let app = app.that_upgrades(steps()).await;
         check(&app).await;
@@ -93,7 +93,7 @@ async fn submitted(app: &App, product: &str, rating: i64, language: &str, number
 
 #[test]
 fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         let id = lamp(app).await;
         let mut ids = Vec::new();
         for (number, (rating, language)) in [(5, "en"), (4, "de"), (5, "en"), (1, "tlh")]
@@ -152,7 +152,7 @@ fn where_no_older_version_exists_nothing_is_asked() {
 
 #[test]
 fn everything_can_be_done_to_reviews_of_an_older_version() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         let id = lamp(app).await;
         let orders = [
             (
@@ -259,7 +259,7 @@ async fn answers(app: &App) -> Vec<Value> {
 
 #[test]
 fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         shop(app, 60).await;
         app.rest().await;
         let expected = answers(app).await;
@@ -286,7 +286,7 @@ fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
 
 #[test]
 fn no_edit_is_lost_while_products_are_upgraded() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         shop(app, 120).await;
         app.rest().await;
         let ids = app
@@ -352,7 +352,7 @@ fn no_edit_is_lost_while_products_are_upgraded() {
 
 #[test]
 fn ordinary_writes_bring_a_product_to_the_newest_version() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         let id = lamp(app).await;
         as_of_version_0(app, "products").await;
         let edit = json!({ "id": id, "brand": "Bright" });
@@ -524,7 +524,7 @@ fn a_review_of_the_future_is_read_and_never_written() {
 
 #[test]
 fn progress_is_data() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         shop(app, 40).await;
         app.rest().await;
         as_of_version_0(app, "products").await;
@@ -586,7 +586,7 @@ fn progress_is_data() {
 
 #[test]
 fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
-    upgrading(async |app| {
+    upgrading(&async |app| {
         shop(app, 20).await;
         app.rest().await;
         as_of_version_0(app, "products").await;

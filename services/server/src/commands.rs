@@ -19,6 +19,7 @@ use vitrine_model::id::ProductId;
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, Plan, Step};
 use vitrine_storage::schema::schema_version;
+use vitrine_storage::shards::shard_plan;
 
 use crate::database::{Database, tokens};
 use crate::local::LocalData;
@@ -82,6 +83,10 @@ pub(crate) fn owner() -> String {
 }
 
 async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
+    if what == Migrate::PlanShards {
+        say(shard_plan(&settings.database).trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
     let database = Database::open(settings, &report).await?;
     let store = &database.store;
     match what {
@@ -90,7 +95,7 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
             drop_indexes,
         } => {
             let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
-            if steps.is_empty() && !(drop_indexes && !unwanted.is_empty()) {
+            if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
                 say("nothing to migrate");
             }
             for step in &steps {
@@ -115,6 +120,7 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
             database.require_schema().await?;
         }
         Migrate::Status => migration_status(store).await?,
+        Migrate::PlanShards => {}
     }
     database.close().await?;
     Ok(ExitCode::SUCCESS)

@@ -246,6 +246,9 @@ pub enum Migrate {
     },
     /// Say what the database has and what it lacks.
     Status,
+    /// Print the commands that spread the collections over the shards of a cluster, for mongosh.
+    /// Nothing is sent to any database.
+    PlanShards,
 }
 
 /// What to import.

@@ -431,9 +431,9 @@ fn read_stored(doc: &RawDocumentBuf) -> Read<(ProductId, Stored)> {
     let flagged = fields.opt_bool("many")?.unwrap_or(false);
     let stored = Stored {
         review,
-        marks,
         by,
         flagged,
+        marks,
     };
     Ok((stored.review.product_id, stored))
 }

@@ -12,7 +12,9 @@ use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
 use crate::raw::{Fields, date, stored_id};
-use crate::reviewing::{PURCHASES, REPORTS, Report, VERSIONS, VOTES, read_report, read_version};
+use crate::reviewing::{
+    PURCHASES, REPORTS, Report, VERSIONS, VOTES, of_review, read_report, read_version,
+};
 use crate::reviews::{COLLECTION, read};
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -573,12 +575,14 @@ impl Store {
             .update_many(filter, erase_review(claim.policy))
             .session(&mut *session);
         let erased = updated.await?.modified_count;
-        if claim.policy == ErasurePolicy::Remove {
-            let open = doc! { "_id.r": { "$in": ids }, "open": true };
+        if claim.policy == ErasurePolicy::Remove && !ids.is_empty() {
+            let of_each = ids.iter().filter_map(Bson::as_i64);
+            let of_each = of_each.map(|id| doc! { "_id": of_review(ReviewId::from_i64(id), "u") });
+            let open = doc! { "$or": of_each.collect::<Vec<_>>(), "open": true };
             let reports = self.documents(REPORTS);
             reports
                 .update_many(open, doc! { "$set": { "open": false } })
-                .hint(Hint::Name("review".to_owned()))
+                .hint(Hint::Name("_id_".to_owned()))
                 .session(session)
                 .await?;
         }

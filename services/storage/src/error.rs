@@ -11,7 +11,6 @@ const MAX_TIME_EXPIRED: i32 = 50;
 const WRITE_CONCERN_FAILED: i32 = 64;
 /// There is no index of this name (`IndexNotFound`).
 pub(crate) const INDEX_NOT_FOUND: i32 = 27;
-/// The collection is there already (`NamespaceExists`).
 
 /// A stream of changes cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
 /// `InvalidResumeToken`, `CappedPositionLost`, and the one for a token that is no key string.

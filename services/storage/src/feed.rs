@@ -198,14 +198,16 @@ impl Feed {
         };
         let fields = Fields::of("changes", &event);
         let point = FeedPoint::of(fields.doc("_id")?)?;
-        let key = fields.doc("documentKey")?.id("_id")?;
+        let document = fields.doc("documentKey")?;
+        let key = document.id("_id")?;
         if fields.doc("ns")?.str("coll")? == products::COLLECTION {
             let product = ProductId::from_i64(key);
             return Ok(Some((point, Happened::Rated { product })));
         }
         let review = ReviewId::from_i64(key);
-        let told = fields.opt_doc("fullDocument")?;
-        let product = match told.map(|review| review.id("product_id")).transpose()? {
+        // An insert says all of it, any change on a shard its shard key.
+        let told = fields.opt_doc("fullDocument")?.unwrap_or(document);
+        let product = match told.opt_id("product_id")? {
             Some(product) => Some(ProductId::from_i64(product)),
             None => self.store.product_of(review).await?,
         };
@@ -267,6 +269,6 @@ fn pipeline(only: Option<ProductId>) -> [Document; 2] {
     ];
     [
         doc! { "$match": { "$or": events.to_vec() } },
-        doc! { "$project": { "ns.coll": 1, "documentKey._id": 1, "fullDocument.product_id": 1 } },
+        doc! { "$project": { "ns.coll": 1, "documentKey": 1, "fullDocument.product_id": 1 } },
     ]
 }

@@ -606,7 +606,11 @@ impl Store {
             pipeline.push(doc! { "$set": { "many": flag } });
         }
         let collection = self.documents(reviews::COLLECTION);
-        let update = collection.update_many(doc! { "_id": { "$in": ids } }, pipeline);
+        let products = states.keys().map(|id| stored_id(id.to_i64()));
+        let products: Vec<Bson> = products.collect();
+        let these = doc! { "_id": { "$in": ids }, "product_id": { "$in": products } };
+        let update = collection.update_many(these, pipeline);
+        let update = update.hint(Hint::Name("_id_".to_owned()));
         update.session(session).await?;
         Ok(())
     }

@@ -27,6 +27,7 @@
 //! | [`trending`] | what gets attention |
 //! | [`erasure`] | taking an author out of everything |
 //! | [`feed`] | reviews and ratings as they change, for those who follow |
+//! | [`shards`] | how collections are spread over servers |
 //! | `names` | what only one product or review may be called |
 //! | [`fold`] | the transaction that brings computed data up to date |
 //! | [`ranks`] | where products are in lists |
@@ -70,6 +71,7 @@ pub mod reviews;
 pub mod runs;
 pub mod schema;
 pub mod settings;
+pub mod shards;
 pub mod store;
 pub mod trending;
 pub mod versions;

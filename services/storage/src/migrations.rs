@@ -294,7 +294,7 @@ impl Store {
         drops: bool,
         report: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Step>, MigrationError> {
-        let nothing = |plan: &Plan| plan.steps.is_empty() && !(drops && !plan.unwanted.is_empty());
+        let nothing = |plan: &Plan| plan.steps.is_empty() && (!drops || plan.unwanted.is_empty());
         if nothing(&self.migration_plan(files).await?) && self.is_recorded().await? {
             return Ok(Vec::new());
         }

@@ -602,7 +602,7 @@ mod tests {
             "category_price"
         );
         assert_eq!(price(&Condition::Any(vec![token("a=b"), range()])), "price");
-        let many = Condition::Category((0..=200).map(|n| CategoryId::from_i64(n)).collect());
+        let many = Condition::Category((0..=200).map(CategoryId::from_i64).collect());
         assert_eq!(price(&many), "price");
         assert_eq!(price(&all(&[many, token("a=b")])), "tokens_popularity");
     }

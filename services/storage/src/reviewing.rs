@@ -291,14 +291,14 @@ impl Store {
             if updated.await?.matched_count == 1 {
                 return Ok(true);
             }
-            self.refuse_newer(before.id).await?;
+            self.refuse_newer(before.product_id, before.id).await?;
             return Ok(false);
         }
         let mut session = self.begin().await?;
         let updated = collection.update_one(filter, update).session(&mut session);
         if updated.await?.matched_count == 0 {
             let _ = session.abort_transaction().await;
-            self.refuse_newer(before.id).await?;
+            self.refuse_newer(before.product_id, before.id).await?;
             return Ok(false);
         }
         let id = stored_id(before.id.to_i64());
@@ -329,9 +329,10 @@ impl Store {
         if beside.close_reports {
             let reports = self.documents(REPORTS);
             let close = doc! { "$set": { "open": false } };
-            let own = doc! { "_id.r": id, "open": true };
+            let own = doc! { "_id": of_review(before.id, "u"), "open": true };
             reports
                 .update_many(own, close)
+                .hint(Hint::Name("_id_".to_owned()))
                 .session(&mut session)
                 .await?;
         }
@@ -349,42 +350,52 @@ impl Store {
         ids: &[ReviewId],
         most: u32,
     ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, StorageError> {
-        let last = [doc! { "$sort": { "_id.n": -1 } }, limit(most)];
-        let mut found = self
-            .beside_reviews(ids, VERSIONS, &last, read_version)
-            .await?;
+        let last = OfReviews {
+            collection: VERSIONS,
+            part: "n",
+            filter: Document::new(),
+            sort: doc! { "_id.n": -1 },
+            most,
+        };
+        let mut found = self.beside_reviews(ids, last, read_version).await?;
         for versions in found.values_mut() {
             versions.reverse();
         }
         Ok(found)
     }
 
-    /// What another collection has of each of some reviews, under `_id.r`. One command.
+    /// What another collection has of each of some reviews. One command.
     async fn beside_reviews<T>(
         &self,
         ids: &[ReviewId],
-        collection: &'static str,
-        stages: &[Document],
+        beside: OfReviews,
         read: fn(Fields<'_>) -> Result<T, StorageError>,
     ) -> Result<HashMap<ReviewId, Vec<T>>, StorageError> {
-        let keys: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ranges = ids
+            .iter()
+            .map(|id| doc! { "_id": of_review(*id, beside.part) });
+        let first = doc! { "$topN": {
+            "n": i64::from(beside.most),
+            "sortBy": beside.sort,
+            "output": "$$ROOT",
+        } };
         let pipeline = [
-            doc! { "$match": { "_id": { "$in": keys } } },
-            doc! { "$project": { "_id": 1 } },
-            doc! { "$lookup": {
-                "from": collection,
-                "localField": "_id",
-                "foreignField": "_id.r",
-                "pipeline": stages,
-                "as": "found",
-            } },
+            doc! { "$match": { "$or": ranges.collect::<Vec<_>>() } },
+            doc! { "$match": beside.filter },
+            doc! { "$group": { "_id": "$_id.r", "found": first } },
         ];
-        let reviews = self.raw(COLLECTION);
-        let found = reviews.aggregate(pipeline).max_time(self.max_time).await?;
-        let found = found.with_type::<RawDocumentBuf>();
+        let collection = self.raw(beside.collection);
+        let found = collection
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time);
+        let found = found.await?.with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
         let of_one = |doc: &RawDocumentBuf| {
-            let fields = Fields::of(collection, doc);
+            let fields = Fields::of(beside.collection, doc);
             let id = ReviewId::from_i64(fields.id("_id")?);
             Ok((id, fields.docs("found", read)?))
         };
@@ -638,9 +649,14 @@ impl Store {
         ids: &[ReviewId],
         most: u32,
     ) -> Result<HashMap<ReviewId, Vec<Report>>, StorageError> {
-        let open = doc! { "$match": { "open": true } };
-        let first = [open, doc! { "$sort": { "at": 1 } }, limit(most)];
-        self.beside_reviews(ids, REPORTS, &first, read_report).await
+        let first = OfReviews {
+            collection: REPORTS,
+            part: "u",
+            filter: doc! { "open": true },
+            sort: doc! { "at": 1 },
+            most,
+        };
+        self.beside_reviews(ids, first, read_report).await
     }
 
     /// Records that a customer bought a product, and marks what they wrote of it as a buyer's.
@@ -823,6 +839,23 @@ fn key(product: ProductId, id: ReviewId) -> Document {
     doc! { "_id": stored_id(id.to_i64()), "product_id": stored_id(product.to_i64()) }
 }
 
+/// What is read of each of some reviews in another collection.
+struct OfReviews {
+    collection: &'static str,
+    /// What comes behind the review in its ids.
+    part: &'static str,
+    filter: Document,
+    sort: Document,
+    /// The most of each.
+    most: u32,
+}
+
+/// The ids that begin with a review: a range, so that one shard is asked.
+pub(crate) fn of_review(id: ReviewId, part: &str) -> Document {
+    let review = stored_id(id.to_i64());
+    doc! { "$gte": { "r": review.clone() }, "$lte": { "r": review, part: Bson::MaxKey } }
+}
+
 fn published(product: ProductId, id: ReviewId) -> Document {
     let mut filter = key(product, id);
     filter.insert("status", ReviewStatus::Published.name());
@@ -952,10 +985,6 @@ fn read_vote(doc: &RawDocumentBuf) -> Result<Option<(Vote, i32)>, StorageError> 
     let vote = Vote::named(fields.str("value")?);
     let round = i32::try_from(fields.i64("round")?).map_err(|_| fields.corrupt("round"))?;
     Ok(vote.map(|vote| (vote, round)))
-}
-
-fn limit(most: u32) -> Document {
-    doc! { "$limit": i64::from(most) }
 }
 
 pub(crate) fn read_report(fields: Fields<'_>) -> Result<Report, StorageError> {

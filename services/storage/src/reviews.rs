@@ -72,7 +72,12 @@ impl Store {
     ) -> Result<Vec<(Review, bool)>, StorageError> {
         let keys: Vec<Bson> = ids.iter().map(|(_, id)| stored_id(id.to_i64())).collect();
         let deleted = ReviewStatus::Deleted.name();
-        let wanted = doc! { "_id": { "$in": keys }, "status": { "$ne": deleted } };
+        let products = stored_ids(ids.iter().map(|(product, _)| *product));
+        let wanted = doc! {
+            "_id": { "$in": keys },
+            "product_id": { "$in": products },
+            "status": { "$ne": deleted },
+        };
         let seen = products_query::predicate(&Condition::Status(states.to_vec()));
         let product = doc! {
             "from": "products",
@@ -347,6 +352,7 @@ impl Store {
         }
         let filter = doc! {
             "_id": stored_id(review.id.to_i64()),
+            "product_id": stored_id(review.product_id.to_i64()),
             "erased": { "$ne": true },
             "schema_version": up_to(REVIEW_VERSION),
         };
@@ -357,14 +363,20 @@ impl Store {
         if updated.await?.matched_count == 1 {
             return Ok(true);
         }
-        self.refuse_newer(review.id).await.map(|()| false)
+        let refused = self.refuse_newer(review.product_id, review.id).await;
+        refused.map(|()| false)
     }
 
     /// Fails if a review is of a version that only a newer release may write.
-    pub(crate) async fn refuse_newer(&self, id: ReviewId) -> Result<(), StorageError> {
+    pub(crate) async fn refuse_newer(
+        &self,
+        product: ProductId,
+        id: ReviewId,
+    ) -> Result<(), StorageError> {
+        let (product, id) = (stored_id(product.to_i64()), stored_id(id.to_i64()));
         let collection = self.raw(COLLECTION);
         let found = collection
-            .find_one(doc! { "_id": stored_id(id.to_i64()) })
+            .find_one(doc! { "_id": id, "product_id": product })
             .projection(doc! { "schema_version": 1 })
             .max_time(self.max_time)
             .await?;

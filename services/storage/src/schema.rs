@@ -51,8 +51,18 @@ const FILES: [&str; 34] = [
 const VERSION: &str = include_str!("../../../schema/version.json");
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CollectionSchema {
     pub(crate) collection: String,
+    /// What its documents are spread over shards by.
+    #[serde(default)]
+    pub(crate) shard_key: Option<Document>,
+    /// Which shards may hold it, where somebody wants to tell them apart.
+    #[serde(default)]
+    pub(crate) zone: Option<String>,
+    /// Why it stays whole, and up to what size that is right.
+    #[serde(default)]
+    pub(crate) unsharded: Option<String>,
     pub(crate) validator: Document,
     pub(crate) indexes: Vec<Document>,
 }

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
+use crate::shards::{Reach, reaches};
 use crate::versions::{self, VersionStep};
 use crate::{StorageError, elections, names};
 
@@ -24,6 +25,9 @@ pub struct CommandSeen {
     pub name: String,
     /// The collection it is about, where it is about one.
     pub collection: Option<String>,
+    /// What of it would reach all shards of a cluster without a reason
+    /// ([`SCATTER_GATHER`](crate::shards::SCATTER_GATHER)).
+    pub scattered: Vec<String>,
 }
 
 /// Told of every command as it is sent.
@@ -272,7 +276,9 @@ fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
         if let CommandEvent::Started(started) = event {
             let collection = started.command.get_str(&started.command_name);
             let collection = collection.ok().map(str::to_owned);
+            let reached = reaches(&started.command_name, &started.command);
             observer(CommandSeen {
+                scattered: reached.iter().filter_map(Reach::fault).collect(),
                 name: started.command_name,
                 collection,
             });

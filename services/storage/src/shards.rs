@@ -1,0 +1,451 @@
+//! How collections are spread over several servers, once one replica set is full.
+//!
+//! Each file under `schema/mongodb` says what its collection is sharded by, or why it stays whole.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use mongodb::bson::{Bson, Document, doc};
+
+use crate::schema::{CollectionSchema, desired};
+
+/// Returns the commands that shard the collections of a database, in JavaScript for `mongosh`: indexes
+/// that the server wants first, `shardCollection`, and zones for those who want the catalogue and
+/// reviews on different servers. What stays whole is said with its reason.
+#[must_use]
+pub fn shard_plan(database: &str) -> String {
+    let all = desired();
+    let sharded = || {
+        all.iter()
+            .filter_map(|schema| Some((schema, schema.shard_key.as_ref()?)))
+    };
+    let mut plan =
+        String::from("// Sent to a mongos by somebody who may shard. Repeating it does no harm.\n");
+    let target = json(&Bson::from(database));
+    let _ = writeln!(plan, "const shop = db.getSiblingDB({target});");
+    for (schema, key) in sharded() {
+        let (name, key_text) = (&schema.collection, json(&key.clone().into()));
+        if is_hashed(key) {
+            // The server makes it by itself only where there are no documents yet.
+            let _ = writeln!(plan, "shop.{name}.createIndex({key_text});");
+        }
+        let mut command = doc! { "shardCollection": format!("{database}.{name}"), "key": key };
+        if is_unique(schema, key) {
+            command.insert("unique", true);
+        }
+        let command = json(&command.into());
+        let _ = writeln!(plan, "db.adminCommand({command});");
+    }
+    plan.push_str("\n// Zones, if the catalogue and reviews are to have servers of their own. First, for each shard:\n");
+    plan.push_str("// db.adminCommand({ \"addShardToZone\": \"SHARD\", \"zone\": \"catalogue\" }); or \"reviews\"\n");
+    for (schema, key) in sharded() {
+        let zone = schema.zone.as_deref().unwrap_or_default();
+        let end = |name: &str| {
+            let fields = key
+                .keys()
+                .map(|field| format!("{}: {name}", json(&field.as_str().into())));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        };
+        let namespace = json(&format!("{database}.{}", schema.collection).into());
+        let _ = writeln!(
+            plan,
+            "// db.adminCommand({{ \"updateZoneKeyRange\": {namespace}, \"min\": {}, \"max\": {}, \"zone\": {} }});",
+            end("MinKey()"),
+            end("MaxKey()"),
+            json(&zone.into()),
+        );
+    }
+    plan.push_str("\n// These stay whole, on the primary shard of the database:\n");
+    for schema in &all {
+        if let Some(reason) = &schema.unsharded {
+            let _ = writeln!(plan, "// {}: {reason}", schema.collection);
+        }
+    }
+    plan.push_str("\n// What asks every shard, because it does not say the shard key:\n");
+    for one in SCATTER_GATHER {
+        let by = match one.by {
+            "" => String::new(),
+            "*" => " by anything".to_owned(),
+            field => format!(" by {field}"),
+        };
+        let _ = writeln!(plan, "// {}{by}: {}", one.collection, one.why);
+    }
+    plan
+}
+
+fn json(value: &Bson) -> String {
+    serde_json::to_string(value).expect("it was read from JSON")
+}
+
+fn is_hashed(key: &Document) -> bool {
+    key.values().any(|kind| kind.as_str() == Some("hashed"))
+}
+
+/// Whether an index keeps the whole shard key unique.
+fn is_unique(schema: &CollectionSchema, key: &Document) -> bool {
+    let mut unique = unique_keys(schema);
+    unique.any(|index| index == key)
+}
+
+fn unique_keys(schema: &CollectionSchema) -> impl Iterator<Item = &Document> {
+    let unique = schema.indexes.iter();
+    let unique = unique.filter(|index| index.get_bool("unique").unwrap_or(false));
+    unique.filter_map(|index| index.get_document("key").ok())
+}
+
+/// Everything that reaches all shards. A test holds every command that the tests send against it.
+pub const SCATTER_GATHER: &[ScatterGather] = &[
+    scatter("products", "status", "lists, searches, counts and facets: each asks every shard, and merges"),
+    scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the versions that products carry, a key for each, once a minute"),
+    scatter("products", "_id", "the worker audit, further on: products behind one"),
+    scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and once a minute"),
+    scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a look at all bundles once a minute or an hour"),
+    scatter("products", "activity", "the worker trending: products that stand out, once a minute or more rarely"),
+    scatter("products", "schema_version", "the worker product_versions, while documents of an older version are left"),
+    scatter("products", "specs.k", "the worker merges, while a merge of spec keys goes on"),
+    scatter("reviews", "dirty", "reviews that wait to be counted: every process looks once a second, in an index of what waits"),
+    scatter("reviews", "author._id", "what an author wrote, for an export or an erasure"),
+    scatter("reviews", "reply.by", "what somebody replied, for an export or an erasure"),
+    scatter("reviews", "round", "the reviews that an erased author voted on"),
+    scatter("reviews", "_id", "a review that a moderator publishes while somebody follows its product, where events do not say the product: on shards they do").only("find"),
+    scatter("reviews", "queue.since", "a page of the queue of moderators"),
+    scatter("reviews", "schema_version", "the worker review_versions, while documents of an older version are left"),
+    scatter("review_versions", "author", "what an author wrote, for an export or an erasure"),
+    scatter("review_reports", "_id.u", "what somebody reported, for an export or an erasure"),
+    scatter("votes", "_id.u", "what somebody voted, for an export or an erasure"),
+    scatter("purchases", "_id.c", "what somebody bought, for an export or an erasure"),
+    scatter("purchases", "recheck_at", "the worker purchases: once in ten seconds, in an index of what waits"),
+    scatter("moderation_log", "at", "the fairness report that an admin asks for"),
+    scatter("mutations", "_id", "the keys of an author's orders, for an erasure"),
+    scatter("ranks_due", "*", "the worker ranks: once a second, in an index of what waits"),
+    scatter("sales", "due", "the worker activity: once in two seconds, in an index of what waits"),
+    scatter("activity_handed", "open", "the worker activity: once in two seconds, in an index of what waits"),
+    scatter("activity", "_id.h", "the worker trending: the hours of the last day, once a minute or more rarely"),
+    scatter("activity_days", "_id.d", "the worker trending: the days of the last month, once a minute or more rarely"),
+];
+
+const fn scatter(collection: &'static str, by: &'static str, why: &'static str) -> ScatterGather {
+    ScatterGather {
+        command: None,
+        collection,
+        by,
+        why,
+    }
+}
+
+impl ScatterGather {
+    const fn only(self, command: &'static str) -> Self {
+        Self {
+            command: Some(command),
+            ..self
+        }
+    }
+}
+
+/// A query that reaches all shards because it does not say the shard key, and why it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScatterGather {
+    /// The command, where it is only one.
+    pub command: Option<&'static str>,
+    /// The collection.
+    pub collection: &'static str,
+    /// A field that the query names; `*` for any, nothing for all documents.
+    pub by: &'static str,
+    /// What asks, and how often.
+    pub why: &'static str,
+}
+
+/// What a command does to a collection that is sharded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    command: String,
+    collection: String,
+    /// The fields that it names.
+    fields: BTreeSet<String>,
+    /// The values of the first field of the shard key that it is about; `None` when it does not say.
+    keys: Option<BTreeSet<String>>,
+}
+
+impl Reach {
+    /// Returns what is wrong with it: it reaches all shards, and [`SCATTER_GATHER`] does not have it.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let known = |one: &ScatterGather| {
+            let all = one.by.is_empty() && self.fields.is_empty();
+            one.collection == self.collection
+                && one.command.is_none_or(|command| command == self.command)
+                && (all || one.by == "*" || self.fields.contains(one.by))
+        };
+        if self.keys.is_some() || SCATTER_GATHER.iter().any(known) {
+            return None;
+        }
+        let fields: Vec<&str> = self.fields.iter().map(String::as_str).collect();
+        let fields = fields.join(", ");
+        Some(format!("{} {} by {fields}", self.command, self.collection))
+    }
+}
+
+/// Returns what a command does to collections that are sharded.
+pub(crate) fn reaches(name: &str, command: &Document) -> Vec<Reach> {
+    let Ok(collection) = command.get_str(name) else {
+        return Vec::new();
+    };
+    let documents = |field: &str, inner: Option<&str>| -> Vec<Document> {
+        let all = command.get_array(field).into_iter().flatten();
+        let all = all.filter_map(Bson::as_document);
+        all.filter_map(|doc| match inner {
+            None => Some(doc.clone()),
+            Some(inner) => doc.get_document(inner).ok().cloned(),
+        })
+        .collect()
+    };
+    let reach = |filter: &Document| reach(name, collection, filter);
+    let filters = match name {
+        "find" => vec![command.get_document("filter").cloned().unwrap_or_default()],
+        "findAndModify" => vec![command.get_document("query").cloned().unwrap_or_default()],
+        "update" => documents("updates", Some("q")),
+        "delete" => documents("deletes", Some("q")),
+        "insert" => documents("documents", None),
+        "aggregate" => return pipeline(collection, &documents("pipeline", None)),
+        _ => return Vec::new(),
+    };
+    filters.iter().filter_map(reach).collect()
+}
+
+/// What a pipeline does: by what it matches first, and in the collections that it joins.
+fn pipeline(collection: &str, stages: &[Document]) -> Vec<Reach> {
+    if stages
+        .first()
+        .is_some_and(|stage| stage.contains_key("$changeStream"))
+    {
+        return Vec::new();
+    }
+    let matched = stages
+        .iter()
+        .map_while(|stage| stage.get_document("$match").ok());
+    let all: Vec<Bson> = matched.cloned().map(Bson::Document).collect();
+    let mut reached: Vec<Reach> = reach("aggregate", collection, &doc! { "$and": all })
+        .into_iter()
+        .collect();
+    for stage in stages {
+        let inner = |joined: &Document| -> Vec<Document> {
+            let stages = joined.get_array("pipeline").into_iter().flatten();
+            stages.filter_map(Bson::as_document).cloned().collect()
+        };
+        if let Ok(joined) = stage.get_document("$lookup") {
+            let from = joined.get_str("from").unwrap_or_default();
+            let mut stages = inner(joined);
+            if let Ok(field) = joined.get_str("foreignField") {
+                // One value for each document that is joined.
+                stages.insert(0, doc! { "$match": { field: "a value" } });
+            }
+            reached.extend(pipeline(from, &stages));
+        }
+        if let Ok(joined) = stage.get_document("$unionWith") {
+            let from = joined.get_str("coll").unwrap_or_default();
+            reached.extend(pipeline(from, &inner(joined)));
+        }
+    }
+    reached
+}
+
+/// What a filter does to a collection; nothing where that is not sharded.
+fn reach(command: &str, collection: &str, filter: &Document) -> Option<Reach> {
+    static KEYS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+        let sharded = desired().into_iter();
+        let first = |schema: CollectionSchema| {
+            let field = schema.shard_key?.keys().next()?.clone();
+            Some((schema.collection, field))
+        };
+        sharded.filter_map(first).collect()
+    });
+    let field = KEYS.get(collection)?;
+    let mut fields = BTreeSet::new();
+    named(filter, &mut fields);
+    Some(Reach {
+        command: command.to_owned(),
+        collection: collection.to_owned(),
+        fields,
+        keys: values(filter, field),
+    })
+}
+
+/// The fields that a filter names.
+fn named(filter: &Document, fields: &mut BTreeSet<String>) {
+    for (field, value) in filter {
+        if matches!(field.as_str(), "$and" | "$or" | "$nor") {
+            let branches = value.as_array().into_iter().flatten();
+            branches
+                .filter_map(Bson::as_document)
+                .for_each(|branch| named(branch, fields));
+        } else {
+            fields.insert(field.clone());
+        }
+    }
+}
+
+/// The values that a filter allows a field of the shard key to have, where it names them. Of a
+/// document the first value counts: it says which shard a range of them is on.
+fn values(filter: &Document, field: &str) -> Option<BTreeSet<String>> {
+    let branches = |name: &str| {
+        let branches = filter.get_array(name).ok()?.iter();
+        Some(branches.filter_map(Bson::as_document))
+    };
+    if let Some(value) = filter.get(field)
+        && let Some(found) = named_values(value)
+    {
+        return Some(found);
+    }
+    if let Some(mut all) = branches("$and")
+        && let Some(found) = all.find_map(|branch| values(branch, field))
+    {
+        return Some(found);
+    }
+    let either: Option<Vec<_>> = branches("$or")?
+        .map(|branch| values(branch, field))
+        .collect();
+    Some(either?.into_iter().flatten().collect())
+}
+
+fn named_values(value: &Bson) -> Option<BTreeSet<String>> {
+    let Bson::Document(doc) = value else {
+        return Some(BTreeSet::from([value.to_string()]));
+    };
+    let of = |operator: &str| doc.get(operator).map(first_value);
+    if let Some(one) = of("$eq") {
+        return Some(BTreeSet::from([one]));
+    }
+    if let Ok(some) = doc.get_array("$in") {
+        return Some(some.iter().map(first_value).collect());
+    }
+    if doc.keys().all(|key| !key.starts_with('$')) {
+        return Some(BTreeSet::from([first_value(value)]));
+    }
+    let from = of("$gte").or_else(|| of("$gt"))?;
+    let to = of("$lte").or_else(|| of("$lt"))?;
+    (from == to).then(|| BTreeSet::from([from]))
+}
+
+fn first_value(value: &Bson) -> String {
+    match value {
+        Bson::Document(doc) => doc
+            .values()
+            .next()
+            .map_or_else(String::new, Bson::to_string),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_collection_says_how_it_is_spread_or_why_not() {
+        for schema in desired() {
+            let name = &schema.collection;
+            match (&schema.shard_key, &schema.unsharded) {
+                (Some(key), None) => {
+                    assert!(!key.is_empty(), "{name}");
+                    let zone = schema.zone.as_deref();
+                    assert!(matches!(zone, Some("catalogue" | "reviews")), "{name}");
+                }
+                (None, Some(reason)) => {
+                    assert!(reason.ends_with('.') && schema.zone.is_none(), "{name}");
+                }
+                _ => panic!("{name}: either a shard key or a reason"),
+            }
+        }
+    }
+
+    /// The rule of the server: it can keep nothing unique across shards but what begins with the
+    /// shard key; and a hashed key only where it is that of `_id`.
+    #[test]
+    fn unique_indexes_begin_with_the_shard_key() {
+        for schema in desired() {
+            let Some(key) = &schema.shard_key else {
+                continue;
+            };
+            let fields: Vec<&String> = key.keys().collect();
+            for unique in unique_keys(&schema) {
+                let begins: Vec<&String> = unique.keys().take(fields.len()).collect();
+                assert!(
+                    !is_hashed(key) && begins == fields,
+                    "{}: {unique} does not begin with {key}",
+                    schema.collection
+                );
+            }
+            assert!(
+                !is_hashed(key) || fields == ["_id"],
+                "{}",
+                schema.collection
+            );
+        }
+    }
+
+    #[test]
+    fn a_command_says_its_shard_or_has_a_reason() {
+        let fault = |name: &str, command: Document| {
+            let reached = reaches(name, &command);
+            reached.iter().filter_map(Reach::fault).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        let find = |collection: &str, filter: Document| {
+            fault("find", doc! { "find": collection, "filter": filter })
+        };
+        // By the key, some of them, either of some, a range within one, and what is not sharded.
+        assert_eq!(find("names", doc! { "_id": "slug:lamp" }), none);
+        assert_eq!(find("names", doc! { "_id": { "$in": ["a", "b"] } }), none);
+        let either = doc! { "$or": [{ "product_id": 1 }, { "product_id": 2 }], "rating": 5 };
+        assert_eq!(find("reviews", either), none);
+        let range = doc! { "_id": { "$gte": { "r": 1 }, "$lte": { "r": 1, "u": Bson::MaxKey } } };
+        assert_eq!(find("votes", range), none);
+        assert_eq!(find("suppliers", doc! {}), none);
+        // Not by the key.
+        assert_eq!(
+            find("reviews", doc! { "rating": 5 }),
+            ["find reviews by rating"]
+        );
+        let one_of_two = doc! { "$or": [{ "product_id": 1 }, { "title": "x" }] };
+        assert_eq!(
+            find("reviews", one_of_two),
+            ["find reviews by product_id, title"]
+        );
+        assert_eq!(find("votes", doc! { "_id.r": 1 }), ["find votes by _id.r"]);
+        let wide = doc! { "_id": { "$gte": { "r": 1 }, "$lte": { "r": 2 } } };
+        assert_eq!(find("votes", wide), ["find votes by _id"]);
+        let update = doc! { "update": "reviews", "updates": [{ "q": { "_id": 1 }, "u": {} }] };
+        assert_eq!(fault("update", update), ["update reviews by _id"]);
+        // A find of the same has a reason.
+        assert_eq!(find("reviews", doc! { "_id": 1 }), none);
+        let joined = |field: &str| {
+            let join =
+                doc! { "from": "votes", "localField": "a", "foreignField": field, "as": "b" };
+            let stages = [doc! { "$match": { "_id": 1 } }, doc! { "$lookup": join }];
+            fault(
+                "aggregate",
+                doc! { "aggregate": "products", "pipeline": stages.to_vec() },
+            )
+        };
+        assert_eq!(joined("_id"), none);
+        assert_eq!(joined("_id.r"), ["aggregate votes by _id.r"]);
+    }
+
+    #[test]
+    fn the_plan_names_every_collection_once() {
+        let plan = shard_plan("shop");
+        for schema in desired() {
+            let name = &schema.collection;
+            let sharded = format!("\"shardCollection\":\"shop.{name}\"");
+            let whole = schema.unsharded.as_ref();
+            let whole = whole.map(|reason| format!("\n// {name}: {reason}\n"));
+            let whole = whole.map_or(0, |line| plan.matches(&line).count());
+            let times = plan.matches(&sharded).count() + whole;
+            assert_eq!(times, 1, "{name}: {plan}");
+        }
+        let reviews = r#"db.adminCommand({"shardCollection":"shop.reviews","key":{"product_id":1,"by":1},"unique":true});"#;
+        assert!(plan.contains(reviews), "{plan}");
+        let products = "shop.products.createIndex({\"_id\":\"hashed\"});";
+        assert!(plan.contains(products), "{plan}");
+    }
+}
