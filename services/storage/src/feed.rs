@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mongodb::action::{Action as _, Watch};
 use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::spec::BinarySubtype;
@@ -20,7 +22,6 @@ use vitrine_model::rating::RatingStats;
 use crate::documents::product::read_status;
 use crate::documents::{put, stats};
 use crate::raw::{Fields, Read, stored_id};
-use crate::schema::hex;
 use crate::{StorageError, Store, products, reviews};
 
 /// How long the server keeps a question for events before it answers that there are none.
@@ -45,21 +46,21 @@ impl FeedPoint {
         Self(text)
     }
 
-    /// Takes the point from a token of the server: a text that has the order of events, and what
-    /// tells numbers of different types in it apart.
+    /// Reads a resume token: `_data`, which sorts as the events do, and `_typeBits`, without which the
+    /// server does not recognise a token that contains an int64.
     fn of(token: Fields<'_>) -> Read<Self> {
         let mut text = token.string("_data")?;
         if let Some(RawBsonRef::Binary(bits)) = token.get("_typeBits")? {
             text.push('.');
-            text.push_str(&hex(bits.bytes));
+            text.push_str(&URL_SAFE_NO_PAD.encode(bits.bytes));
         }
         Ok(Self(text))
     }
 
-    /// Returns the token of the server.
+    /// Returns the resume token.
     fn token(&self) -> Result<ResumeToken, StorageError> {
         let (data, bits) = match self.0.split_once('.') {
-            Some((data, bits)) => (data, unhex(bits)),
+            Some((data, bits)) => (data, URL_SAFE_NO_PAD.decode(bits).ok()),
             None => (self.0.as_str(), None),
         };
         let mut token = doc! { "_data": data };
@@ -69,11 +70,6 @@ impl FeedPoint {
         let token = mongodb::bson::deserialize_from_document(token);
         Ok(token.map_err(|error| mongodb::error::Error::custom(error.to_string()))?)
     }
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect()
 }
 
 /// What happened.
