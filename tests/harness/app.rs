@@ -199,14 +199,12 @@ impl App {
     /// # Panics
     /// When the database fails.
     pub async fn that_upgrades(&self, steps: Vec<VersionStep>) -> Self {
-        let store = self.store.clone().with_version_steps(steps);
-        let options = options_with(Arc::clone(&self.clock));
-        let catalog = Catalog::open(store.clone(), options).await;
-        Self {
-            store,
-            catalog: catalog.expect("the database answers"),
+        let with_steps = Self {
+            store: self.store.clone().with_version_steps(steps),
             ..self.clone()
-        }
+        };
+        let options = options_with(Arc::clone(&self.clock));
+        with_steps.set_up_as(options).await
     }
 
     async fn set_up_as(&self, options: CatalogOptions) -> Self {

@@ -83,50 +83,57 @@ pub(crate) fn owner() -> String {
 }
 
 async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
-    if what == Migrate::PlanShards {
-        say(shard_plan(&settings.database).trim_end());
-        return Ok(ExitCode::SUCCESS);
-    }
-    let database = Database::open(settings, &report).await?;
-    let store = &database.store;
     match what {
-        Migrate::Up {
-            dry_run: true,
-            drop_indexes,
-        } => {
-            let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
-            if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
-                say("nothing to migrate");
-            }
-            for step in &steps {
-                say(&step.to_string());
-            }
-            say_unwanted(&unwanted, drop_indexes);
+        Migrate::PlanShards => say(shard_plan(&settings.database).trim_end()),
+        Migrate::Status => {
+            let database = Database::open(settings, &report).await?;
+            migration_status(&database.store).await?;
+            database.close().await?;
         }
         Migrate::Up {
-            dry_run: false,
+            dry_run,
             drop_indexes,
         } => {
-            let done = store
-                .migrate(FILES, &owner(), drop_indexes, &report)
-                .await?;
-            if done.is_empty() {
-                say("nothing to migrate");
+            let database = Database::open(settings, &report).await?;
+            if dry_run {
+                say_plan(&database.store, drop_indexes).await?;
+            } else {
+                migrate_up(&database, drop_indexes).await?;
             }
-            for step in &done {
-                say(&format!("done: {step}"));
-            }
-            say_unwanted(&store.migration_plan(FILES).await?.unwanted, false);
-            database.require_schema().await?;
+            database.close().await?;
         }
-        Migrate::Status => migration_status(store).await?,
-        Migrate::PlanShards => {}
     }
-    database.close().await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says which indexes nobody needs, and how they are dropped if they are not dropped anyway.
+async fn say_plan(store: &Store, drop_indexes: bool) -> anyhow::Result<()> {
+    let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
+    if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
+        say("nothing to migrate");
+    }
+    for step in &steps {
+        say(&step.to_string());
+    }
+    say_unwanted(&unwanted, drop_indexes);
+    Ok(())
+}
+
+async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<()> {
+    let store = &database.store;
+    let owner = owner();
+    let done = store.migrate(FILES, &owner, drop_indexes, &report).await?;
+    if done.is_empty() {
+        say("nothing to migrate");
+    }
+    for step in &done {
+        say(&format!("done: {step}"));
+    }
+    let left = store.migration_plan(FILES).await?.unwanted;
+    say_unwanted(&left, false);
+    database.require_schema().await
+}
+
+/// Lists the indexes that this release does not need, and how to drop them unless they are dropped.
 fn say_unwanted(unwanted: &[Step], dropped: bool) {
     for step in unwanted {
         say(&step.to_string());

@@ -20,8 +20,9 @@ pub fn shard_plan(database: &str) -> String {
         all.iter()
             .filter_map(|schema| Some((schema, schema.shard_key.as_ref()?)))
     };
-    let mut plan =
-        String::from("// Sent to a mongos by somebody who may shard. Repeating it does no harm.\n");
+    let mut plan = String::from(
+        "// Run this in mongosh on a mongos, with the role clusterAdmin. It may be repeated.\n",
+    );
     let target = json(&Bson::from(database));
     let _ = writeln!(plan, "const shop = db.getSiblingDB({target});");
     for (schema, key) in sharded() {
