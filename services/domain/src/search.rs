@@ -37,7 +37,7 @@ const MOST_WEIGHED: u64 = 1_000;
 /// The shortest beginning that is looked up in the vocabulary.
 const LEAST_LOOKED_UP: usize = 3;
 /// How many words a beginning may stand for.
-const MOST_CONTINUATIONS: u32 = 96;
+const MAX_CONTINUATIONS: u32 = 96;
 /// How many words are compared for "did you mean".
 const MOST_COMPARED: u32 = 500;
 /// How many texts are tried for "did you mean".
@@ -347,7 +347,7 @@ impl Catalog {
         let of_names = keywords.is_empty();
         let typed = beginning.to_owned();
         let words = self
-            .read(|store| async move { store.words_beginning(&typed, MOST_CONTINUATIONS).await })
+            .read(|store| async move { store.words_beginning(&typed, MAX_CONTINUATIONS).await })
             .await?;
         for word in words.iter().filter(|word| *word != beginning) {
             keywords.push(other_keyword(word));
@@ -370,7 +370,7 @@ impl Catalog {
         }
         let asked = word.to_owned();
         let near = self
-            .read(|store| async move { store.words_near(&asked, MOST_CONTINUATIONS).await })
+            .read(|store| async move { store.words_near(&asked, MAX_CONTINUATIONS).await })
             .await?;
         let near = near.into_iter().filter(|found| within_one(found, word));
         let near: Vec<String> = near.take(MOST_CANDIDATES).collect();

@@ -189,7 +189,7 @@ mod tests {
             ..Book::default()
         };
         let product = Product {
-            id: ProductId::from_i64(1.into()),
+            id: ProductId::from_i64(1),
             kind: "book".to_owned(),
             sku: "BK-7".to_owned(),
             slug: "dune".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
             description: Some("Sand".to_owned()),
             brand: Some("Ace".to_owned()),
             status: ProductStatus::Active,
-            category: CategoryId::from_i64(2.into()),
+            category: CategoryId::from_i64(2),
             price: None,
             media: Vec::new(),
             specs: vec![text("binding", "Hardcover", None)],

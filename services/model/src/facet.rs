@@ -370,7 +370,7 @@ mod tests {
                     at_least: vec![(4.5, 2)],
                 }),
                 facet(PanelData::Category {
-                    counts: vec![(CategoryId::from_i64(3.into()), 2)],
+                    counts: vec![(CategoryId::from_i64(3), 2)],
                 }),
             ],
         };

@@ -174,7 +174,7 @@ mod tests {
     fn review(id: u8) -> Review {
         Review {
             id: ReviewId::from_i64(id.into()),
-            product_id: ProductId::from_i64(1.into()),
+            product_id: ProductId::from_i64(1),
             author: None,
             rating: Stars::new(3).unwrap(),
             recommended: None,

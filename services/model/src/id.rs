@@ -1,9 +1,9 @@
 //! Typed identifiers, and the opaque global ids that the API shows.
 //!
 //! Every id is a random number of 55 bits, never a counter, so that a sharded database needs no
-//! other ids. An id ends every key of every index, where so many bits take 8 bytes. Of ten million
-//! ids two are the same with a probability of 0.14 %; whoever stores the second is refused and tries
-//! another. A global id is the base64url form of a type tag and the id; a review's carries its
+//! other ids. An id ends every index key of a list, and 55 bits take 8 bytes there. The probability
+//! that ten million ids collide at all is 0.14 %; the unique index on `_id` refuses the second insert,
+//! which is retried with another id or reported as retryable. A global id is the base64url form of a type tag and the id; a review's carries its
 //! product, so that a look-up by it goes to one shard.
 
 use std::fmt;

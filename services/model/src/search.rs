@@ -32,7 +32,7 @@ pub const MOST_WORD_CHARACTERS: usize = 32;
 /// The shortest word, in characters, that is looked for with typing mistakes.
 pub const LEAST_VOCABULARY_CHARACTERS: usize = 4;
 /// The longest beginning of a word, in characters, that has a keyword of its own.
-pub const MOST_PREFIX_CHARACTERS: usize = 3;
+pub const MAX_PREFIX_CHARACTERS: usize = 3;
 /// The longest text value, in bytes, whose words are keywords.
 pub const MOST_KEYWORD_TEXT_BYTES: usize = 64;
 /// The most keywords of a product.
@@ -157,7 +157,7 @@ pub fn prefix_keywords(beginning: &str) -> Vec<String> {
             });
             both.collect()
         }
-        (Some(_), 1..=MOST_PREFIX_CHARACTERS) => vec![format!("p:{beginning}")],
+        (Some(_), 1..=MAX_PREFIX_CHARACTERS) => vec![format!("p:{beginning}")],
         _ => Vec::new(),
     }
 }
@@ -320,7 +320,7 @@ fn short_text(spec: &Spec) -> Option<&str> {
 fn prefixes(word: &str) -> impl Iterator<Item = &str> {
     let least = usize::from(word.starts_with(|first: char| first.is_ascii_alphanumeric()));
     let ends = word.char_indices().skip(1).map(|(at, _)| at);
-    let ends = ends.take(MOST_PREFIX_CHARACTERS).skip(least);
+    let ends = ends.take(MAX_PREFIX_CHARACTERS).skip(least);
     ends.map(|end| &word[..end])
 }
 

@@ -149,10 +149,11 @@ pub(crate) struct DateFilterInput {
 pub(crate) enum SortKey {
     /// The price in the shop's currency. Ascending unless told otherwise.
     Price,
-    /// The Bayesian rating score in steps of 0.05, so that a review rarely moves a product; without
-    /// reviews it is 3.5. Descending unless told otherwise.
+    /// The Bayesian rating score in steps of 0.05; without reviews it is 3.5. A review that changes it
+    /// moves the product within about a second. Descending unless told otherwise.
     Rating,
-    /// How much attention the product gets. Descending unless told otherwise.
+    /// How much attention the product gets. A review that changes it moves the product within about a
+    /// second. Descending unless told otherwise.
     Popularity,
     /// When the product was added. Descending unless told otherwise.
     Newest,

@@ -475,7 +475,7 @@ mod tests {
     fn row(kind: &str) -> TallyRow<'_> {
         TallyRow {
             kind,
-            category: CategoryId::from_i64(1.into()),
+            category: CategoryId::from_i64(1),
             brand: None,
             country: None,
             list_price: None,
@@ -569,7 +569,7 @@ mod tests {
 
     #[test]
     fn built_in_facets() {
-        let other = CategoryId::from_i64(2.into());
+        let other = CategoryId::from_i64(2);
         let mut tally = Tally::new(Wanted::all());
         for (brand, price, stars) in [("Acer", 100, 4.5), ("ACER", 250, 3.0), ("Asus", 250, 4.5)] {
             tally.begin_product(&TallyRow {
