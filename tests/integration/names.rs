@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, product, review, test};
-use vitrine_model::import::LineOutcome;
+use vitrine_model::import::{LineOutcome, ReviewDraft};
 
 async fn names(app: &App) -> Vec<String> {
     let all = app.documents("names", doc! {}).await;
@@ -79,27 +79,64 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
     });
 }
 
+/// Imports the same review of the lamp each time.
+async fn import(app: &App) -> Vec<LineOutcome> {
+    let reviews = vec![ReviewDraft::from(review("Lamp", 1, 4))];
+    app.import(ImportMode::Write, Vec::new(), reviews).await.0
+}
+
+/// Inserts the name of that review, as an import does that is killed before it inserts the review.
+async fn claim(app: &App, product: i64, review_id: i64) {
+    let origin = ReviewDraft::from(review("Lamp", 1, 4)).origin;
+    let name = format!("origin:{}\n{}", origin.system, origin.external_id);
+    let claim = doc! { "_id": name, "product": product, "review": review_id };
+    let names = app.direct().collection::<Document>("names");
+    names.insert_one(claim).await.unwrap();
+}
+
+async fn product_id(app: &App, slug: &str) -> i64 {
+    let product = app.documents("products", doc! { "slug": slug }).await;
+    product[0].get_i64("_id").unwrap()
+}
+
 #[test]
 fn an_import_that_is_cut_off_between_a_name_and_its_review_goes_on_with_it() {
     test(async |app| {
         app.has([product("Lamp")]).await;
-        let draft = || vitrine_model::import::ReviewDraft::from(review("Lamp", 1, 4));
-        let import = async || {
-            let reviews = vec![draft()];
-            app.import(ImportMode::Write, Vec::new(), reviews).await.0
-        };
-        let claimed = 77_i64;
-        let lamp = app.documents("products", doc! {}).await.remove(0);
-        let origin = draft().origin;
-        let name = format!("origin:{}\n{}", origin.system, origin.external_id);
-        let claim = doc! { "_id": name, "product": lamp.get("_id"), "review": claimed };
-        let all = app.direct().collection::<Document>("names");
-        all.insert_one(claim).await.unwrap();
-        assert_eq!(import().await, [LineOutcome::Created]);
+        claim(app, product_id(app, "lamp").await, 77).await;
+        assert_eq!(import(app).await, [LineOutcome::Created]);
         let stored = app.documents("reviews", doc! {}).await;
         assert_eq!(stored.len(), 1);
-        assert_eq!(stored[0].get_i64("_id").unwrap(), claimed);
-        assert_eq!(import().await, [LineOutcome::Unchanged]);
+        assert_eq!(stored[0].get_i64("_id").unwrap(), 77);
+        assert_eq!(import(app).await, [LineOutcome::Unchanged]);
+    });
+}
+
+#[test]
+fn a_claim_for_another_product_is_replaced() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Bulb")]).await;
+        claim(app, product_id(app, "bulb").await, 77).await;
+        assert_eq!(import(app).await, [LineOutcome::Created]);
+        let stored = app.documents("reviews", doc! {}).await;
+        assert_eq!(stored.len(), 1);
+        assert_ne!(stored[0].get_i64("_id").unwrap(), 77);
+    });
+}
+
+#[test]
+fn a_review_whose_id_exists_is_imported_by_the_next_run() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Bulb")]).await;
+        app.has_reviews([review("Bulb", 2, 5)]).await;
+        let other = app.documents("reviews", doc! {}).await;
+        let taken = other[0].get_i64("_id").unwrap();
+        claim(app, product_id(app, "lamp").await, taken).await;
+        let LineOutcome::Rejected(reasons) = import(app).await.remove(0) else {
+            panic!("the id exists");
+        };
+        assert_eq!(reasons[0].field, "external_id");
+        assert_eq!(import(app).await, [LineOutcome::Created]);
     });
 }
 
@@ -125,8 +162,8 @@ fn the_audit_finds_names_that_are_wrong() {
             places,
             [
                 ("names", "names of products"),
-                ("names \"sku:feed:Bulb\"", "whose it is"),
-                ("names \"slug:lamp\"", "whose it is"),
+                ("names \"sku:feed:Bulb\"", "owner"),
+                ("names \"slug:lamp\"", "owner"),
             ]
         );
         all.insert_one(taken).await.unwrap();

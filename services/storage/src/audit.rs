@@ -25,7 +25,7 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
 use crate::in_order::InOrder;
-use crate::names::{self, NAMES, Named};
+use crate::names::{self, NAMES, NameOwner};
 use crate::raw::{Fields, Read, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
 use crate::{StorageError, Store, products, ranks, reviews, schema};
@@ -212,13 +212,13 @@ impl Store {
     /// Compares names of products, reviews and suppliers, and words, with the collections they are in.
     async fn look_up(&self, lookups: Lookups, found: &mut Audit) -> Result<(), StorageError> {
         let names: Vec<String> = lookups.names.keys().cloned().collect();
-        let owners = self.named(&names).await?;
+        let owners = self.name_owners(&names).await?;
         for (name, expected) in &lookups.names {
             let stored = owners.get(name);
             if stored != Some(expected) {
                 let (stored, expected) = (format!("{stored:?}"), format!("{expected:?}"));
                 let place = format!("{NAMES} {name:?}");
-                found.push(difference(&place, "whose it is", &stored, &expected));
+                found.push(difference(&place, "owner", &stored, &expected));
             }
         }
         let words: Vec<&String> = lookups.words.keys().collect();
@@ -322,8 +322,8 @@ impl Store {
 /// What is to be found in other collections, of some products.
 #[derive(Default)]
 struct Lookups {
-    /// Each name, and whose it is.
-    names: BTreeMap<String, Named>,
+    /// Each name and its owner.
+    names: BTreeMap<String, NameOwner>,
     /// Each word, and a place that has it.
     words: BTreeMap<String, String>,
     suppliers: Vec<(String, SupplierExtract)>,
@@ -332,7 +332,7 @@ struct Lookups {
 impl Lookups {
     /// Adds what a product has; returns how many names.
     fn add(&mut self, audited: &ProductAudit) -> u64 {
-        let named = Named {
+        let named = NameOwner {
             product: audited.product.id,
             review: None,
         };
@@ -354,12 +354,9 @@ impl Lookups {
     }
 
     fn add_review(&mut self, review: &Review) {
-        let named = Named {
-            product: review.product_id,
-            review: Some(review.id),
-        };
         let name = names::of_review(review);
-        self.names.extend(name.map(|name| (name, named)));
+        self.names
+            .extend(name.map(|name| (name, NameOwner::of(review))));
     }
 
     fn is_full(&self) -> bool {

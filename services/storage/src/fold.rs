@@ -328,7 +328,7 @@ impl Store {
             let name = names::of_review(review)?;
             Some(names::review_document(&name, review))
         });
-        self.take_names(session, names.collect()).await?;
+        self.insert_names(session, names.collect()).await?;
         let command = doc! { "insert": reviews::COLLECTION, "documents": docs, "ordered": true };
         let reply = self.db.run_command(command).session(&mut *session).await?;
         Ok(!reply.contains_key("writeErrors"))

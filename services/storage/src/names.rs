@@ -1,11 +1,11 @@
-//! Names that only one product or review may have: stock-keeping units, slugs, and what feeds call
-//! products and reviews.
+//! Unique names: stock-keeping units, slugs, and the external ids that feeds have for products and
+//! reviews.
 //!
-//! A collection that is spread over several servers can keep nothing unique but its own key. So
-//! every name is the `_id` of a document in `names`, which says whose it is and is written in the
-//! transaction that writes the product. Reviews that a feed brings in great numbers are stored
-//! without a transaction: their names come first, and say which id the review is to have, so that
-//! whoever finds a name without its review stores that review, and nobody another one.
+//! A sharded collection can enforce uniqueness of its shard key only. So every name is the `_id` of a
+//! document in `names`, which refers to its owner and is written in the transaction that writes the
+//! product. Imported reviews are inserted in bulk without a transaction: their names are inserted
+//! first and contain the id that the review is to have. An import that finds a name without its
+//! review inserts the review under that id.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,6 +14,7 @@ use mongodb::ClientSession;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
+use vitrine_model::filter::Condition;
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::{Product, ProductStatus};
 use vitrine_model::review::{Origin, Review};
@@ -26,17 +27,17 @@ use crate::{StorageError, Store, products_query};
 
 pub(crate) const NAMES: &str = "names";
 
-/// How many names of products a process remembers.
-pub(crate) const MOST_REMEMBERED: u64 = 100_000;
+/// How many names a process caches.
+pub(crate) const MAX_CACHED: u64 = 100_000;
 
-/// What a name is.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameKind {
     Sku,
     Slug,
-    /// What a feed calls a product.
+    /// The external id of a product in a feed.
     Source,
-    /// What a feed calls a review.
+    /// The external id of a review in a feed.
     Review,
 }
 
@@ -73,12 +74,12 @@ pub(crate) fn sku(sku: &str) -> String {
     NameKind::Sku.with(sku)
 }
 
-/// Returns the name that a feed has for a product.
+/// Returns the name of the external id of a product in a feed.
 pub(crate) fn source(system: &str, external_id: &str) -> String {
     NameKind::Source.of_feed(system, external_id)
 }
 
-/// Returns the name that a feed has for a review.
+/// Returns the name of the external id of a review in a feed.
 pub(crate) fn origin(system: &str, external_id: &str) -> String {
     NameKind::Review.of_feed(system, external_id)
 }
@@ -114,7 +115,7 @@ pub(crate) fn review_document(name: &str, review: &Review) -> Document {
     doc
 }
 
-/// The field that was refused because another has this name, from a write error of the server.
+/// Returns the field whose value is taken, from a duplicate key error of an insert into `names`.
 pub(crate) fn refused_field(error: &Document) -> Option<&'static str> {
     let name = error.get_document("keyValue").ok()?.get_str("_id").ok()?;
     let (field, _) = name.split_once(':')?;
@@ -124,19 +125,29 @@ pub(crate) fn refused_field(error: &Document) -> Option<&'static str> {
         .map(NameKind::field)
 }
 
-/// Whose a name is.
+/// The owner of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct NameOwner {
     pub(crate) product: ProductId,
     pub(crate) review: Option<ReviewId>,
 }
 
+impl NameOwner {
+    /// Returns the owner of an imported review's name.
+    pub(crate) const fn of(review: &Review) -> Self {
+        Self {
+            product: review.product_id,
+            review: Some(review.id),
+        }
+    }
+}
+
 impl Store {
-    /// Returns whose these names are; nothing of those that nobody has. One command.
-    pub(crate) async fn named(
+    /// Returns the owners of those of these names that are taken. One command.
+    pub(crate) async fn name_owners(
         &self,
         names: &[String],
-    ) -> Result<HashMap<String, Named>, StorageError> {
+    ) -> Result<HashMap<String, NameOwner>, StorageError> {
         if names.is_empty() {
             return Ok(HashMap::new());
         }
@@ -149,20 +160,20 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Returns the product with a name that is in one of these states. One command: by its id where
-    /// this process knows whose the name is, else by the name.
+    /// Returns the product with this name if it is in one of these states. One command: by id where the
+    /// name is cached, else by a `$lookup` from the name. Two where the cached owner has another name by
+    /// now or is in another state.
     pub(crate) async fn product_named(
         &self,
-        name: &str,
-        field: &str,
+        kind: NameKind,
         value: &str,
         states: &[ProductStatus],
     ) -> Result<Option<ProductView>, StorageError> {
-        let seen =
-            products_query::predicate(&vitrine_model::filter::Condition::Status(states.to_vec()));
-        if let Some(known) = self.known_names.get(name) {
-            let mut filter = doc! { "_id": stored_id(known.to_i64()), field: value };
-            filter.extend(seen.clone());
+        let name = kind.with(value);
+        let visible = products_query::predicate(&Condition::Status(states.to_vec()));
+        if let Some(cached) = self.name_cache.get(&name) {
+            let mut filter = doc! { "_id": stored_id(cached.to_i64()), kind.field(): value };
+            filter.extend(visible.clone());
             let collection = self.raw(PRODUCTS);
             let find = collection
                 .find_one(filter)
@@ -172,17 +183,16 @@ impl Store {
             if let Some(found) = find.await? {
                 return ProductView::new(found).map(Some);
             }
-            // It has another name now, or is not seen. A second look tells.
-            self.known_names.invalidate(name);
+            self.name_cache.invalidate(&name);
         }
         let pipeline = [
-            doc! { "$match": { "_id": name } },
+            doc! { "$match": { "_id": &name } },
             doc! { "$lookup": {
                 "from": PRODUCTS,
                 "localField": "product",
                 "foreignField": "_id",
                 "pipeline": [
-                    { "$match": seen },
+                    { "$match": visible },
                     { "$project": projection(ProductFields::Page) },
                 ],
                 "as": "product",
@@ -200,20 +210,20 @@ impl Store {
             return Ok(None);
         };
         let view = ProductView::new(found)?;
-        self.known_names.insert(name.to_owned(), view.id());
+        self.name_cache.insert(name, view.id());
         Ok(Some(view))
     }
 
-    /// Takes names in a transaction. Fails with [`StorageError::Conflict`] and the field when another
-    /// has one of them; the transaction is over then.
-    pub(crate) async fn take_names(
+    /// Inserts names in a transaction. Fails with [`StorageError::Conflict`] and the field when one is
+    /// taken; the server has aborted the transaction then.
+    pub(crate) async fn insert_names(
         &self,
         session: &mut ClientSession,
         names: Vec<Document>,
     ) -> Result<(), TransactionError> {
-        /// How many are taken with one command.
-        const TOGETHER: usize = 5_000;
-        for some in names.chunks(TOGETHER) {
+        /// How many are inserted with one command.
+        const BATCH: usize = 5_000;
+        for some in names.chunks(BATCH) {
             let command = doc! { "insert": NAMES, "documents": some, "ordered": true };
             let reply = self.db.run_command(command).session(&mut *session).await?;
             let errors = reply.get_array("writeErrors").ok();
@@ -232,8 +242,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives a product other names in a transaction: those that it had and has no more are free.
-    pub(crate) async fn rename(
+    /// Replaces the names of a product in a transaction.
+    pub(crate) async fn replace_names(
         &self,
         session: &mut ClientSession,
         product: ProductId,
@@ -247,11 +257,11 @@ impl Store {
         }
         let new = after.iter().filter(|name| !before.contains(name));
         let new = new.map(|name| product_document(name, product));
-        self.take_names(session, new.collect()).await
+        self.insert_names(session, new.collect()).await
     }
 
-    /// Takes the names of imported reviews before these are stored. Returns for each whether it may
-    /// be stored: nobody else has its name.
+    /// Inserts the names of imported reviews. Returns for each whether the name is its own, so that the
+    /// review may be inserted.
     pub(crate) async fn claim_origins(
         &self,
         reviews: &[&Review],
@@ -267,32 +277,54 @@ impl Store {
         let taken = names.into_iter().zip(refused);
         let taken = taken.filter_map(|(name, refused)| refused.map(|_| name));
         let taken: Vec<String> = taken.collect();
-        let owners = self.named(&taken).await?;
-        let is_free = |review: &&Review| {
+        let owners = self.name_owners(&taken).await?;
+        let is_own = |review: &&Review| {
             let name = of_review(review);
-            // It was claimed for this review before.
+            // An earlier import may have inserted the name and not the review.
             name.and_then(|name| owners.get(&name))
-                .is_none_or(|owner| owner.review == Some(review.id))
+                .is_none_or(|owner| *owner == NameOwner::of(review))
         };
-        Ok(reviews.iter().map(is_free).collect())
+        Ok(reviews.iter().map(is_own).collect())
     }
 
-    /// Frees the names of imported reviews that were not stored after all.
-    pub(crate) async fn free_origins(&self, reviews: &[&Review]) -> Result<(), StorageError> {
-        let deletes = reviews.iter().filter_map(|review| {
-            let own = review_document(&of_review(review)?, review);
-            Some(doc! { "q": own, "limit": 1 })
-        });
-        let deletes: Vec<Document> = deletes.collect();
-        if deletes.is_empty() {
+    /// Deletes the names of imported reviews that were not inserted.
+    pub(crate) async fn delete_origins(&self, reviews: &[&Review]) -> Result<(), StorageError> {
+        let own = reviews
+            .iter()
+            .filter_map(|review| Some(review_document(&of_review(review)?, review)));
+        self.delete_names(own.collect()).await
+    }
+
+    /// Deletes the name that an import claimed for a review and did not insert.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn delete_claim(
+        &self,
+        of: &Origin,
+        (product, review): (ProductId, ReviewId),
+    ) -> Result<(), StorageError> {
+        let mut name = product_document(&origin(&of.system, &of.external_id), product);
+        name.insert("review", stored_id(review.to_i64()));
+        self.delete_names(vec![name]).await
+    }
+
+    /// Deletes names whose owner is still this one.
+    async fn delete_names(&self, names: Vec<Document>) -> Result<(), StorageError> {
+        if names.is_empty() {
             return Ok(());
         }
-        let command = doc! { "delete": NAMES, "deletes": deletes, "ordered": false };
+        let deletes = names.into_iter().map(|name| doc! { "q": name, "limit": 1 });
+        let command = doc! {
+            "delete": NAMES,
+            "deletes": deletes.collect::<Vec<_>>(),
+            "ordered": false,
+        };
         self.db.run_command(command).await?;
         Ok(())
     }
 
-    /// Returns how many names of products there are, for the audit.
+    /// Returns the number of names of products, for the audit.
     pub(crate) async fn count_product_names(&self) -> Result<u64, StorageError> {
         let mut all = 0;
         for kind in [NameKind::Sku, NameKind::Slug, NameKind::Source] {
@@ -308,9 +340,9 @@ impl Store {
     }
 }
 
-fn read(doc: &RawDocumentBuf) -> Read<(String, Named)> {
+fn read(doc: &RawDocumentBuf) -> Read<(String, NameOwner)> {
     let fields = Fields::of(NAMES, doc);
-    let named = Named {
+    let named = NameOwner {
         product: ProductId::from_i64(fields.id("product")?),
         review: fields.opt_id("review")?.map(ReviewId::from_i64),
     };

@@ -13,7 +13,7 @@ use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
 use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
-use crate::names::{self, stored_ids};
+use crate::names::{self, NameKind, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
 use crate::store::durable_document;
@@ -127,12 +127,10 @@ impl Store {
         let id = match key {
             ProductKey::Id(id) => *id,
             ProductKey::Slug(slug) => {
-                let name = names::slug(slug);
-                return self.product_named(&name, "slug", slug, states).await;
+                return self.product_named(NameKind::Slug, slug, states).await;
             }
             ProductKey::Sku(sku) => {
-                let name = names::sku(sku);
-                return self.product_named(&name, "sku", sku, states).await;
+                return self.product_named(NameKind::Sku, sku, states).await;
             }
         };
         let mut filter = doc! { "_id": stored_id(id.to_i64()) };
@@ -288,7 +286,7 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn taken_slugs(&self, slugs: &[String]) -> Result<HashSet<String>, StorageError> {
         let asked: Vec<String> = slugs.iter().map(|slug| names::slug(slug)).collect();
-        let taken = self.named(&asked).await?;
+        let taken = self.name_owners(&asked).await?;
         let named = slugs.iter().zip(&asked);
         let taken = named.filter(|(_, name)| taken.contains_key(*name));
         Ok(taken.map(|(slug, _)| slug.clone()).collect())
@@ -380,7 +378,7 @@ impl Store {
     }
 
     async fn find_known(&self, names: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
-        let named = self.named(names).await?;
+        let named = self.name_owners(names).await?;
         if named.is_empty() {
             return Ok(Vec::new());
         }

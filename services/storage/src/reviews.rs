@@ -55,8 +55,8 @@ pub struct KnownReview {
 pub struct KnownReviews {
     /// The reviews that are stored, by id of the feed.
     pub reviews: HashMap<String, KnownReview>,
-    /// The ids that others are to be stored under: an import was cut off before it stored them.
-    pub claimed: HashMap<String, ReviewId>,
+    /// The reviews that others are to become: an import was cut off before it inserted them.
+    pub claimed: HashMap<String, (ProductId, ReviewId)>,
 }
 
 impl Store {
@@ -157,7 +157,7 @@ impl Store {
     ) -> Result<KnownReviews, StorageError> {
         let asked = external_ids.iter();
         let asked: Vec<String> = asked.map(|id| names::origin(system, id)).collect();
-        let named = self.named(&asked).await?;
+        let named = self.name_owners(&asked).await?;
         let mut known = KnownReviews::default();
         if named.is_empty() {
             return Ok(known);
@@ -174,10 +174,13 @@ impl Store {
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         known.reviews = found.iter().map(read_known).collect::<Result<_, _>>()?;
         for (external_id, name) in external_ids.iter().zip(&asked) {
-            let claimed = named.get(name).and_then(|named| named.review);
-            if !known.reviews.contains_key(external_id) {
-                let claimed = claimed.map(|id| (external_id.clone(), id));
-                known.claimed.extend(claimed);
+            let owner = named
+                .get(name)
+                .filter(|_| !known.reviews.contains_key(external_id));
+            if let Some((owner, review)) = owner.and_then(|owner| Some((owner, owner.review?))) {
+                known
+                    .claimed
+                    .insert(external_id.clone(), (owner.product, review));
             }
         }
         Ok(known)
@@ -258,14 +261,14 @@ impl Store {
             .map(|(review, _)| review)
             .filter(|review| review.origin.is_some())
             .collect();
-        let free = self.claim_origins(&imported).await?;
-        let taken = imported.iter().zip(free);
-        let taken = taken.filter(|(_, free)| !free);
+        let own = self.claim_origins(&imported).await?;
+        let taken = imported.iter().zip(own);
+        let taken = taken.filter(|(_, own)| !own);
         let taken: HashSet<ReviewId> = taken.map(|(review, _)| review.id).collect();
-        let stored = reviews
+        let claimed = reviews
             .iter()
             .filter(|(review, _)| !taken.contains(&review.id));
-        let docs = stored.clone().map(|(review, digest)| {
+        let docs = claimed.clone().map(|(review, digest)| {
             let mut doc = document::document(review, digest.as_deref());
             if review.dirty {
                 doc.insert("dirty_since", date(now));
@@ -273,13 +276,10 @@ impl Store {
             doc
         });
         let refused = self.insert_each(COLLECTION, docs.collect(), false).await?;
-        let not_stored = stored.zip(&refused);
-        let not_stored = not_stored.filter_map(|((review, _), refused)| {
-            // Its name stays with one that is stored under its id.
-            let other = refused.as_deref().is_some_and(|fields| fields != "_id");
-            other.then_some(review)
-        });
-        self.free_origins(&not_stored.collect::<Vec<_>>()).await?;
+        let not_inserted = claimed.zip(&refused);
+        let not_inserted = not_inserted.filter(|(_, refused)| refused.is_some());
+        let not_inserted: Vec<&Review> = not_inserted.map(|((review, _), _)| review).collect();
+        self.delete_claims(not_inserted).await?;
         let mut refused = refused.into_iter();
         let outcome = |(review, _): &(Review, Option<String>)| {
             if taken.contains(&review.id) {
@@ -289,6 +289,39 @@ impl Store {
             }
         };
         Ok(reviews.iter().map(outcome).collect())
+    }
+
+    /// Deletes the names of imported reviews that were not inserted, except of those that another
+    /// import inserted under the same id.
+    async fn delete_claims(&self, mut reviews: Vec<&Review>) -> Result<(), StorageError> {
+        if reviews.is_empty() {
+            return Ok(());
+        }
+        let products = stored_ids(reviews.iter().map(|review| review.product_id));
+        let ids = reviews.iter().map(|review| stored_id(review.id.to_i64()));
+        let ids: Vec<Bson> = ids.collect();
+        let collection = self.raw(COLLECTION);
+        let find = collection
+            .find(doc! { "_id": { "$in": ids }, "product_id": { "$in": products } })
+            .projection(doc! { "origin": 1, "product_id": 1, "erased": 1 })
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        for doc in &found {
+            // Reviews that were written here have no origin.
+            let known = Fields::of(COLLECTION, doc).opt_doc("origin")?;
+            let known = known.map(|_| read_known(doc)).transpose()?;
+            let Some((external_id, known)) = known else {
+                continue;
+            };
+            let same = |review: &&Review| {
+                let origin = review.origin.as_ref();
+                review.id == known.id
+                    && origin.is_some_and(|origin| origin.external_id == external_id)
+            };
+            reviews.retain(|review| !same(review));
+        }
+        self.delete_origins(&reviews).await
     }
 
     /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review

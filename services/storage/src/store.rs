@@ -105,8 +105,8 @@ pub struct Store {
     elections: watch::Receiver<u64>,
     /// How many products have a word, of words that very many have.
     pub(crate) common_words: Cache<String, u64>,
-    /// Which products have the names that were asked for; whoever relies on one makes sure.
-    pub(crate) known_names: Cache<String, ProductId>,
+    /// The products that names belonged to when they were last resolved; readers verify it.
+    pub(crate) name_cache: Cache<String, ProductId>,
     /// How documents get from one version to the next.
     pub(crate) version_steps: Arc<[VersionStep]>,
 }
@@ -145,7 +145,7 @@ impl Store {
                 .max_capacity(MOST_COMMON)
                 .time_to_live(COMMON_FOR)
                 .build(),
-            known_names: Cache::new(names::MOST_REMEMBERED),
+            name_cache: Cache::new(names::MAX_CACHED),
             version_steps: versions::steps().into(),
         })
     }

@@ -52,7 +52,7 @@ pub struct WriteUnit {
     /// Of which products bundles carry what is no longer so, and which bundles were written.
     copies_due: BTreeSet<ProductId>,
     reference_changed: bool,
-    /// Slugs of products that were written, to be remembered once that is certain.
+    /// Slugs of the products that were written, to be cached after the commit.
     slugs: Vec<(String, ProductId)>,
 }
 
@@ -224,7 +224,7 @@ impl WriteUnit {
             let names = names::of_product(product).into_iter();
             names.map(|name| names::product_document(&name, product.id))
         });
-        self.take_names(names.collect()).await?;
+        self.insert_names(names.collect()).await?;
         let docs = products
             .iter()
             .map(|product| document::document(product, encoding));
@@ -237,8 +237,8 @@ impl WriteUnit {
         Ok(())
     }
 
-    async fn take_names(&mut self, names: Vec<Document>) -> Result<(), StorageError> {
-        let taken = self.store.take_names(&mut self.session, names).await;
+    async fn insert_names(&mut self, names: Vec<Document>) -> Result<(), StorageError> {
+        let taken = self.store.insert_names(&mut self.session, names).await;
         taken.map_err(TransactionError::into_storage)
     }
 
@@ -303,7 +303,7 @@ impl WriteUnit {
         let (old, new) = (read_names(&fields)?, names::of_product(product));
         let renamed = self
             .store
-            .rename(&mut self.session, product.id, (&old, &new));
+            .replace_names(&mut self.session, product.id, (&old, &new));
         renamed.await.map_err(TransactionError::into_storage)?;
         if Face::read(&fields)? != Face::of(product) {
             self.copies_due.insert(product.id);
@@ -657,7 +657,7 @@ impl WriteUnit {
         let committed = commit(&mut self.session).await;
         committed.map_err(TransactionError::into_storage)?;
         for (slug, product) in self.slugs {
-            self.store.known_names.insert(slug, product);
+            self.store.name_cache.insert(slug, product);
         }
         Ok(())
     }

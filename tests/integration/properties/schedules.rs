@@ -249,7 +249,7 @@ async fn review_by(catalog: &Catalog, product: ProductId, author: usize) -> (Rev
     let found = catalog.own_reviews(AUTHORS[author], vec![product]).await;
     let found = found.unwrap().remove(&product).filter(mine);
     found.map_or_else(
-        || (ReviewId::from_i64(0.into()), 1),
+        || (ReviewId::from_i64(0), 1),
         |review| (review.id, review.revision),
     )
 }

@@ -176,7 +176,7 @@ impl CreateProduct {
             description: None,
             brand: None,
             status: self.new.status,
-            category: CategoryId::from_i64(0.into()),
+            category: CategoryId::from_i64(0),
             price: None,
             media: Vec::new(),
             specs: Vec::new(),
@@ -195,8 +195,8 @@ impl CreateProduct {
     }
 
     fn taken(&self, key: &str, product: &Product) -> Result<Step<ProductView>, StorageError> {
-        // A slug that was made of the name is made anew.
-        if key == "slug" && self.new.slug.is_none() {
+        // A slug that was made of the name is made anew; an id that exists is reported as retryable.
+        if key == "_id" || (key == "slug" && self.new.slug.is_none()) {
             return Ok(Step::Again);
         }
         taken(key, product, None)

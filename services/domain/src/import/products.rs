@@ -59,11 +59,11 @@ impl Passed<'_> {
             draft: self.draft,
             digest: self.digest.clone(),
             specs: self.specs.clone(),
-            category: CategoryId::from_i64(0.into()),
+            category: CategoryId::from_i64(0),
             supplier: None,
             bundle: self.bundle.clone(),
         };
-        prepared.create(ProductId::from_i64(0.into()), plain_slug(self.draft), now)
+        prepared.create(ProductId::from_i64(0), plain_slug(self.draft), now)
     }
 }
 
@@ -270,7 +270,8 @@ impl ImportSession {
             for ((at, prepared), refused) in ready.into_iter().zip(refused) {
                 let outcome = match refused.as_deref() {
                     None => LineOutcome::Created,
-                    Some("slug") => {
+                    // With another slug, and another id.
+                    Some("slug" | "_id") => {
                         waiting.push((at, prepared));
                         continue;
                     }

@@ -19,6 +19,7 @@ const REVIEWS_PER_PRODUCT: usize = 4;
 type Authors = HashMap<(ProductId, AuthorId), Option<String>>;
 
 const ERASED: &str = "its author was erased; feeds do not bring them back";
+const AGAIN: &str = "another import wrote it at the same time; import the line again";
 
 struct Known {
     products: HashMap<ExternalRef, (ProductId, String)>,
@@ -147,21 +148,26 @@ impl ImportSession {
         for ((at, origin, digest), refused) in places.into_iter().zip(refused) {
             let outcome = match refused {
                 None => LineOutcome::Created,
-                Some(_) => self.refused_review(origin, &digest).await?,
+                Some(key) => self.refused_review(origin, &digest, &key).await?,
             };
             outcomes.insert(at, outcome);
         }
         Ok(())
     }
 
-    /// What became of a review that a unique index refused: another import was faster with it, or
-    /// with another review by its author.
+    /// Returns the outcome for a review whose insert was refused by a key: another import inserted it
+    /// first, or another review by its author.
     async fn refused_review(
         &self,
         origin: Option<Origin>,
         digest: &str,
+        key: &str,
     ) -> Result<LineOutcome, DomainError> {
-        let refused = LineOutcome::Rejected(vec![Rejection::new("author", already_reviewed(None))]);
+        let reason = match key {
+            "_id" | "origin" => Rejection::new("external_id", AGAIN),
+            _ => Rejection::new("author", already_reviewed(None)),
+        };
+        let refused = LineOutcome::Rejected(vec![reason]);
         let Some(Origin {
             system,
             external_id,
@@ -295,8 +301,9 @@ impl ImportSession {
                 reviews.entry(origin(external_id)).or_insert(known);
             }
             let found = found.claimed.into_iter();
-            claimed.extend(found.map(|(external_id, id)| (origin(external_id), id)));
+            claimed.extend(found.map(|(external_id, claim)| (origin(external_id), claim)));
         }
+        let claimed = self.valid_claims(drafts, round, &products, claimed).await?;
         let (authors, buyers) = self.known_authors(drafts, round, &products).await?;
         Ok(Known {
             products,
@@ -305,6 +312,35 @@ impl ImportSession {
             authors,
             buyers,
         })
+    }
+
+    /// Returns the ids that an import claimed for these drafts before it was cut off. A claim for
+    /// another product is deleted: the feed has changed since.
+    async fn valid_claims(
+        &self,
+        drafts: &[ReviewDraft],
+        round: &[usize],
+        products: &HashMap<ExternalRef, (ProductId, String)>,
+        claimed: HashMap<ExternalRef, (ProductId, ReviewId)>,
+    ) -> Result<HashMap<ExternalRef, ReviewId>, DomainError> {
+        let mut valid = HashMap::new();
+        for draft in round.iter().map(|at| &drafts[*at]) {
+            let Some(claim) = claimed.get(&draft.origin).copied() else {
+                continue;
+            };
+            let product = products.get(&draft.product).map(|(id, _)| *id);
+            if product == Some(claim.0) {
+                valid.insert(draft.origin.clone(), claim.1);
+            } else if product.is_some() && self.writes() {
+                let origin = Origin {
+                    system: draft.origin.system.clone(),
+                    external_id: draft.origin.external_id.clone(),
+                };
+                self.store(|store| async move { store.delete_claim(&origin, claim).await })
+                    .await?;
+            }
+        }
+        Ok(valid)
     }
 
     async fn known_authors(
