@@ -21,12 +21,8 @@ pub struct Ask<'a> {
 }
 
 /// What the service reads in the background, at most once a minute for each category, to judge how
-/// lists are best read; and counts that it keeps after the answer.
-const IN_BACKGROUND: [&str; 3] = [
-    "aggregate category_stamps",
-    "find facet_panels",
-    "update category_counts",
-];
+/// lists are best read.
+const IN_BACKGROUND: [&str; 2] = ["aggregate category_stamps", "find facet_panels"];
 
 impl<'a> Ask<'a> {
     pub(crate) fn new(app: &'a App, query: &str) -> Self {

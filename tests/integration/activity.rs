@@ -646,6 +646,75 @@ fn what_gets_attention_is_counted_ahead_by_category_and_window() {
 }
 
 #[test]
+fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
+    alone(async |app| {
+        let shop = shop(app).await;
+        let count = async |app: &App, upkeep: &mut Upkeep| {
+            app.rest().await;
+            app.forget_commands();
+            app.catalog.work(Worker::Trending, upkeep).await.unwrap();
+            app.sent()
+        };
+        for (at, product) in shop.iter().enumerate() {
+            record(app, events("VIEW", product, 10 * (at + 1))).await;
+        }
+        let mut upkeep = Upkeep::default();
+        let all = count(app, &mut upkeep).await;
+        assert!(
+            all.contains(&"aggregate activity_days".to_owned()),
+            "{all:?}"
+        );
+        assert_eq!(count(app, &mut upkeep).await, [""; 0], "nothing happened");
+        // Rounds of activity, each looked at by itself, come to what a look at all comes to.
+        let mut random = 7_usize;
+        for _ in 0..6 {
+            app.clock.advance(3 * HOUR_MILLIS);
+            for product in &shop {
+                random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345) >> 1;
+                if random.is_multiple_of(2) {
+                    record(app, events("VIEW", product, 1 + random % 9)).await;
+                }
+            }
+            count(app, &mut upkeep).await;
+        }
+        let lists = async || {
+            let mut lists = Vec::new();
+            for window in ["DAY", "WEEK", "MONTH"] {
+                for within in ["", ", category: \"home\"", ", category: \"light\""] {
+                    let rows = trending(app, &format!("window: {window}{within}")).await;
+                    assert!(!rows.is_empty());
+                    lists.push(rows);
+                }
+            }
+            lists
+        };
+        let merged = lists().await;
+        let ranks_of_merged = ranks(app).await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        for (merged, anew) in merged.iter().zip(lists().await) {
+            // A list of products that are not busy is as of an earlier time.
+            let aged = anew[0].1 / merged[0].1;
+            for ((name, score), (expected_name, expected)) in merged.iter().zip(&anew) {
+                assert_eq!(name, expected_name);
+                let off = (aged * score - expected).abs();
+                assert!(off <= 0.15 * expected, "{name}: {score}, anew {expected}");
+            }
+            assert_eq!(merged.len(), anew.len());
+        }
+        assert_eq!(ranks_of_merged.len(), ranks(app).await.len());
+        // A pass that fails is followed by one through everything.
+        record(app, events("VIEW", &shop[0], 1)).await;
+        app.rest().await;
+        app.fail_next(1, &["aggregate"], doc! { "errorCode": 50 })
+            .await;
+        let failed = app.catalog.work(Worker::Trending, &mut upkeep).await;
+        assert!(failed.is_err());
+        let again = count(app, &mut upkeep).await;
+        assert!(!again.contains(&"find trending".to_owned()), "{again:?}");
+    });
+}
+
+#[test]
 fn popularity_that_an_earlier_release_moved_is_put_right() {
     test(async |app| {
         let [lamp, ..] = shop(app).await;

@@ -353,13 +353,6 @@ async fn others(app: &App) -> Vec<Shape> {
             (1, 0),
             (1, 0),
         ),
-        one(
-            "products per category",
-            "{ categories { productCount } }".to_owned(),
-            "category_newest",
-            (0, 2100),
-            (0, 0),
-        ),
     ];
     for (name, filter, index, keys) in [
         ("all", "{}", "newest", 2000),

@@ -716,6 +716,7 @@ fn what_is_written_costs_few_commands() {
             "find reviews",
             "update products",
             "update rating_months",
+            "update ranks_due",
             "update reviews",
             "commitTransaction",
             "find products",

@@ -253,17 +253,17 @@ impl Catalog {
     /// [`DomainError`] when the database fails; the next call goes on.
     pub async fn fill_buckets(&self) -> Result<Run, DomainError> {
         let now = self.now();
-        let (filled, left) = self
-            .maintain(|store| async move {
-                let filled = store.fill_buckets(now, HANDOVERS, SALES).await?;
-                let left = if filled.more {
-                    store.count_unfilled().await?
-                } else {
-                    0
-                };
-                Ok((filled, left))
-            })
-            .await?;
+        let filled = self
+            .maintain(|store| async move { store.fill_buckets(now, HANDOVERS, SALES).await })
+            .await;
+        let filled = filled.inspect_err(|_| self.busy().note_any())?;
+        self.busy().note(filled.products);
+        let left = if filled.more {
+            self.maintain(|store| async move { store.count_unfilled().await })
+                .await?
+        } else {
+            0
+        };
         Ok(Run {
             done: u64::try_from(filled.handovers + filled.sales).unwrap_or(u64::MAX),
             backlog: left,

@@ -33,6 +33,7 @@ use crate::clock::SystemClock;
 use crate::facets::selectivity::PanelMemory;
 use crate::feed::Hub;
 use crate::lane::{Lane, Permit};
+use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{Heat, Moderation};
 
@@ -109,6 +110,8 @@ struct Shared {
     settling: Settling,
     panels: PanelMemory,
     counts: CountMemory,
+    rated: RatedCategories,
+    busy: BusyProducts,
     heat: Heat,
     desk: Desk,
     hub: Hub,
@@ -167,6 +170,8 @@ impl Catalog {
             settling: Settling::default(),
             panels: PanelMemory::default(),
             counts: CountMemory::default(),
+            rated: RatedCategories::default(),
+            busy: BusyProducts::default(),
             heat: Heat::default(),
             desk: Desk::default(),
             hub: Hub::default(),
@@ -258,6 +263,14 @@ impl Catalog {
 
     pub(crate) fn count_memory(&self) -> &CountMemory {
         &self.0.counts
+    }
+
+    pub(crate) fn rated(&self) -> &RatedCategories {
+        &self.0.rated
+    }
+
+    pub(crate) fn busy(&self) -> &BusyProducts {
+        &self.0.busy
     }
 
     pub(crate) fn hub(&self) -> &Hub {

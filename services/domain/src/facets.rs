@@ -468,8 +468,8 @@ impl Catalog {
 
     /// What every category page shows beside its own facets, found without reading products.
     async fn count_categories(&self) -> Result<Counts, DomainError> {
-        let own = self.own_counts().await?;
-        let counts = own.by_size();
+        let as_of = self.now();
+        let counts = self.own_counts().await?.by_size();
         let products = counts.iter().map(|(_, count)| count).sum();
         let facet = PanelFacet {
             key: FacetKey::Category.name().to_owned(),
@@ -483,15 +483,11 @@ impl Catalog {
                 facets: vec![facet],
                 ..Panel::default()
             },
-            accuracy: if own.is_current() {
-                FacetAccuracy::Exact
-            } else {
-                FacetAccuracy::Precomputed
-            },
-            current: own.is_current(),
+            accuracy: FacetAccuracy::Exact,
+            current: true,
             sample: None,
             counted: Vec::new(),
-            as_of: own.as_of,
+            as_of,
         })
     }
 

@@ -4,19 +4,16 @@
 //! something sees it; and however many ask at once, the work is done by one of them at a time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::DomainError;
 
-/// Work of one sort, and its last result.
+/// Work of one sort.
 #[derive(Debug)]
 pub(crate) struct Flight<T> {
     /// Numbers the arrivals of callers and the beginnings of the work, in their order.
     clock: AtomicU64,
     /// When the work last began, and what came of it; `None` when it failed.
     last: tokio::sync::Mutex<(u64, Option<T>)>,
-    /// The last result that was one.
-    known: Mutex<Option<T>>,
 }
 
 impl<T> Default for Flight<T> {
@@ -24,7 +21,6 @@ impl<T> Default for Flight<T> {
         Self {
             clock: AtomicU64::new(1),
             last: tokio::sync::Mutex::new((0, None)),
-            known: Mutex::new(None),
         }
     }
 }
@@ -47,17 +43,7 @@ impl<T: Clone> Flight<T> {
         let began = self.clock.fetch_add(1, Ordering::SeqCst);
         let result = work.await;
         *last = (began, result.as_ref().ok().cloned());
-        if let Ok(result) = &result {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            *known = Some(result.clone());
-        }
         result
-    }
-
-    /// The last result, however old.
-    pub(crate) fn known(&self) -> Option<T> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.clone()
     }
 }
 
@@ -84,7 +70,6 @@ mod tests {
         }
         assert_eq!(results, [1, 2, 2, 2, 2]);
         assert_eq!(ask().await.unwrap(), 3, "nobody is given what is older");
-        assert_eq!(flight.known(), Some(3));
     }
 
     #[tokio::test]

@@ -40,6 +40,7 @@ mod limits;
 pub mod page;
 pub mod products;
 pub mod propagation;
+mod recent;
 pub mod reference;
 pub mod reviewing;
 pub mod reviews;

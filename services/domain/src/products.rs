@@ -232,13 +232,10 @@ impl Catalog {
         Ok(Total { value, relation })
     }
 
-    /// How many products the caller may see in each category or below it. One command while nothing
-    /// has changed. Exact, but where more products of categories that have changed would have to be
-    /// counted than facets read: then as it was counted within the last ten minutes.
+    /// How many products the caller may see in each category or below it; always exact. One command.
     ///
     /// # Errors
-    /// [`DomainError::Unavailable`] while categories with very many products are counted for the first
-    /// time.
+    /// [`DomainError`] when the database fails.
     pub async fn category_counts(
         &self,
         sight: Sight,

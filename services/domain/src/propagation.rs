@@ -29,21 +29,20 @@ const DUE: u32 = 100;
 /// How many bundles are rewritten for a product in one pass.
 const BUNDLES: u32 = 100;
 /// How often it is looked for products that carry an older version than their supplier says: one
-/// written in the very moment of a change may have missed it.
+/// written in the very moment of a change may have missed it. More rarely where there are many
+/// suppliers: it rests so many times as long as it took to look.
 const SWEEP: Duration = Duration::from_mins(1);
-/// How often it is looked for bundles that carry what is no longer so, although nobody noted it: a
-/// release from before writes no notes. More rarely where there are many bundles.
-const BUNDLE_SWEEP: Duration = Duration::from_mins(1);
-const RAREST_BUNDLE_SWEEP: Duration = Duration::from_hours(1);
-/// It rests so many times as long as it took to look.
-const BUNDLE_SWEEP_SHARE: u32 = 200;
+const SWEEP_SHARE: u32 = 1_000;
+/// How often it is looked for bundles that carry what is no longer so, although nothing was noted.
+/// Whoever changes a product notes it in the same transaction; this finds what was written by hand.
+const BUNDLE_SWEEP: Duration = Duration::from_hours(24);
 /// How many of them are noted at once.
 const NOTED: u32 = 1_000;
 
 /// What the worker that carries changes of suppliers remembers between its passes.
 #[derive(Debug, Default)]
 pub struct PropagationUpkeep {
-    swept: Option<Instant>,
+    sweep_at: Option<Instant>,
     /// Suppliers found by the sweep, who do not know themselves that a product is behind.
     found: HashMap<SupplierId, Supplier>,
     /// How many products are behind, counted when a change is first met.
@@ -98,12 +97,14 @@ impl Catalog {
     }
 
     async fn sweep_suppliers(&self, upkeep: &mut PropagationUpkeep) -> Result<(), DomainError> {
-        if upkeep.swept.is_some_and(|at| at.elapsed() < SWEEP) {
+        let began = Instant::now();
+        if upkeep.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
         let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
         upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
-        upkeep.swept = Some(Instant::now());
+        let rest = SWEEP.max(began.elapsed() * SWEEP_SHARE);
+        upkeep.sweep_at = Some(Instant::now() + rest);
         Ok(())
     }
 
@@ -201,9 +202,7 @@ impl Catalog {
             .maintain(|store| async move { store.note_stale_bundles(NOTED).await })
             .await?;
         if noted < NOTED as usize {
-            let rest = began.elapsed() * BUNDLE_SWEEP_SHARE;
-            let rest = rest.clamp(BUNDLE_SWEEP, RAREST_BUNDLE_SWEEP);
-            upkeep.sweep_at = Some(Instant::now() + rest);
+            upkeep.sweep_at = Some(Instant::now() + BUNDLE_SWEEP);
         }
         Ok(())
     }

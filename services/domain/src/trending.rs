@@ -1,13 +1,18 @@
 //! What gets attention: counted ahead by a worker, read as one document.
+//!
+//! All products with activity are looked at about once an hour. In between only those are whose
+//! activity was counted since: what the others get of attention has only aged, each in the same
+//! measure, so that their order stays.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
-use vitrine_model::activity::{Standing, TrendingWindow};
+use vitrine_model::activity::{Standing, TrendingWindow, decay};
 use vitrine_model::category::CategoryTree;
 use vitrine_model::clock::Timestamp;
+use vitrine_model::filter::Condition;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::worker::Run;
@@ -18,29 +23,37 @@ use vitrine_storage::trending::{NewStanding, Placed, Trending};
 pub use vitrine_storage::trending::TrendingRow;
 
 use crate::products::Sight;
+use crate::recent::Busy;
 use crate::{Catalog, DomainError};
 
 /// How many products a list of what gets attention has.
 pub const MOST_TRENDING: usize = 100;
 /// How many products are looked up at once.
 const BATCH: u32 = 500;
+/// How many are counted anew at once, when not all are.
+const BUSY: usize = 200;
 /// For how long products are looked at in one run; the rest is for the next.
 const RUN: Duration = Duration::from_secs(4);
+/// How often all products with activity are looked at.
+const FULL_PASS: Duration = Duration::from_hours(1);
+/// More rarely where that takes long: it rests so many times as long as it took.
+const FULL_PASS_SHARE: u32 = 20;
 
 /// What the worker that counts what gets attention remembers between its runs.
 #[derive(Debug, Default)]
 pub struct TrendingUpkeep {
     pass: Option<Pass>,
+    /// When all products are looked at again; `None` when they were not looked at yet, or the last
+    /// pass failed.
+    full_pass_at: Option<Instant>,
 }
 
-/// A pass through all products around which something happened, in the order of their ids.
+/// A pass through products around which something happened.
 #[derive(Debug)]
 struct Pass {
     now: Timestamp,
-    rows: Arc<Mutex<AttentionCursor>>,
+    through: Through,
     lists: Lists,
-    /// The last product that was looked at.
-    after: Option<ProductId>,
     /// How many products stand otherwise than before.
     changed: u64,
     /// How many are said to stand so in time to come.
@@ -78,13 +91,18 @@ impl Catalog {
                 Some(found.id)
             }
         };
-        let states = sight.states();
-        self.read(|store| async move { store.trending(category, window, states, most).await })
+        let reference = self.reference();
+        let within = category.map(|id| Condition::Category(reference.categories.subtree(id)));
+        let seen = Condition::Status(sight.states().to_vec());
+        let condition = Condition::All(within.into_iter().chain([seen]).collect());
+        self.read(|store| async move { store.trending(category, window, &condition, most).await })
             .await
     }
 
-    /// Counts anew what gets attention, and how products stand with it, for seconds at most. Returns
-    /// how many products stand otherwise than before, and whether some were not looked at yet.
+    /// Counts anew what gets attention, and how products stand with it, for seconds at most: of all
+    /// products with activity once in a while, else of those whose activity was counted since. Returns
+    /// how many products stand otherwise than before, and whether some were not looked at yet. No
+    /// command when nothing happened.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails; the next call begins anew. The first failure of a
@@ -93,12 +111,18 @@ impl Catalog {
         let began = Instant::now();
         let mut pass = match upkeep.pass.take() {
             Some(pass) => pass,
-            None => self.begin_pass().await?,
+            None => match self.begin_pass(upkeep).await? {
+                Some(pass) => pass,
+                None => return Ok(Run::default()),
+            },
         };
         let before = pass.changed;
         while self.look_on(&mut pass).await? {
             if began.elapsed() >= RUN {
                 let done = pass.changed - before;
+                if let Through::All { spent, .. } = &mut pass.through {
+                    *spent += began.elapsed();
+                }
                 upkeep.pass = Some(pass);
                 return Ok(Run {
                     done,
@@ -107,12 +131,14 @@ impl Catalog {
                 });
             }
         }
-        let (done, now) = (pass.changed - before, pass.now);
-        for (at, window) in TrendingWindow::ALL.into_iter().enumerate() {
-            let lists = pass.lists.of(at, window);
-            self.maintain(|store| async move { store.keep_trending(window, &lists, now).await })
-                .await?;
-        }
+        self.keep_lists(&mut pass).await?;
+        upkeep.full_pass_at = match pass.through {
+            Through::All { spent, .. } => {
+                let rest = FULL_PASS.max((spent + began.elapsed()) * FULL_PASS_SHARE);
+                Some(Instant::now() + rest)
+            }
+            Through::Busy { full_pass_at, .. } => full_pass_at,
+        };
         if pass.ahead > 0 {
             tracing::warn!(
                 products = pass.ahead,
@@ -120,6 +146,7 @@ impl Catalog {
                  are said to get of attention in time to come is counted anew"
             );
         }
+        let done = pass.changed - before;
         pass.failed.map_or(
             Ok(Run {
                 done,
@@ -129,40 +156,111 @@ impl Catalog {
         )
     }
 
-    async fn begin_pass(&self) -> Result<Pass, DomainError> {
+    /// Begins to look at all products, or at those that are busy; `None` when none are.
+    async fn begin_pass(&self, upkeep: &mut TrendingUpkeep) -> Result<Option<Pass>, DomainError> {
         let now = self.now();
-        let rows = self
-            .maintain(|store| async move { store.attention(now, BATCH).await })
-            .await?;
-        Ok(Pass {
+        let full_pass_at = upkeep.full_pass_at.filter(|at| Instant::now() < *at);
+        let through = match self.busy().take() {
+            Busy::These(products) if full_pass_at.is_some() => {
+                if products.is_empty() {
+                    return Ok(None);
+                }
+                Through::Busy {
+                    left: products.into_iter().collect(),
+                    full_pass_at,
+                }
+            }
+            _ => {
+                let rows = self.maintain(|store| async move { store.attention(now, BATCH).await });
+                Through::All {
+                    rows: Arc::new(Mutex::new(rows.await?)),
+                    after: None,
+                    spent: Duration::ZERO,
+                }
+            }
+        };
+        // A pass that fails is followed by one through all products.
+        upkeep.full_pass_at = None;
+        Ok(Some(Pass {
             now,
-            rows: Arc::new(Mutex::new(rows)),
+            through,
             lists: Lists::default(),
-            after: None,
             changed: 0,
             ahead: 0,
             failed: None,
-        })
+        }))
     }
 
     /// Looks at the next products. Returns whether there are more.
     async fn look_on(&self, pass: &mut Pass) -> Result<bool, DomainError> {
-        let rows = Arc::clone(&pass.rows);
-        let some = self
-            .maintain(|_| async move { rows.lock().await.next(BATCH as usize).await })
-            .await?;
-        let more = some.len() >= BATCH as usize;
-        let until = some.last().filter(|_| more).map(|last| last.product);
-        let attention: HashMap<ProductId, Attention> =
-            some.iter().map(|one| (one.product, *one)).collect();
-        let ids = some.iter().map(|one| one.product).collect();
-        let placed = self.placed(ids, pass).await?;
+        match &mut pass.through {
+            Through::All { rows, after, .. } => {
+                let (rows, after) = (Arc::clone(rows), *after);
+                let some = self
+                    .maintain(|_| async move { rows.lock().await.next(BATCH as usize).await })
+                    .await?;
+                let more = some.len() >= BATCH as usize;
+                let until = some.last().filter(|_| more).map(|last| last.product);
+                let ids = some.iter().map(|one| one.product).collect();
+                let attention = self.look_at(ids, some, pass).await?;
+                self.sit_down((after, until), &attention, pass).await?;
+                if let Through::All { after, .. } = &mut pass.through {
+                    *after = until;
+                }
+                Ok(more)
+            }
+            Through::Busy { left, .. } => {
+                let some = left.split_off(left.len().saturating_sub(BUSY));
+                let more = !left.is_empty();
+                let (ids, now) = (some.clone(), pass.now);
+                let attention = self
+                    .maintain(|store| async move { store.attention_of(&ids, now).await })
+                    .await?;
+                self.look_at(some, attention, pass).await?;
+                Ok(more)
+            }
+        }
+    }
+
+    /// Adds products to the lists, and writes how they stand. Returns what they get of attention.
+    async fn look_at(
+        &self,
+        products: Vec<ProductId>,
+        attention: Vec<Attention>,
+        pass: &mut Pass,
+    ) -> Result<HashMap<ProductId, Attention>, DomainError> {
+        let attention: HashMap<ProductId, Attention> = attention
+            .into_iter()
+            .map(|one| (one.product, one))
+            .collect();
+        let placed = self.placed(products, pass).await?;
         let categories = &self.reference().categories;
         pass.lists.add(&placed, &attention, categories);
         self.restand(placed, &attention, pass).await?;
-        self.sit_down(until, &attention, pass).await?;
-        pass.after = until;
-        Ok(more)
+        Ok(attention)
+    }
+
+    /// Keeps the lists of a pass. Where not all products were looked at, they are merged with those
+    /// that are kept.
+    async fn keep_lists(&self, pass: &mut Pass) -> Result<(), DomainError> {
+        let (now, full) = (pass.now, matches!(pass.through, Through::All { .. }));
+        let mut lists = std::mem::take(&mut pass.lists);
+        if !full {
+            let wanted = lists.keys();
+            let kept = self.maintain(|store| async move { store.kept_trending(&wanted).await });
+            for (kept, as_of) in kept.await? {
+                lists.merge(&kept, now.as_millis() - as_of.as_millis());
+            }
+        }
+        let lists = lists.whole();
+        self.maintain(|store| async move {
+            store.keep_trending(&lists, now).await?;
+            if full {
+                store.forget_trending(now).await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn placed(
@@ -216,11 +314,10 @@ impl Catalog {
     /// last that was looked at, up to this one.
     async fn sit_down(
         &self,
-        until: Option<ProductId>,
+        (mut after, until): (Option<ProductId>, Option<ProductId>),
         attention: &HashMap<ProductId, Attention>,
         pass: &mut Pass,
     ) -> Result<(), DomainError> {
-        let mut after = pass.after;
         loop {
             let some = self
                 .maintain(|store| async move { store.standing_products(after, until, BATCH).await })
@@ -238,6 +335,25 @@ impl Catalog {
             }
         }
     }
+}
+
+/// What a pass goes through.
+#[derive(Debug)]
+enum Through {
+    /// All products with activity, in the order of their ids.
+    All {
+        rows: Arc<Mutex<AttentionCursor>>,
+        /// The last product that was looked at.
+        after: Option<ProductId>,
+        /// How long it took.
+        spent: Duration,
+    },
+    /// Those whose activity was counted since the last pass.
+    Busy {
+        left: Vec<ProductId>,
+        /// When all products are looked at again.
+        full_pass_at: Option<Instant>,
+    },
 }
 
 /// The best of each category, window by window.
@@ -279,17 +395,39 @@ impl Lists {
         }
     }
 
-    fn of(&mut self, at: usize, window: TrendingWindow) -> Vec<Trending> {
-        let lists = std::mem::take(&mut self.0[at]);
-        let list = |(category, mut items): (_, Items)| {
-            shorten(&mut items);
-            Trending {
-                category,
-                window,
-                items,
-            }
-        };
-        lists.into_iter().map(list).collect()
+    fn keys(&self) -> Vec<(Option<CategoryId>, TrendingWindow)> {
+        let windows = self.0.iter().zip(TrendingWindow::ALL);
+        let keys = windows.flat_map(|(lists, window)| lists.keys().map(move |of| (*of, window)));
+        keys.collect()
+    }
+
+    /// Adds what was kept so long ago, of products that are not in a list yet.
+    fn merge(&mut self, kept: &Trending, age_millis: i64) {
+        let aged = decay(age_millis, kept.window.half_life_millis());
+        let at = TrendingWindow::ALL
+            .iter()
+            .position(|one| *one == kept.window);
+        let list = at.and_then(|at| self.0[at].get_mut(&kept.category));
+        let Some(list) = list else { return };
+        let known: HashSet<ProductId> = list.iter().map(|(product, _)| *product).collect();
+        let others = kept.items.iter();
+        let others = others.filter(|(product, _)| !known.contains(product));
+        list.extend(others.map(|(product, score)| (*product, score * aged)));
+    }
+
+    fn whole(self) -> Vec<Trending> {
+        let windows = self.0.into_iter().zip(TrendingWindow::ALL);
+        let lists = windows.flat_map(|(lists, window)| {
+            lists.into_iter().map(move |(category, mut items)| {
+                shorten(&mut items);
+                Trending {
+                    category,
+                    window,
+                    items,
+                }
+            })
+        });
+        lists.collect()
     }
 }
 

@@ -114,6 +114,7 @@ impl Catalog {
                 .maintain(|store| async move { store.move_ranks(MOVED, &skipped).await })
                 .await?;
             done += whole(moved.moved);
+            self.rated().note(moved.categories, self.now());
             let dealt_with = moved.moved + moved.refused.len() + moved.left_alone.len();
             upkeep.left_alone.extend(moved.left_alone);
             for (product, error) in moved.refused {

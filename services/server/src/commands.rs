@@ -183,6 +183,9 @@ async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
     let mut differences = audit_once(&catalog).await?;
     if what.repair {
         repair(&catalog).await?;
+        let categories = catalog.repair_category_counts().await;
+        let categories = categories.context("counting the products of categories anew")?;
+        say(&format!("{categories} categories repaired"));
         differences = audit_once(&catalog).await?;
     }
     catalog.drain().await;

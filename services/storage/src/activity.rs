@@ -7,7 +7,7 @@
 //! A sale is a document of its own, by its order; it says whether it is counted, and is counted the
 //! same way, also in the product.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -85,12 +85,14 @@ pub struct Sale {
 }
 
 /// What was put into buckets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bucketed {
     /// How many documents that processes handed over.
     pub handovers: usize,
     /// How many sales.
     pub sales: usize,
+    /// Of which products.
+    pub products: BTreeSet<ProductId>,
     /// Whether there may be more to put into buckets.
     pub more: bool,
 }
@@ -338,6 +340,7 @@ impl Store {
                 one.map(|one| Bucketed {
                     handovers: one.handovers + other.handovers,
                     sales: one.sales + other.sales,
+                    products: one.products.into_iter().chain(other.products).collect(),
                     more: one.more || other.more,
                 })
             }
@@ -538,33 +541,13 @@ impl Store {
         now: Timestamp,
         at_once: u32,
     ) -> Result<AttentionCursor, StorageError> {
-        let [of_day, of_week, of_month] = TrendingWindow::ALL;
-        let hours = vec![
-            happened(Resolution::Hour, of_day, now),
-            doc! { "$group": { "_id": "$_id.p", "day": score(Resolution::Hour, of_day, now) } },
-        ];
-        let pipeline = [
-            happened(Resolution::Day, of_month, now),
-            doc! { "$group": {
-                "_id": "$_id.p",
-                "views": sum("views"),
-                "carts": sum("carts"),
-                "purchases": sum("purchases"),
-                "week": score(Resolution::Day, of_week, now),
-                "month": score(Resolution::Day, of_month, now),
-            } },
-            doc! { "$unionWith": { "coll": HOURS, "pipeline": hours } },
-            doc! { "$group": {
-                "_id": "$_id",
-                "views": { "$sum": "$views" },
-                "carts": { "$sum": "$carts" },
-                "purchases": { "$sum": "$purchases" },
-                "day": { "$sum": "$day" },
-                "week": { "$sum": "$week" },
-                "month": { "$sum": "$month" },
-            } },
-            doc! { "$sort": { "_id": 1 } },
-        ];
+        let happened = |resolution, window| {
+            let since = beginning(resolution, window, now);
+            let at = format!("_id.{}", resolution.part());
+            doc! { at: { "$gte": date(since), "$lte": date(now) } }
+        };
+        let mut pipeline = attention(now, happened);
+        pipeline.push(doc! { "$sort": { "_id": 1 } });
         let collection = self.raw(DAYS);
         let found = collection
             .aggregate(pipeline)
@@ -576,6 +559,40 @@ impl Store {
         Ok(AttentionCursor {
             found: found.await?,
         })
+    }
+
+    /// As [`Store::attention`], of these products; those around which nothing happened are absent. By
+    /// the indexes on ids.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn attention_of(
+        &self,
+        products: &[ProductId],
+        now: Timestamp,
+    ) -> Result<Vec<Attention>, StorageError> {
+        if products.is_empty() {
+            return Ok(Vec::new());
+        }
+        let happened = |resolution: Resolution, window| {
+            let since = beginning(resolution, window, now);
+            let range = |product: &ProductId| {
+                let product = stored_id(product.to_i64());
+                let id = |at| doc! { "p": product.clone(), resolution.part(): date(at) };
+                doc! { "_id": { "$gte": id(since), "$lte": id(now) } }
+            };
+            doc! { "$or": products.iter().map(range).collect::<Vec<_>>() }
+        };
+        let collection = self.raw(DAYS);
+        let found = collection
+            .aggregate(attention(now, happened))
+            .hint(Hint::Name("_id_".to_owned()))
+            .batch_size(10_000)
+            .max_time(self.max_time)
+            .with_type::<RawDocumentBuf>();
+        let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
+        let read = |doc: &RawDocumentBuf| read_attention(&Fields::of(DAYS, doc));
+        found.iter().map(read).collect()
     }
 
     /// Buckets, days and products that do not add up: hours, days, sales and products are read in the
@@ -740,7 +757,8 @@ impl Filling {
         Bucketed {
             handovers: self.handed.len(),
             sales: self.sales.len(),
-            ..Bucketed::default()
+            products: self.days.keys().map(|(product, _)| *product).collect(),
+            more: false,
         }
     }
 
@@ -887,10 +905,37 @@ fn beginning(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> 
 }
 
 /// The buckets of a window. Of what is dated ahead nothing is counted before its time.
-fn happened(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Document {
-    let since = beginning(resolution, window, now);
-    let at = format!("_id.{}", resolution.part());
-    doc! { "$match": { at: { "$gte": date(since), "$lte": date(now) } } }
+/// The stages that add up what happened around each product; `happened` says which buckets are read.
+fn attention(
+    now: Timestamp,
+    happened: impl Fn(Resolution, TrendingWindow) -> Document,
+) -> Vec<Document> {
+    let [of_day, of_week, of_month] = TrendingWindow::ALL;
+    let hours = vec![
+        doc! { "$match": happened(Resolution::Hour, of_day) },
+        doc! { "$group": { "_id": "$_id.p", "day": score(Resolution::Hour, of_day, now) } },
+    ];
+    vec![
+        doc! { "$match": happened(Resolution::Day, of_month) },
+        doc! { "$group": {
+            "_id": "$_id.p",
+            "views": sum("views"),
+            "carts": sum("carts"),
+            "purchases": sum("purchases"),
+            "week": score(Resolution::Day, of_week, now),
+            "month": score(Resolution::Day, of_month, now),
+        } },
+        doc! { "$unionWith": { "coll": HOURS, "pipeline": hours } },
+        doc! { "$group": {
+            "_id": "$_id",
+            "views": { "$sum": "$views" },
+            "carts": { "$sum": "$carts" },
+            "purchases": { "$sum": "$purchases" },
+            "day": { "$sum": "$day" },
+            "week": { "$sum": "$week" },
+            "month": { "$sum": "$month" },
+        } },
+    ]
 }
 
 fn count(field: &str) -> Document {

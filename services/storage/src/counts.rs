@@ -27,7 +27,7 @@ use crate::{StorageError, Store, products_query};
 
 const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
-const STAMPS: &str = "category_stamps";
+pub(crate) const STAMPS: &str = "category_stamps";
 /// How many products are looked at for tokens beyond the known ones.
 const MOST_OTHERS: i64 = 100;
 /// From how many products on a word is common.
@@ -259,44 +259,19 @@ impl Store {
             let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
             doc! { "category": { "$in": ids } }
         });
-        let found = self.sums_of_stamps(filter, Bson::Null).await?;
-        let sum = |doc: &RawDocumentBuf| Fields::of(STAMPS, doc).i64("n");
-        found.first().map_or(Ok(0), sum)
-    }
-
-    /// Returns the same number for every category whose products ever changed.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn stamps(&self) -> Result<HashMap<CategoryId, i64>, StorageError> {
-        let found = self
-            .sums_of_stamps(Document::new(), "$category".into())
-            .await?;
-        let stamp = |doc: &RawDocumentBuf| {
-            let fields = Fields::of(STAMPS, doc);
-            Ok((CategoryId::from_i64(fields.id("_id")?), fields.i64("n")?))
-        };
-        found.iter().map(stamp).collect()
-    }
-
-    /// Adds up the counters that stamps are spread over, on the server.
-    async fn sums_of_stamps(
-        &self,
-        filter: Document,
-        of: Bson,
-    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
-        let pipeline = [
+        let sum = [
             doc! { "$match": filter },
-            doc! { "$group": { "_id": of, "n": { "$sum": "$n" } } },
+            doc! { "$group": { "_id": Bson::Null, "n": { "$sum": "$n" } } },
         ];
         let collection = self.raw(STAMPS);
         let aggregate = collection
-            .aggregate(pipeline)
+            .aggregate(sum)
             .hint(Hint::Name("category".to_owned()))
-            .batch_size(10_000)
             .max_time(self.max_time)
             .with_type::<RawDocumentBuf>();
-        Ok(aggregate.await?.try_collect().await?)
+        let found: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
+        let sum = |doc: &RawDocumentBuf| Fields::of(STAMPS, doc).i64("n");
+        found.first().map_or(Ok(0), sum)
     }
 
     /// Returns what is known of all kept panels, by scope. Covered by the index `summary`: no panel

@@ -655,7 +655,8 @@ impl FoldState {
         doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": update }
     }
 
-    /// Returns a note that the product is to be moved in lists; none where it is in its place.
+    /// Returns a note that the product is to be moved in lists, or that its stars have changed; none
+    /// where neither is so.
     fn ranks_due(&self, id: ProductId, now: Timestamp) -> Option<Document> {
         let stats = &self.computed.stats;
         (Ranks::of(stats, self.interest) != self.ranks).then(|| ranks::due(id, stats.fold_seq, now))

@@ -50,8 +50,13 @@ impl Store {
     /// # Errors
     /// [`StorageError`] when the database fails.
     pub async fn changed_suppliers(&self) -> Result<Vec<Supplier>, StorageError> {
-        let behind = doc! { "$expr": { "$lt": ["$propagated_v", "$v"] } };
-        self.find_suppliers(behind).await
+        let collection = self.raw("suppliers");
+        let find = collection
+            .find(doc! { "behind": true })
+            .hint(Hint::Name("behind".to_owned()));
+        let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
+        let read = |doc: &RawDocumentBuf| reference::read_supplier(&Fields::of("suppliers", doc));
+        found.iter().map(read).collect()
     }
 
     /// The suppliers of whom some product carries an older version, whatever the suppliers say: a
@@ -195,7 +200,10 @@ impl Store {
     /// [`StorageError`] when the database fails.
     pub async fn supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
         let filter = doc! { "_id": stored_id(supplier.id.to_i64()), "v": supplier.version };
-        let update = doc! { "$set": { "propagated_v": supplier.version } };
+        let update = doc! {
+            "$set": { "propagated_v": supplier.version },
+            "$unset": { "behind": 1 },
+        };
         let collection = self.documents("suppliers");
         let updated = collection.update_one(filter, update);
         updated.write_concern(durable()).await?;

@@ -4,26 +4,30 @@
 //! A product that is to be moved stands in `ranks_due`, with the number of the fold that noted it: a
 //! note is taken away only by who has seen the product as of that fold or a later one.
 
+use std::collections::BTreeSet;
+
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::rating::RatingStats;
 
+use crate::documents::product::read_category;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
-use crate::raw::{Fields, Read, date, stored_id};
+use crate::raw::{Fields, Read, date, number, stored_id};
 use crate::store::durable_document;
 use crate::{StorageError, Store, products};
 
 pub(crate) const DUE: &str = "ranks_due";
 
-/// Where a product is in lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a product is in lists, and the stars that it is filtered by.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ranks {
     rating: i64,
     popularity: i64,
+    half_stars: Option<f64>,
 }
 
 impl Ranks {
@@ -32,6 +36,7 @@ impl Ranks {
         Self {
             rating: stats.rank().into(),
             popularity: stats.popularity(interest).into(),
+            half_stars: stats.half_stars(),
         }
     }
 
@@ -39,6 +44,7 @@ impl Ranks {
         Ok(Self {
             rating: rank.i64("rating")?,
             popularity: rank.i64("popularity")?,
+            half_stars: rank.get("stars")?.and_then(number),
         })
     }
 }
@@ -53,6 +59,8 @@ pub struct Moved {
     pub moved: usize,
     /// Those that only a newer release may move.
     pub left_alone: Vec<ProductId>,
+    /// The categories of those that could be read.
+    pub categories: BTreeSet<CategoryId>,
     /// Those that cannot be read or written, and why.
     pub refused: Vec<(ProductId, StorageError)>,
 }
@@ -69,6 +77,7 @@ pub struct RanksDue {
 /// A product that is to be moved.
 struct Due {
     product: ProductId,
+    category: CategoryId,
     stats: RatingStats,
     /// What changes; none where it is in its place.
     update: Option<Document>,
@@ -110,6 +119,7 @@ impl Store {
         // A product that is gone is nowhere in lists.
         let gone: Vec<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
         let mut done: Vec<Document> = gone.iter().map(|id| note_of(*id)).collect();
+        moved.categories = seen.iter().map(|due| due.category).collect();
         let (to_move, in_place): (Vec<Due>, Vec<Due>) =
             seen.into_iter().partition(|due| due.update.is_some());
         done.extend(in_place.iter().map(Due::note));
@@ -167,7 +177,9 @@ impl Store {
         let collection = self.raw(products::COLLECTION);
         let find = collection
             .find(doc! { "_id": { "$in": ids } })
-            .projection(doc! { "schema_version": 1, "stats": 1, "activity": 1, "rank": 1 })
+            .projection(
+                doc! { "schema_version": 1, "stats": 1, "activity": 1, "rank": 1, "category": 1 },
+            )
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let mut seen = Vec::with_capacity(found.len());
@@ -247,6 +259,7 @@ impl Due {
         });
         Ok(Self {
             product,
+            category: read_category(&fields)?,
             stats,
             update,
         })

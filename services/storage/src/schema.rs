@@ -11,12 +11,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{StorageError, Store};
 
-const FILES: [&str; 34] = [
+const FILES: [&str; 33] = [
     include_str!("../../../schema/mongodb/activity.json"),
     include_str!("../../../schema/mongodb/activity_days.json"),
     include_str!("../../../schema/mongodb/activity_handed.json"),
     include_str!("../../../schema/mongodb/categories.json"),
-    include_str!("../../../schema/mongodb/category_counts.json"),
     include_str!("../../../schema/mongodb/category_stamps.json"),
     include_str!("../../../schema/mongodb/copies_due.json"),
     include_str!("../../../schema/mongodb/cursors.json"),

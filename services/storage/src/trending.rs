@@ -2,11 +2,12 @@
 //! product stands.
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::activity::{DAY_MILLIS, Standing, TrendingWindow};
 use vitrine_model::clock::Timestamp;
+use vitrine_model::filter::Condition;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::popularity;
@@ -177,14 +178,35 @@ impl Store {
         Ok(batch)
     }
 
-    /// Keeps what gets attention over a time, for all categories that have something, and forgets
-    /// what was kept before.
+    /// Returns the lists that are kept for these categories and windows, each with the time it is of.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn kept_trending(
+        &self,
+        wanted: &[(Option<CategoryId>, TrendingWindow)],
+    ) -> Result<Vec<(Trending, Timestamp)>, StorageError> {
+        let mut kept = Vec::with_capacity(wanted.len());
+        for some in wanted.chunks(200) {
+            let ids: Vec<Document> = some.iter().map(|(of, window)| key(*of, *window)).collect();
+            let collection = self.raw(COLLECTION);
+            let find = collection.find(doc! { "_id": { "$in": ids } });
+            let find = find.hint(Hint::Name("_id_".to_owned()));
+            let found: Vec<RawDocumentBuf> =
+                find.max_time(self.max_time).await?.try_collect().await?;
+            for doc in &found {
+                kept.push(read_kept(doc)?);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Keeps what gets attention.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.
     pub async fn keep_trending(
         &self,
-        window: TrendingWindow,
         lists: &[Trending],
         now: Timestamp,
     ) -> Result<(), StorageError> {
@@ -199,7 +221,7 @@ impl Store {
                 "items": list.items.iter().map(item).collect::<Vec<_>>(),
             };
             let mut older = not_newer("as_of", now);
-            older.insert("_id", key(list.category, window));
+            older.insert("_id", key(list.category, list.window));
             // A newer one is in the way of the insert, which is what it should be.
             doc! { "q": older, "u": { "$set": set, "$setOnInsert": first }, "upsert": true }
         };
@@ -212,14 +234,21 @@ impl Store {
                 }
             }
         }
-        let mut older = not_newer("as_of", now.plus_millis(-1));
-        older.insert("_id.w", window.name());
+        Ok(())
+    }
+
+    /// Forgets the lists of an earlier time than this.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails; it may be called again.
+    pub async fn forget_trending(&self, now: Timestamp) -> Result<(), StorageError> {
+        let older = not_newer("as_of", now.plus_millis(-1));
         self.documents(COLLECTION).delete_many(older).await?;
         Ok(())
     }
 
-    /// What gets attention in a category, or everywhere, of products in these states, the highest
-    /// score first. One command.
+    /// What gets attention in a category, or everywhere, of products that fulfil a condition, the
+    /// highest score first. One command.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
@@ -227,11 +256,10 @@ impl Store {
         &self,
         category: Option<CategoryId>,
         window: TrendingWindow,
-        states: &[ProductStatus],
+        condition: &Condition,
         most: u32,
     ) -> Result<Vec<TrendingRow>, StorageError> {
-        use vitrine_model::filter::Condition;
-        let seen = products_query::predicate(&Condition::Status(states.to_vec()));
+        let seen = products_query::predicate(condition);
         let shown = products::projection(products::ProductFields::Page);
         let pipeline = [
             doc! { "$match": { "_id": key(category, window) } },
@@ -324,6 +352,27 @@ fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
         adrift: rank.i64("popularity")? != i64::from(follows),
         reviews: (count, stats.i64("fold_seq")?),
     })
+}
+
+fn read_kept(doc: &RawDocumentBuf) -> Read<(Trending, Timestamp)> {
+    let fields = Fields::of(COLLECTION, doc);
+    let id = fields.doc("_id")?;
+    let (of, named) = (id.get("c")?, id.str("w")?);
+    let mut window = TrendingWindow::ALL.into_iter();
+    let window = window.find(|window| window.name() == named);
+    let category = match of.and_then(RawBsonRef::as_str) {
+        Some(_) => None,
+        None => Some(CategoryId::from_i64(id.id("c")?)),
+    };
+    let list = Trending {
+        category,
+        window: window.ok_or_else(|| fields.corrupt("_id"))?,
+        items: fields.docs("items", |item| {
+            let score = item.get("s")?.and_then(number).unwrap_or(0.0);
+            Ok((ProductId::from_i64(item.id("p")?), score))
+        })?,
+    };
+    Ok((list, fields.date("as_of")?))
 }
 
 fn key(category: Option<CategoryId>, window: TrendingWindow) -> Document {

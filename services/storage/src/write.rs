@@ -1,9 +1,9 @@
 //! Changes that happen whole or not at all.
 //!
 //! A [`WriteUnit`] is one transaction. It reads one snapshot, and what it writes becomes visible
-//! with [`WriteUnit::commit`] together with two things that follow from it: the stamps of the
-//! categories whose products it touched, by which counts that were made ahead know that they are
-//! out of date, and the version of the reference data, by which processes know to read it again.
+//! with [`WriteUnit::commit`] together with two things that follow from it: how many products the
+//! categories hold that it touched, with their stamps, by which counts that were made ahead know
+//! that they are out of date, and the version of the reference data, by which processes know to read it again.
 //! Dropped without a commit, nothing has happened.
 //!
 //! [`StorageError::Contended`] means that another writer was met: begin a new unit and do it all
@@ -22,6 +22,8 @@ use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
+use crate::category_counts::CategoryChange;
+use crate::counts::STAMPS;
 use crate::documents::product::{self as document, Encoding, Face, OPTIONAL_CONTENT};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
@@ -38,7 +40,6 @@ const STAMP_SHARDS: u8 = 8;
 /// How many documents are inserted with one command, which must be smaller than 16 MB; no new
 /// document has more than 48 kB.
 const MOST_INSERTED: usize = 300;
-const STAMPS: &str = "category_stamps";
 pub(crate) const MUTATIONS: &str = "mutations";
 
 /// One transaction that writes.
@@ -48,7 +49,7 @@ pub struct WriteUnit {
     session: ClientSession,
     /// Which of the counters of a stamp it raises.
     shard: u8,
-    touched: BTreeMap<CategoryId, i64>,
+    touched: BTreeMap<CategoryId, CategoryChange>,
     /// Of which products bundles carry what is no longer so, and which bundles were written.
     copies_due: BTreeSet<ProductId>,
     reference_changed: bool,
@@ -230,7 +231,7 @@ impl WriteUnit {
             .map(|product| document::document(product, encoding));
         self.insert(products::COLLECTION, docs.collect()).await?;
         for product in products {
-            self.touch(product.category);
+            self.touch(product.category).add(product.status, 1);
             self.written_bundle(product);
             self.slugs.push((names::slug(&product.slug), product.id));
         }
@@ -310,11 +311,14 @@ impl WriteUnit {
         }
         self.written_bundle(product);
         self.slugs.push((names::slug(&product.slug), product.id));
-        let before = CategoryId::from_i64(fields.id("category")?);
-        self.touch(before);
-        if before != product.category {
-            self.touch(product.category);
-        }
+        let before = document::read_category(&fields)?;
+        self.touch(before).add(document::read_status(&fields)?, -1);
+        let after = if before == product.category {
+            self.touched.entry(before).or_default()
+        } else {
+            self.touch(product.category)
+        };
+        after.add(product.status, 1);
         Ok(true)
     }
 
@@ -678,19 +682,15 @@ impl WriteUnit {
     }
 
     /// Notes that a product of this category changes.
-    fn touch(&mut self, category: CategoryId) {
-        *self.touched.entry(category).or_default() += 1;
+    fn touch(&mut self, category: CategoryId) -> &mut CategoryChange {
+        let change = self.touched.entry(category).or_default();
+        change.stamp += 1;
+        change
     }
 
     async fn write_stamps(&mut self) -> Result<(), StorageError> {
-        let shard = i32::from(self.shard);
-        let updates = self.touched.iter().map(|(category, n)| {
-            let category = stored_id(category.to_i64());
-            let id = doc! { "c": category.clone(), "s": shard };
-            let first = doc! { "schema_version": REFERENCE_VERSION, "category": category };
-            let update = doc! { "$inc": { "n": *n }, "$setOnInsert": first };
-            doc! { "q": { "_id": id }, "u": update, "upsert": true }
-        });
+        let changes = self.touched.iter();
+        let updates = changes.map(|(category, change)| change.update(*category, self.shard));
         let updates = updates.collect();
         let written = self
             .store
@@ -843,7 +843,7 @@ impl WriteUnit {
 /// The fields of a product that is replaced that decide what else is written.
 fn replaced_fields() -> Document {
     let mut fields = Face::fields();
-    fields.extend(doc! { "sku": 1, "slug": 1, "sources": 1 });
+    fields.extend(doc! { "sku": 1, "slug": 1, "sources": 1, "category": 1, "status": 1 });
     fields
 }
 

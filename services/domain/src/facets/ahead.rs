@@ -1,5 +1,5 @@
 //! Counting ahead: panels of categories and of the whole catalogue, and with the latter the coverage
-//! of spec keys.
+//! of spec keys. A scope in which nothing has changed is not counted again.
 //!
 //! A scope is counted some products at a time, category by category, and what was counted is added up
 //! over as many runs as it takes. Nothing of it is needed for correctness: what is out of date is
@@ -24,8 +24,6 @@ use crate::products::Sight;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// A scope is counted again at most so often that counting takes one part in this of the time.
-const SHARE: u32 = 10;
 /// How old the counts of ratings in panels may be: reviews change them and no stamp.
 const RATINGS_MILLIS: i64 = 10 * 60 * 1000;
 /// A scope that changes all the time is counted although it is not quiet after so long.
@@ -42,6 +40,8 @@ pub struct PanelLimits {
     /// For how long a scope of many parts is counted in one run, at least one part; others are counted
     /// for twice as long.
     pub time: Duration,
+    /// A scope is left alone for so many times as long as it took to be counted.
+    pub rest: u32,
 }
 
 impl Default for PanelLimits {
@@ -49,6 +49,7 @@ impl Default for PanelLimits {
         Self {
             part: 50_000,
             time: Duration::from_secs(2),
+            rest: 10,
         }
     }
 }
@@ -60,9 +61,9 @@ pub struct PanelUpkeep {
     scopes: HashMap<String, Seen>,
     /// A scope of many parts that is being counted.
     counting: Option<Counting>,
-    /// Until when the counts of categories are left alone.
-    categories_rest_until: Option<Instant>,
     reference: Option<Arc<Reference>>,
+    /// When it looked first: what was rated before is not known.
+    began: Option<Timestamp>,
     /// Scopes whose panels are to be looked at, because some key means something else than before.
     in_doubt: HashSet<String>,
 }
@@ -120,16 +121,7 @@ impl PanelUpkeep {
 
     /// Whether a scope is to be counted: it changed and is quiet since the last pass, or has been
     /// changing for so long that it cannot be waited for, or its ratings are old.
-    fn is_due(
-        &mut self,
-        scope: &str,
-        products: &str,
-        kept: Option<&PanelSummary>,
-        now: Timestamp,
-    ) -> bool {
-        let current = kept.is_some_and(|kept| stamp::is_of_products(&kept.stamp, products));
-        let old =
-            kept.is_some_and(|kept| now.as_millis() - kept.as_of.as_millis() > RATINGS_MILLIS);
+    fn is_due(&mut self, scope: &str, products: &str, current: bool, old: bool) -> bool {
         let seen = self.scopes.entry(scope.to_owned()).or_insert_with(|| Seen {
             products: String::new(),
             stale_since: Instant::now(),
@@ -164,17 +156,12 @@ impl Catalog {
         self.refresh_reference().await?;
         let reference = self.reference();
         upkeep.learn(&reference);
-        let (stamps, kept) = self
-            .maintain(|store| async move {
-                futures_util::future::try_join(store.stamps(), store.panel_summaries()).await
-            })
-            .await?;
-        let (counted, sizes) = self.refresh_sizes(&stamps, upkeep).await?;
+        let (sizes, kept) = (
+            self.counts_for_upkeep().await?,
+            self.panel_summaries().await?,
+        );
         let (now, began) = (self.now(), Instant::now());
-        let mut run = Run {
-            done: counted,
-            ..Run::default()
-        };
+        let mut run = Run::default();
         let mut worked = false;
         if let Some(counting) = upkeep.counting.take() {
             run.done += self.count_on(counting, upkeep).await;
@@ -184,13 +171,13 @@ impl Catalog {
             if upkeep.is_counting(&scope) {
                 continue;
             }
-            let sum = scope.sum(&stamps);
+            let sum = sizes.stamp(scope.categories.as_deref());
             let products = stamp::of_products(&scope, sum);
-            let changed = upkeep.is_due(&scope.name, &products, kept.get(&scope.name), now);
+            let changed = self.is_due(&scope, &products, kept.get(&scope.name), upkeep);
             if !changed && !upkeep.in_doubt.contains(&scope.name) {
                 continue;
             }
-            let parts = parts(scope.among(&stamps), &sizes, upkeep.limits.part);
+            let parts = parts(scope.among(&sizes), &sizes, upkeep.limits.part);
             let waits = parts.len() > 1 && upkeep.counting.is_some();
             if waits || worked && began.elapsed() > 2 * upkeep.limits.time {
                 run.backlog += 1;
@@ -216,20 +203,29 @@ impl Catalog {
         Ok(run)
     }
 
-    /// Counts the products of categories that have changed; not more than a tenth of the time.
-    async fn refresh_sizes(
+    async fn panel_summaries(&self) -> Result<HashMap<String, PanelSummary>, DomainError> {
+        self.maintain(|store| async move { store.panel_summaries().await })
+            .await
+    }
+
+    /// Whether a scope is to be counted. Its ratings are old when products of it were rated since,
+    /// minutes ago.
+    fn is_due(
         &self,
-        stamps: &HashMap<CategoryId, i64>,
+        scope: &Scope,
+        products: &str,
+        kept: Option<&PanelSummary>,
         upkeep: &mut PanelUpkeep,
-    ) -> Result<(u64, CategoryCounts), DomainError> {
-        let began = Instant::now();
-        let rests = upkeep.categories_rest_until.is_some_and(|at| began < at);
-        let (counted, sizes) = self.refresh_category_counts(stamps, rests).await?;
-        if !rests {
-            upkeep.categories_rest_until =
-                (counted > 0).then(|| Instant::now() + began.elapsed() * SHARE);
-        }
-        Ok((u64::try_from(counted).unwrap_or(u64::MAX), sizes))
+    ) -> bool {
+        let now = self.now();
+        let began = *upkeep.began.get_or_insert(now);
+        let current = kept.is_some_and(|kept| stamp::is_of_products(&kept.stamp, products));
+        let old = kept.is_some_and(|kept| {
+            let rated = || self.rated().since(scope.categories.as_deref(), kept.as_of);
+            now.as_millis() - kept.as_of.as_millis() > RATINGS_MILLIS
+                && (kept.as_of < began || rated())
+        });
+        upkeep.is_due(&scope.name, products, current, old)
     }
 
     /// Whether the kept panel of a scope is not what a new count would be.
@@ -251,7 +247,7 @@ impl Catalog {
             Ok(counting) => self.keep_counted(counting).await,
             Err(error) => Err(error),
         };
-        upkeep.counted(&name, (spent + began.elapsed()) * SHARE);
+        upkeep.counted(&name, (spent + began.elapsed()) * upkeep.limits.rest);
         if let Err(error) = &outcome {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             tracing::warn!(scope = name, %error, cause, "a panel could not be counted ahead");
@@ -310,14 +306,14 @@ impl Catalog {
     pub(crate) async fn audit_panels(&self) -> Result<Vec<Difference>, DomainError> {
         let reference = self.reference();
         let mut differences = self.audit_category_counts().await?;
-        let (stamps, sizes) = self.sizes().await?;
+        let sizes = self.counts_for_upkeep().await?;
         for scope in scopes(&reference) {
             let (kept, sum) = self.kept_panel(&scope, &reference).await?;
             let Some(kept) = kept.filter(|kept| kept.current) else {
                 continue;
             };
             let counting = Counting {
-                left: parts(scope.among(&stamps), &sizes, PanelLimits::default().part),
+                left: parts(scope.among(&sizes), &sizes, PanelLimits::default().part),
                 as_of: self.now(),
                 reference: Arc::clone(&reference),
                 tally: Tally::new(Wanted::all()),
@@ -343,15 +339,6 @@ impl Catalog {
         }
         Ok(differences)
     }
-
-    /// The stamps of all categories, and how many products each was counted to hold.
-    async fn sizes(&self) -> Result<(HashMap<CategoryId, i64>, CategoryCounts), DomainError> {
-        let stamps = self
-            .maintain(|store| async move { store.stamps().await })
-            .await?;
-        let (_, sizes) = self.refresh_category_counts(&stamps, true).await?;
-        Ok((stamps, sizes))
-    }
 }
 
 impl PanelUpkeep {
@@ -362,20 +349,12 @@ impl PanelUpkeep {
 }
 
 impl Scope {
-    fn sum(&self, stamps: &HashMap<CategoryId, i64>) -> i64 {
-        match &self.categories {
-            None => stamps.values().sum(),
-            Some(ids) => ids.iter().filter_map(|id| stamps.get(id)).sum(),
-        }
-    }
-
     /// Its categories, of those that ever held a product.
-    fn among(&self, stamps: &HashMap<CategoryId, i64>) -> Vec<CategoryId> {
+    fn among(&self, sizes: &CategoryCounts) -> Vec<CategoryId> {
         let mut ids: Vec<CategoryId> = match &self.categories {
-            None => stamps.keys().copied().collect(),
-            Some(ids) => ids.clone(),
+            None => sizes.known().collect(),
+            Some(ids) => ids.iter().copied().filter(|id| sizes.knows(*id)).collect(),
         };
-        ids.retain(|id| stamps.contains_key(id));
         ids.sort_unstable();
         ids
     }

@@ -49,6 +49,8 @@ pub(crate) fn supplier(supplier: &Supplier) -> Document {
         "propagated_v": supplier.propagated_version,
     };
     put(&mut doc, "country", supplier.country.as_deref());
+    let behind = supplier.propagated_version < supplier.version;
+    put(&mut doc, "behind", behind.then_some(true));
     put(&mut doc, "changed_at", supplier.changed_at.map(date));
     doc
 }

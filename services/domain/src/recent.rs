@@ -1,0 +1,114 @@
+//! What the workers of this process changed recently, so that others of them need not look at the
+//! whole catalogue to find it. Lost with the process; a worker that begins looks at everything once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vitrine_model::clock::Timestamp;
+use vitrine_model::id::{CategoryId, ProductId};
+
+/// The most products that are remembered one by one.
+const MAX_BUSY: usize = 50_000;
+
+/// When products of a category were last moved in lists by their ratings.
+#[derive(Debug, Default)]
+pub(crate) struct RatedCategories(Mutex<HashMap<CategoryId, Timestamp>>);
+
+/// Products whose activity was counted since it was last asked for.
+#[derive(Debug, Default)]
+pub(crate) struct BusyProducts(Mutex<Busy>);
+
+/// Products whose activity was counted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Busy {
+    /// These.
+    These(HashSet<ProductId>),
+    /// So many that they are not remembered, or it is not known which.
+    Any,
+}
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self::These(HashSet::new())
+    }
+}
+
+impl RatedCategories {
+    /// Notes that products of these categories were moved.
+    pub(crate) fn note(&self, categories: impl IntoIterator<Item = CategoryId>, now: Timestamp) {
+        let mut known = lock(&self.0);
+        for category in categories {
+            known.insert(category, now);
+        }
+    }
+
+    /// Whether products of one of these categories were moved at this time or later; of any category
+    /// when none are named.
+    pub(crate) fn since(&self, categories: Option<&[CategoryId]>, since: Timestamp) -> bool {
+        let known = lock(&self.0);
+        let later = |moved: &Timestamp| *moved >= since;
+        match categories {
+            None => known.values().any(later),
+            Some(ids) => ids.iter().filter_map(|id| known.get(id)).any(later),
+        }
+    }
+}
+
+impl BusyProducts {
+    /// Notes products whose activity was counted.
+    pub(crate) fn note(&self, products: impl IntoIterator<Item = ProductId>) {
+        let mut busy = lock(&self.0);
+        if let Busy::These(known) = &mut *busy {
+            known.extend(products);
+            if known.len() > MAX_BUSY {
+                *busy = Busy::Any;
+            }
+        }
+    }
+
+    /// Notes that it is not known of which products the activity was counted.
+    pub(crate) fn note_any(&self) {
+        *lock(&self.0) = Busy::Any;
+    }
+
+    /// Returns what was noted, and forgets it.
+    pub(crate) fn take(&self) -> Busy {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_are_rated_since() {
+        let at = |second: i64| Timestamp::from_millis(second * 1_000);
+        let (one, other) = (CategoryId::from_i64(1), CategoryId::from_i64(2));
+        let rated = RatedCategories::default();
+        assert!(!rated.since(None, at(0)));
+        rated.note([one], at(5));
+        assert!(rated.since(None, at(5)) && !rated.since(None, at(6)));
+        assert!(rated.since(Some(&[other, one]), at(4)));
+        assert!(!rated.since(Some(&[other]), at(0)));
+    }
+
+    #[test]
+    fn very_many_products_are_not_remembered_one_by_one() {
+        let busy = BusyProducts::default();
+        let product = ProductId::from_i64;
+        busy.note([product(1), product(2), product(1)]);
+        let two = HashSet::from([product(1), product(2)]);
+        assert_eq!(busy.take(), Busy::These(two));
+        assert_eq!(busy.take(), Busy::default());
+        busy.note((0..=50_000).map(product));
+        busy.note([product(1)]);
+        assert_eq!(busy.take(), Busy::Any);
+        busy.note_any();
+        assert_eq!(busy.take(), Busy::Any);
+    }
+}
