@@ -352,8 +352,8 @@ impl App {
 }
 
 impl App {
-    /// Fails the test if a command was sent that would reach all shards of a cluster, and
-    /// `SCATTER_GATHER` does not have it.
+    /// Fails the test if a command was sent that would reach all shards of a cluster, or a transaction
+    /// that would reach many, and neither `SCATTER_GATHER` nor `MANY_SHARDS` has it.
     ///
     /// # Panics
     /// When one was.
@@ -361,7 +361,7 @@ impl App {
         let scattered = self.scattered.lock().expect("nobody panics with the lock");
         assert!(
             scattered.is_empty(),
-            "all shards would be asked: {scattered:#?}"
+            "many shards would be asked: {scattered:#?}"
         );
     }
 

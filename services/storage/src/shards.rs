@@ -2,7 +2,7 @@
 //!
 //! Each file under `schema/mongodb` says what its collection is sharded by, or why it stays whole.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -63,6 +63,13 @@ pub fn shard_plan(database: &str) -> String {
             let _ = writeln!(plan, "// {}: {reason}", schema.collection);
         }
     }
+    let _ = writeln!(
+        plan,
+        "\n// A transaction writes to at most {MAX_SHARDS} shards, but for these:"
+    );
+    for many in MANY_SHARDS {
+        let _ = writeln!(plan, "// {}: {}", many.collections.join(", "), many.why);
+    }
     plan.push_str("\n// What asks every shard, because it does not say the shard key:\n");
     for one in SCATTER_GATHER {
         let by = match one.by {
@@ -98,11 +105,11 @@ fn unique_keys(schema: &CollectionSchema) -> impl Iterator<Item = &Document> {
 /// Everything that reaches all shards. A test holds every command that the tests send against it.
 pub const SCATTER_GATHER: &[ScatterGather] = &[
     scatter("products", "status", "lists, searches, counts and facets: each asks every shard, and merges"),
-    scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the versions that products carry, a key for each, once a minute"),
+    scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the versions that products carry, a key for each, once a minute or more rarely"),
     scatter("products", "_id", "the worker audit, further on: products behind one"),
-    scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and once a minute"),
-    scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a look at all bundles once a minute or an hour"),
-    scatter("products", "activity", "the worker trending: products that stand out, once a minute or more rarely"),
+    scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and once a minute or more rarely"),
+    scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a look at all bundles once a day"),
+    scatter("products", "activity", "the worker trending: products that stand out, once an hour or more rarely"),
     scatter("products", "schema_version", "the worker product_versions, while documents of an older version are left"),
     scatter("products", "specs.k", "the worker merges, while a merge of spec keys goes on"),
     scatter("reviews", "dirty", "reviews that wait to be counted: every process looks once a second, in an index of what waits"),
@@ -122,8 +129,38 @@ pub const SCATTER_GATHER: &[ScatterGather] = &[
     scatter("ranks_due", "*", "the worker ranks: once a second, in an index of what waits"),
     scatter("sales", "due", "the worker activity: once in two seconds, in an index of what waits"),
     scatter("activity_handed", "open", "the worker activity: once in two seconds, in an index of what waits"),
-    scatter("activity", "_id.h", "the worker trending: the hours of the last day, once a minute or more rarely"),
-    scatter("activity_days", "_id.d", "the worker trending: the days of the last month, once a minute or more rarely"),
+    scatter("activity", "_id.h", "the worker trending: the hours of the last day, once an hour or more rarely"),
+    scatter("activity_days", "_id.d", "the worker trending: the days of the last month, once an hour or more rarely"),
+];
+
+/// The most shards that the transaction of a request writes to or reads from, if every document were
+/// on another one.
+pub const MAX_SHARDS: usize = 8;
+
+/// The transactions that write to more than [`MAX_SHARDS`].
+pub const MANY_SHARDS: &[ManyShards] = &[
+    ManyShards {
+        collections: &["products", "names", "copies_due"],
+        why: "an import of products, a batch with its names at a time; the workers suppliers and merges, some hundred products at a time",
+    },
+    ManyShards {
+        collections: &["products", "reviews", "rating_months", "ranks_due", "names"],
+        why: "an import of reviews, a batch with its names at a time; the worker fold, up to a hundred products at a time",
+    },
+    ManyShards {
+        collections: &[
+            "activity",
+            "activity_days",
+            "activity_handed",
+            "sales",
+            "products",
+        ],
+        why: "the worker activity: what processes handed over in two seconds",
+    },
+    ManyShards {
+        collections: &["reviews", "review_reports", "votes"],
+        why: "an erasure: what an author wrote, voted on or reported, some at a time",
+    },
 ];
 
 const fn scatter(collection: &'static str, by: &'static str, why: &'static str) -> ScatterGather {
@@ -155,6 +192,63 @@ pub struct ScatterGather {
     pub by: &'static str,
     /// What asks, and how often.
     pub why: &'static str,
+}
+
+/// A transaction that may write to many shards, and why it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManyShards {
+    /// The sharded collections that it may write to or read from.
+    pub collections: &'static [&'static str],
+    /// What it is, how much it writes, and how often.
+    pub why: &'static str,
+}
+
+/// What a transaction does so far: of each sharded collection the values of the shard key that it
+/// names, `None` for all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TransactionReach {
+    sharded: BTreeMap<String, Option<BTreeSet<String>>>,
+    /// Whether it touches what stays whole.
+    whole: bool,
+}
+
+impl TransactionReach {
+    /// Adds a command.
+    pub(crate) fn add(&mut self, reached: Vec<Reach>) {
+        self.whole |= reached.is_empty();
+        for one in reached {
+            let known = self
+                .sharded
+                .entry(one.collection)
+                .or_insert_with(|| Some(BTreeSet::new()));
+            match (known.as_mut(), one.keys) {
+                (Some(known), Some(keys)) => known.extend(keys),
+                _ => *known = None,
+            }
+        }
+    }
+
+    /// Returns what is wrong with it: it may be on more than [`MAX_SHARDS`], and [`MANY_SHARDS`] does
+    /// not have it.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let keys = |keys: &Option<BTreeSet<String>>| keys.as_ref().map(BTreeSet::len);
+        let each: Option<Vec<usize>> = self.sharded.values().map(keys).collect();
+        let few = each
+            .is_some_and(|each| each.iter().sum::<usize>() + usize::from(self.whole) <= MAX_SHARDS);
+        let known = |many: &ManyShards| {
+            let mut names = self.sharded.keys();
+            names.all(|name| many.collections.contains(&name.as_str()))
+        };
+        if few || MANY_SHARDS.iter().any(known) {
+            return None;
+        }
+        let named = self.sharded.iter().map(|(name, found)| {
+            let found = keys(found).map_or_else(|| "all".to_owned(), |n| n.to_string());
+            format!("{name}: {found}")
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        Some(format!("a transaction on {named}"))
+    }
 }
 
 /// What a command does to a collection that is sharded.
@@ -430,6 +524,46 @@ mod tests {
         };
         assert_eq!(joined("_id"), none);
         assert_eq!(joined("_id.r"), ["aggregate votes by _id.r"]);
+    }
+
+    #[test]
+    fn a_transaction_stays_on_few_shards_or_has_a_reason() {
+        let fault = |commands: &[(&str, Document)]| {
+            let mut reach = TransactionReach::default();
+            for (name, command) in commands {
+                reach.add(reaches(name, command));
+            }
+            reach.fault()
+        };
+        let update = |collection: &str, field: &str, ids: std::ops::Range<i32>| {
+            let updates: Vec<Document> =
+                ids.map(|id| doc! { "q": { field: id }, "u": {} }).collect();
+            ("update", doc! { "update": collection, "updates": updates })
+        };
+        let own = [
+            update("votes", "_id", 0..3),
+            update("votes", "_id", 1..4),
+            update("reviews", "product_id", 0..3),
+            ("find", doc! { "find": "suppliers", "filter": {} }),
+        ];
+        assert_eq!(
+            fault(&own),
+            None,
+            "four votes, three reviews and what stays whole"
+        );
+        let more = [&own[..], &[update("sales", "_id", 7..8)]].concat();
+        let told = "a transaction on reviews: 3, sales: 1, votes: 4";
+        assert_eq!(fault(&more).as_deref(), Some(told));
+        let all = ("find", doc! { "find": "purchases", "filter": {} });
+        assert_eq!(
+            fault(&[all]).as_deref(),
+            Some("a transaction on purchases: all")
+        );
+        let known = [
+            update("products", "_id", 0..100),
+            update("names", "_id", 0..300),
+        ];
+        assert_eq!(fault(&known), None);
     }
 
     #[test]

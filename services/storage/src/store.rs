@@ -1,7 +1,8 @@
 //! The handle on one database.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use moka::sync::Cache;
@@ -14,7 +15,7 @@ use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
-use crate::shards::{Reach, reaches};
+use crate::shards::{Reach, TransactionReach, reaches};
 use crate::versions::{self, VersionStep};
 use crate::{StorageError, elections, names};
 
@@ -25,8 +26,9 @@ pub struct CommandSeen {
     pub name: String,
     /// The collection it is about, where it is about one.
     pub collection: Option<String>,
-    /// What of it would reach all shards of a cluster without a reason
-    /// ([`SCATTER_GATHER`](crate::shards::SCATTER_GATHER)).
+    /// What of it would reach all shards of a cluster, or of the transaction that it commits many,
+    /// without a reason ([`SCATTER_GATHER`](crate::shards::SCATTER_GATHER),
+    /// [`MANY_SHARDS`](crate::shards::MANY_SHARDS)).
     pub scattered: Vec<String>,
 }
 
@@ -271,14 +273,34 @@ fn topology(hello: &Document) -> Topology {
     }
 }
 
+/// The transaction that a command belongs to: its session and its number.
+fn transaction_id(command: &Document) -> Option<(String, i64)> {
+    command.get_bool("autocommit").ok()?;
+    let session = command.get_document("lsid").ok()?.get("id")?;
+    Some((session.to_string(), command.get_i64("txnNumber").ok()?))
+}
+
 fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
+    let open = Mutex::<HashMap<_, TransactionReach>>::default();
     EventHandler::callback(move |event| {
         if let CommandEvent::Started(started) = event {
             let collection = started.command.get_str(&started.command_name);
             let collection = collection.ok().map(str::to_owned);
             let reached = reaches(&started.command_name, &started.command);
+            let mut scattered: Vec<String> = reached.iter().filter_map(Reach::fault).collect();
+            if let Some(id) = transaction_id(&started.command) {
+                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                match started.command_name.as_str() {
+                    "commitTransaction" => {
+                        let reach = open.remove(&id);
+                        scattered.extend(reach.and_then(|reach| reach.fault()));
+                    }
+                    "abortTransaction" => drop(open.remove(&id)),
+                    _ => open.entry(id).or_default().add(reached),
+                }
+            }
             observer(CommandSeen {
-                scattered: reached.iter().filter_map(Reach::fault).collect(),
+                scattered,
                 name: started.command_name,
                 collection,
             });
