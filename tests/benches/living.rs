@@ -1,5 +1,5 @@
 //! What keeping data alive costs: events in buckets beside one update for each, a supplier that is
-//! renamed beside readers, and how soon workers are woken.
+//! renamed beside readers, how soon workers are woken, and what each of them costs.
 //!
 //! `cargo bench --bench living -- [OPTIONS]`
 //!
@@ -8,10 +8,11 @@
 //! | `--products N` | the size of the made-up catalogue: 200,000 |
 //! | `--events N` | how many views and carts are recorded; 120,000 |
 //! | `--data DIR` | keeps the database there, and loads it only once |
-//! | `--only PART` | only `events`, `rename`, or `wakeups` |
+//! | `--only PART` | only `workers`, `events`, `rename`, or `wakeups` |
 //!
 //! It starts a mongod of its own, with a cache of 1.5 GB. Readers ask for product pages, two at a
-//! time, as fast as they are answered.
+//! time, as fast as they are answered. CPU is that of mongod; a day of a worker with nothing to do is
+//! as many runs as its interval allows.
 
 #![expect(
     clippy::print_stdout,
@@ -41,6 +42,8 @@ mod readers;
 mod specs;
 #[path = "living/upkeep.rs"]
 mod upkeep;
+#[path = "living/workers.rs"]
+mod workers;
 
 use std::path::PathBuf;
 
@@ -106,6 +109,9 @@ async fn run(options: Options) {
     load::fill(server.uri(), "scale", &contents).await;
     let desk = Desk::open(server.uri(), "scale", 7).await;
     let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
+    if wanted("workers") {
+        workers::measure(&desk).await;
+    }
     if wanted("wakeups") {
         upkeep::wakeups(&desk).await;
     }

@@ -84,6 +84,8 @@ pub(crate) async fn rename(desk: &Desk) {
         ("moving back", doc! { "country": "DE" }),
     ] {
         let mut update = doc! { "$inc": { "v": 1_i64 } };
+        let mut change = change;
+        change.insert("behind", true);
         update.insert("$set", change);
         suppliers
             .update_one(doc! { "_id": id }, update)
