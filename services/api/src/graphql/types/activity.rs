@@ -94,7 +94,8 @@ pub(crate) struct LabelledCount {
 pub(crate) struct ProductCounters {
     /// How many units were ever bought, exactly, of purchases that were recorded with this service.
     units_sold: LabelledCount,
-    /// How many units were bought today and in the 30 days before, in UTC, as of some minutes ago.
+    /// How many units were bought today and in the 30 days before, in UTC. What happens is counted
+    /// within minutes, what is longer ago leaves within hours.
     units_sold_in_month: LabelledCount,
     /// How often somebody looked at it in the same days, rounded to two digits.
     views_in_month: LabelledCount,
@@ -112,7 +113,8 @@ pub(crate) struct TrendingProduct {
     /// Views, five for each cart and twenty for each unit bought; what is a quarter of the window
     /// ago counts half, and so on.
     score: f64,
-    /// When it was counted: every few minutes.
+    /// When it was counted: within a minute or so of what happens in the category; where nothing
+    /// does, about once an hour.
     as_of: DateTime,
 }
 

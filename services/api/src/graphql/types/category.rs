@@ -105,10 +105,8 @@ impl Category {
         Self::below(&self.reference, Some(self.category.id))
     }
 
-    /// How many products that the caller may see are in this category or below it. Exact, unless
-    /// categories in which more than 20,000 products would have to be counted have just changed: then
-    /// it may be up to ten minutes old. Null, with the error `UNAVAILABLE`, while so many products are
-    /// counted for the first time. One look-up for all categories of a request.
+    /// How many products that the caller may see are in this category or below it; always exact. One
+    /// look-up for all categories of a request.
     async fn product_count(&self, ctx: &Context<'_>) -> Option<R<i32>> {
         let found = ctx.session().loaders.product_count(self.category.id).await;
         found.map(|n| n.map(count)).nullable_at(ctx)
