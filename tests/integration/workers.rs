@@ -104,7 +104,7 @@ fn workers_that_have_nothing_to_do_ask_little_and_change_nothing() {
                 ("erasures", 1),
                 ("fold", 1),
                 ("merges", 1),
-                ("panels", 3),
+                ("panels", 4),
                 ("product_versions", 0),
                 ("purchases", 1),
                 ("ranks", 1),

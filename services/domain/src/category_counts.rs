@@ -161,39 +161,41 @@ impl Catalog {
         .await
     }
 
-    /// Counts the products of all categories. Those that change while they are counted are not
-    /// compared.
+    /// Counts the products of all categories. Those that change while they are counted are counted
+    /// once more by themselves, and not compared when they change again.
     async fn wrong_counts(&self) -> Result<Vec<WrongCount>, DomainError> {
         let reference = self.reference();
         let known = self.counts_for_upkeep().await?;
         let of_tree = reference.categories.all().iter();
         let ids: HashSet<CategoryId> = of_tree.map(|one| one.id).chain(known.known()).collect();
         let ids: Vec<CategoryId> = ids.into_iter().collect();
-        let mut parts: Vec<&[CategoryId]> = ids.chunks(MAX_COUNTED).collect();
+        let mut parts: Vec<Vec<CategoryId>> = ids.chunks(MAX_COUNTED).map(<[_]>::to_vec).collect();
         let mut wrong = Vec::new();
         while let Some(part) = parts.pop() {
             let before = self.counts_for_upkeep().await?;
-            let (one, own) = (part.len() == 1, part.to_vec());
+            let (alone, own) = (part.len() == 1, part.clone());
             let counted = self
                 .maintain(|store| async move {
                     match count(&store, &own).await {
-                        Err(StorageError::Timeout(_)) if !one => Ok(None),
+                        Err(StorageError::Timeout(_)) if !alone => Ok(None),
                         counted => counted.map(Some),
                     }
                 })
                 .await?;
             let Some(counted) = counted else {
                 let (some, others) = part.split_at(part.len() / 2);
-                parts.extend([some, others]);
+                parts.extend([some.to_vec(), others.to_vec()]);
                 continue;
             };
             let after = self.counts_for_upkeep().await?;
             for category in part {
-                let (stamp, kept) = before.totals(*category);
-                let counted = counted.get(category).copied().unwrap_or_default();
-                if kept != counted && after.totals(*category) == (stamp, kept) {
+                let (stamp, kept) = before.totals(category);
+                let counted = counted.get(&category).copied().unwrap_or_default();
+                if after.totals(category) != (stamp, kept) {
+                    parts.extend((!alone).then(|| vec![category]));
+                } else if kept != counted {
                     wrong.push(WrongCount {
-                        category: *category,
+                        category,
                         kept,
                         counted,
                     });

@@ -30,8 +30,9 @@ const DUE: u32 = 100;
 const BUNDLES: u32 = 100;
 /// How often it is looked for products that carry an older version than their supplier says: one
 /// written in the very moment of a change may have missed it. More rarely where there are many
-/// suppliers: it rests so many times as long as it took to look.
+/// suppliers: it rests so many times as long as it took to look, but not for longer than that.
 const SWEEP: Duration = Duration::from_mins(1);
+const RAREST_SWEEP: Duration = Duration::from_mins(10);
 const SWEEP_SHARE: u32 = 1_000;
 /// How often it is looked for bundles that carry what is no longer so, although nothing was noted.
 /// Whoever changes a product notes it in the same transaction; this finds what was written by hand.
@@ -103,7 +104,7 @@ impl Catalog {
         }
         let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
         upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
-        let rest = SWEEP.max(began.elapsed() * SWEEP_SHARE);
+        let rest = (began.elapsed() * SWEEP_SHARE).clamp(SWEEP, RAREST_SWEEP);
         upkeep.sweep_at = Some(Instant::now() + rest);
         Ok(())
     }

@@ -8,11 +8,18 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 
 /// The most products that are remembered one by one.
-const MAX_BUSY: usize = 50_000;
+const MAX_BUSY: usize = 500_000;
 
-/// When products of a category were last moved in lists by their ratings.
+/// When products of categories were last moved in lists by their ratings.
 #[derive(Debug, Default)]
-pub(crate) struct RatedCategories(Mutex<HashMap<CategoryId, Timestamp>>);
+pub(crate) struct RatedCategories(Mutex<Rated>);
+
+#[derive(Debug, Default)]
+struct Rated {
+    by_category: HashMap<CategoryId, Timestamp>,
+    /// When products were last moved of which the category is not known.
+    any: Option<Timestamp>,
+}
 
 /// Products whose activity was counted since it was last asked for.
 #[derive(Debug, Default)]
@@ -38,8 +45,13 @@ impl RatedCategories {
     pub(crate) fn note(&self, categories: impl IntoIterator<Item = CategoryId>, now: Timestamp) {
         let mut known = lock(&self.0);
         for category in categories {
-            known.insert(category, now);
+            known.by_category.insert(category, now);
         }
+    }
+
+    /// Notes that products were moved of which the category is not known.
+    pub(crate) fn note_any(&self, now: Timestamp) {
+        lock(&self.0).any = Some(now);
     }
 
     /// Whether products of one of these categories were moved at this time or later; of any category
@@ -47,10 +59,14 @@ impl RatedCategories {
     pub(crate) fn since(&self, categories: Option<&[CategoryId]>, since: Timestamp) -> bool {
         let known = lock(&self.0);
         let later = |moved: &Timestamp| *moved >= since;
-        match categories {
-            None => known.values().any(later),
-            Some(ids) => ids.iter().filter_map(|id| known.get(id)).any(later),
-        }
+        let rated = match categories {
+            None => known.by_category.values().any(later),
+            Some(ids) => {
+                let rated = ids.iter().filter_map(|id| known.by_category.get(id));
+                rated.into_iter().any(later)
+            }
+        };
+        rated || known.any.as_ref().is_some_and(later)
     }
 }
 
@@ -95,6 +111,8 @@ mod tests {
         assert!(rated.since(None, at(5)) && !rated.since(None, at(6)));
         assert!(rated.since(Some(&[other, one]), at(4)));
         assert!(!rated.since(Some(&[other]), at(0)));
+        rated.note_any(at(7));
+        assert!(rated.since(Some(&[other]), at(7)) && !rated.since(None, at(8)));
     }
 
     #[test]
@@ -105,7 +123,7 @@ mod tests {
         let two = HashSet::from([product(1), product(2)]);
         assert_eq!(busy.take(), Busy::These(two));
         assert_eq!(busy.take(), Busy::default());
-        busy.note((0..=50_000).map(product));
+        busy.note((0..=500_000).map(product));
         busy.note([product(1)]);
         assert_eq!(busy.take(), Busy::Any);
         busy.note_any();

@@ -1,8 +1,8 @@
 //! What gets attention: counted ahead by a worker, read as one document.
 //!
 //! All products with activity are looked at about once an hour. In between only those are whose
-//! activity was counted since: what the others get of attention has only aged, each in the same
-//! measure, so that their order stays.
+//! activity was counted since: what the others get of attention has only aged, nearly in the same
+//! measure, so that their order hardly changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,8 +26,10 @@ use crate::products::Sight;
 use crate::recent::Busy;
 use crate::{Catalog, DomainError};
 
-/// How many products a list of what gets attention has.
+/// How many products of a list of what gets attention are given at most.
 pub const MOST_TRENDING: usize = 100;
+/// How many are kept: some may be archived or moved before the next look at all products.
+const KEPT: usize = 150;
 /// How many products are looked up at once.
 const BATCH: u32 = 500;
 /// How many are counted anew at once, when not all are.
@@ -46,6 +48,8 @@ pub struct TrendingUpkeep {
     /// When all products are looked at again; `None` when they were not looked at yet, or the last
     /// pass failed.
     full_pass_at: Option<Instant>,
+    /// Before this all products are not looked at again, however many are busy.
+    rests_until: Option<Instant>,
 }
 
 /// A pass through products around which something happened.
@@ -134,8 +138,9 @@ impl Catalog {
         self.keep_lists(&mut pass).await?;
         upkeep.full_pass_at = match pass.through {
             Through::All { spent, .. } => {
-                let rest = FULL_PASS.max((spent + began.elapsed()) * FULL_PASS_SHARE);
-                Some(Instant::now() + rest)
+                let rest = (spent + began.elapsed()) * FULL_PASS_SHARE;
+                upkeep.rests_until = Some(Instant::now() + rest);
+                Some(Instant::now() + FULL_PASS.max(rest))
             }
             Through::Busy { full_pass_at, .. } => full_pass_at,
         };
@@ -169,6 +174,10 @@ impl Catalog {
                     left: products.into_iter().collect(),
                     full_pass_at,
                 }
+            }
+            Busy::Any if upkeep.rests_until.is_some_and(|at| Instant::now() < at) => {
+                self.busy().note_any();
+                return Ok(None);
             }
             _ => {
                 let rows = self.maintain(|store| async move { store.attention(now, BATCH).await });
@@ -387,7 +396,7 @@ impl Lists {
                 for category in &within {
                     let list = lists.entry(*category).or_default();
                     list.push((placed.product, score));
-                    if list.len() >= 2 * MOST_TRENDING {
+                    if list.len() >= 2 * KEPT {
                         shorten(list);
                     }
                 }
@@ -434,5 +443,5 @@ impl Lists {
 /// Keeps the best; of equals the same ones every time.
 fn shorten(items: &mut Items) {
     items.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    items.truncate(MOST_TRENDING);
+    items.truncate(KEPT);
 }

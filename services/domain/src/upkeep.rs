@@ -97,6 +97,11 @@ impl Catalog {
             run = self.move_ranks(&mut upkeep).await?;
             moved += run.done;
         }
+        if moved > 0 {
+            // The process that counts panels may be another one.
+            self.maintain(|store| async move { store.note_moves().await })
+                .await?;
+        }
         Ok(folded)
     }
 
@@ -112,7 +117,9 @@ impl Catalog {
             let skipped = [upkeep.refused.as_slice(), &upkeep.left_alone].concat();
             let moved = self
                 .maintain(|store| async move { store.move_ranks(MOVED, &skipped).await })
-                .await?;
+                .await;
+            // It may have gone through, and then no note is left of what was moved.
+            let moved = moved.inspect_err(|_| self.rated().note_any(self.now()))?;
             done += whole(moved.moved);
             self.rated().note(moved.categories, self.now());
             let dealt_with = moved.moved + moved.refused.len() + moved.left_alone.len();

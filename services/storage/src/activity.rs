@@ -904,8 +904,8 @@ fn beginning(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> 
     }
 }
 
-/// The buckets of a window. Of what is dated ahead nothing is counted before its time.
-/// The stages that add up what happened around each product; `happened` says which buckets are read.
+/// The stages that add up what happened around each product; `happened` says which buckets of a window
+/// are read. Of what is dated ahead nothing is counted before its time.
 fn attention(
     now: Timestamp,
     happened: impl Fn(Resolution, TrendingWindow) -> Document,

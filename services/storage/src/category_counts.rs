@@ -15,6 +15,7 @@ use vitrine_model::product::ProductStatus;
 use crate::counts::STAMPS;
 use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, Read, stored_id};
+use crate::store::snapshot;
 use crate::{StorageError, Store, products, products_query};
 
 /// How many products a category holds itself, without the categories below it.
@@ -87,6 +88,8 @@ impl Store {
             .hint(Hint::Name("category".to_owned()))
             .batch_size(10_000)
             .max_time(self.max_time)
+            // Else a row that is raised during the scan could be met twice.
+            .read_concern(snapshot())
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
         let totals = |doc: &RawDocumentBuf| {

@@ -293,9 +293,9 @@ impl Store {
         Ok(found.iter().map(told).collect())
     }
 
-    /// Notes that some bundles are to be looked at that carry what is no longer so, although nobody
-    /// is to: a release that does not know of them may have written. Gives how many it found. Reads
-    /// all bundles with the products in them.
+    /// Notes that some bundles are to be looked at that carry what is no longer so, although nothing
+    /// was noted: somebody may have written by hand. Returns how many it found. Reads all bundles with
+    /// the products in them.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; it may be called again.

@@ -11,6 +11,7 @@ use crate::{StorageError, Store};
 const COLLECTION: &str = "settings";
 const SHOP: &str = "shop";
 const REFERENCE: &str = "reference";
+const MOVES: &str = "moves";
 
 impl Store {
     /// The shop's currency. The first process to ask decides it, because prices are stored in terms
@@ -53,6 +54,27 @@ impl Store {
         let find = collection.find_one(doc! { "_id": REFERENCE });
         let found = find.max_time(self.max_time).await?;
         Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
+    }
+
+    /// How often products were moved in lists by a process that does not count panels.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn moves_by_others(&self) -> Result<i64, StorageError> {
+        let collection = self.documents(COLLECTION);
+        let find = collection.find_one(doc! { "_id": MOVES });
+        let found = find.max_time(self.max_time).await?;
+        Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
+    }
+
+    /// Notes that this process has moved products in lists, and does not count panels itself.
+    ///
+    /// # Errors
+    /// [`StorageError`] when the database fails.
+    pub async fn note_moves(&self) -> Result<(), StorageError> {
+        let first = doc! { "schema_version": REFERENCE_VERSION };
+        let raise = doc! { "$inc": { "v": 1_i64 }, "$setOnInsert": first };
+        self.settings(MOVES, raise).await.map(drop)
     }
 
     async fn settings(&self, id: &str, update: Document) -> Result<Document, StorageError> {

@@ -246,7 +246,7 @@ impl Query {
         search_suggestions(ctx, &prefix, first).await.at(ctx)
     }
 
-    /// Products that get attention, the highest score first. Counted every few minutes, so that it
+    /// Products that get attention, the highest score first. Counted ahead, as `asOf` says, so that it
     /// is one look-up.
     async fn trending(
         &self,

@@ -64,6 +64,8 @@ pub struct PanelUpkeep {
     reference: Option<Arc<Reference>>,
     /// When it looked first: what was rated before is not known.
     began: Option<Timestamp>,
+    /// How often other processes had moved products by ratings then.
+    moves_by_others: Option<i64>,
     /// Scopes whose panels are to be looked at, because some key means something else than before.
     in_doubt: HashSet<String>,
 }
@@ -146,9 +148,9 @@ impl PanelUpkeep {
 }
 
 impl Catalog {
-    /// Counts ahead what has changed and is quiet again: how many products categories hold, their
-    /// panels, that of the whole catalogue, and with it the coverage of keys. For seconds at most;
-    /// says how many were counted, and how many are still to be.
+    /// Counts ahead what has changed and is quiet again: panels of categories, that of the whole
+    /// catalogue, and with it the coverage of keys. For seconds at most; says how many were counted,
+    /// and how many are still to be.
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
@@ -160,6 +162,7 @@ impl Catalog {
             self.counts_for_upkeep().await?,
             self.panel_summaries().await?,
         );
+        self.learn_of_moves(upkeep).await?;
         let (now, began) = (self.now(), Instant::now());
         let mut run = Run::default();
         let mut worked = false;
@@ -201,6 +204,18 @@ impl Catalog {
         }
         run.backlog += u64::from(upkeep.counting.is_some());
         Ok(run)
+    }
+
+    /// Takes note of products that other processes have moved by ratings.
+    async fn learn_of_moves(&self, upkeep: &mut PanelUpkeep) -> Result<(), DomainError> {
+        let moves = self
+            .maintain(|store| async move { store.moves_by_others().await })
+            .await?;
+        let known = upkeep.moves_by_others.replace(moves);
+        if known.is_some_and(|known| known != moves) {
+            self.rated().note_any(self.now());
+        }
+        Ok(())
     }
 
     async fn panel_summaries(&self) -> Result<HashMap<String, PanelSummary>, DomainError> {
