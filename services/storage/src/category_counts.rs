@@ -132,6 +132,8 @@ impl Store {
             .hint(Hint::Name("category_newest".to_owned()))
             .batch_size(10_000)
             .max_time(max_time)
+            // As the totals that it is compared with.
+            .read_concern(snapshot())
             .with_type::<RawDocumentBuf>();
         let groups: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
         let read = |doc: &RawDocumentBuf| {
