@@ -28,7 +28,7 @@ const COMMANDS: [&str; 9] = [
 
 /// More commands than any order sends, also one that meets a transaction nobody ended and tries
 /// several times.
-const MOST_COMMANDS: i32 = 200;
+const MAX_COMMANDS: i32 = 200;
 
 /// The orders of this module: each changes something, and can be told from what it changes.
 fn orders(ids: &Ids) -> Vec<(&'static str, Value)> {
@@ -190,7 +190,7 @@ fn an_order_that_dies_at_any_command_has_written_nothing() {
                     }
                     Given::Done => break,
                 }
-                assert!(n < MOST_COMMANDS, "{name} never gets through");
+                assert!(n < MAX_COMMANDS, "{name} never gets through");
             }
             println!("{name}: {n} commands");
             assert!(

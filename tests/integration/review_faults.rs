@@ -32,7 +32,7 @@ const COMMANDS: [&str; 9] = [
     "commitTransaction",
 ];
 /// More commands than any of these sends, also when it is tried several times.
-const MOST_COMMANDS: i32 = 200;
+const MAX_COMMANDS: i32 = 200;
 
 fn content(stars: i64) -> ReviewContent {
     ReviewContent {
@@ -84,7 +84,7 @@ async fn die_at_any_command<T>(
     attempt: impl AsyncFn(i32) -> Result<T, DomainError>,
 ) -> T {
     app.abandoned_transactions_end_soon().await;
-    for n in 0..MOST_COMMANDS {
+    for n in 0..MAX_COMMANDS {
         app.fail_after(n, &COMMANDS, how.clone()).await;
         let done = attempt(n).await;
         app.fail_no_more().await;

@@ -682,7 +682,7 @@ fn what_is_chosen_stays_among_the_values_where_nothing_is_found() {
 /// What a search may send however odd its text: for each of eight words two counts, one look-up of
 /// the words that begin like it, one of those one letter away, and sixteen counts to weigh them;
 /// and half as much again to find out what was meant.
-const MOST_COMMANDS: usize = 8 * (2 + 1 + 1 + 16) * 3 / 2;
+const MAX_COMMANDS: usize = 8 * (2 + 1 + 1 + 16) * 3 / 2;
 
 #[test]
 fn no_text_makes_a_search_slow() {
@@ -758,7 +758,7 @@ fn cost(
         table,
         "{name:<70} {commands:>4} commands {most:>6} keys at most {all:>7} in all {docs:>6} documents"
     );
-    if commands > MOST_COMMANDS {
+    if commands > MAX_COMMANDS {
         faults.push(format!("{name}: {commands} commands"));
     }
     let read = i64::from(READ / 2);

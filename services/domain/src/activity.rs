@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 use vitrine_model::activity::{
-    ActivityKind, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, MOST_SLOTS, Tally,
+    ActivityKind, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, MAX_SLOTS, Tally,
     Unfit, admitted, day, hour,
 };
 use vitrine_model::clock::Timestamp;
@@ -25,23 +25,23 @@ pub use vitrine_storage::activity::{Bucket, Resolution};
 use crate::{Catalog, DomainError};
 
 /// The most events of one batch.
-pub const MOST_EVENTS: usize = 500;
+pub const MAX_EVENTS: usize = 500;
 /// The longest range of hours.
-pub const MOST_HOURS: i64 = 7 * 24;
+pub const MAX_HOURS: i64 = 7 * 24;
 /// The longest range of days.
-pub const MOST_DAYS: i64 = 400;
+pub const MAX_DAYS: i64 = 400;
 
 /// For how long a batch is known by its key.
 const KEY_KEPT: Duration = Duration::from_mins(10);
 /// How many keys are known.
-const MOST_KEYS: u64 = 100_000;
+const MAX_KEYS: u64 = 100_000;
 /// For how long it is taken for true that a product is on sale.
 const KNOWN_FOR: Duration = Duration::from_mins(10);
 /// Of how many products it is known.
-const MOST_KNOWN: u64 = 200_000;
+const MAX_KNOWN: u64 = 200_000;
 /// How many handovers may wait while the database does not take them; what is counted meanwhile
 /// stays in the tally.
-const MOST_WAITING: usize = 30;
+const MAX_WAITING: usize = 30;
 /// How many handovers are put into buckets at once: of a few processes within a second.
 const HANDOVERS: u32 = 20;
 /// How many sales are counted at once.
@@ -101,10 +101,10 @@ impl Default for Desk {
         let seed = ProductId::random().to_bytes();
         let seed = u64::from_be_bytes(seed[..8].try_into().expect("eight bytes"));
         Self {
-            tally: Mutex::new(Tally::new(MOST_SLOTS, seed)),
+            tally: Mutex::new(Tally::new(MAX_SLOTS, seed)),
             waiting: Mutex::default(),
-            known: cache(MOST_KNOWN, KNOWN_FOR),
-            keys: cache(MOST_KEYS, KEY_KEPT),
+            known: cache(MAX_KNOWN, KNOWN_FOR),
+            keys: cache(MAX_KEYS, KEY_KEPT),
             full: tokio::sync::Notify::new(),
             handing: tokio::sync::Mutex::default(),
         }
@@ -123,11 +123,11 @@ impl Desk {
     /// Makes handovers of what was counted, unless too many wait already; gives whether it did.
     fn clear(&self) -> bool {
         let mut waiting = self.waiting();
-        if waiting.len() >= MOST_WAITING {
+        if waiting.len() >= MAX_WAITING {
             return false;
         }
         let counted = self.tally().take();
-        let handovers = counted.chunks(MOST_SLOTS);
+        let handovers = counted.chunks(MAX_SLOTS);
         waiting.extend(handovers.map(|rows| Handover::new(rows.to_vec())));
         true
     }
@@ -145,11 +145,8 @@ impl Catalog {
         events: &[Event],
         key: Option<String>,
     ) -> Result<Counted, DomainError> {
-        if events.is_empty() || events.len() > MOST_EVENTS {
-            let reason = format!(
-                "a batch has 1 to {MOST_EVENTS} events, not {}",
-                events.len()
-            );
+        if events.is_empty() || events.len() > MAX_EVENTS {
+            let reason = format!("a batch has 1 to {MAX_EVENTS} events, not {}", events.len());
             return Err(DomainError::invalid("events", reason));
         }
         let (desk, print) = (self.desk(), fingerprint(events));
@@ -181,7 +178,7 @@ impl Catalog {
         for (event, at) in fitting {
             tally.add(event.product, at, event.kind);
         }
-        if tally.len() >= MOST_SLOTS {
+        if tally.len() >= MAX_SLOTS {
             desk.full.notify_one();
         }
         Ok(counted)
@@ -346,8 +343,8 @@ fn range(
     now: Timestamp,
 ) -> Result<(Timestamp, Timestamp, i64), DomainError> {
     let (step, most, unit, kept) = match resolution {
-        Resolution::Hour => (HOUR_MILLIS, MOST_HOURS, "hours", HOURS_KEPT_DAYS),
-        Resolution::Day => (DAY_MILLIS, MOST_DAYS, "days", DAYS_KEPT_DAYS),
+        Resolution::Hour => (HOUR_MILLIS, MAX_HOURS, "hours", HOURS_KEPT_DAYS),
+        Resolution::Day => (DAY_MILLIS, MAX_DAYS, "days", DAYS_KEPT_DAYS),
     };
     let begin = |at| match resolution {
         Resolution::Hour => hour(at),

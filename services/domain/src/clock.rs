@@ -14,7 +14,7 @@ use vitrine_model::clock::{Clock, Timestamp};
 /// How long a measurement counts.
 const KEPT: Duration = Duration::from_mins(1);
 /// A measurement that took longer says too little.
-const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1);
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(1);
 /// How far a clock may be off before it is corrected anew, in milliseconds. Clocks that differ by
 /// less order what people do well enough, and time does not move back and forth with each
 /// measurement.
@@ -100,7 +100,7 @@ impl DatabaseClock {
         round_trip: Duration,
         server: Timestamp,
     ) {
-        if round_trip > LONGEST_ROUND_TRIP {
+        if round_trip > MAX_ROUND_TRIP {
             return;
         }
         let half = i64::try_from(round_trip.as_millis() / 2).unwrap_or(i64::MAX);

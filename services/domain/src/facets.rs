@@ -44,19 +44,19 @@ use panel::Units;
 const SAMPLE: u64 = 11_000;
 /// From how many keys a filter may choose for all of them to be counted at once: each is one more
 /// pass over the products.
-const MOST_CHOSEN: usize = 10;
+const MAX_CHOSEN: usize = 10;
 /// Chosen values are counted up to here.
-const MOST_EXACT: u64 = 10_000_000;
+const MAX_EXACT: u64 = 10_000_000;
 /// How many passes of a request are under way at a time.
-const MOST_AT_ONCE: usize = 4;
+const MAX_AT_ONCE: usize = 4;
 /// How many values of a facet are kept in panels.
 const KEPT_VALUES: usize = 50;
 /// The most values of a facet that may be asked for.
-pub const MOST_FACET_VALUES: usize = 200;
+pub const MAX_FACET_VALUES: usize = 200;
 /// The most facets that may be asked for by name.
-pub const MOST_FACETS: usize = 50;
+pub const MAX_FACETS: usize = 50;
 /// How many facets of spec keys are given when none are named.
-const USUAL_FACETS: usize = 20;
+const DEFAULT_FACETS: usize = 20;
 
 /// Which facets are wanted.
 #[derive(Clone, Debug, Default)]
@@ -245,7 +245,7 @@ impl Catalog {
             .map(|pass| self.count_pass(list, pass, &plan, &reference).boxed())
             .collect();
         let counted: Vec<Counts> = stream::iter(counted)
-            .buffered(MOST_AT_ONCE)
+            .buffered(MAX_AT_ONCE)
             .try_collect()
             .await?;
         let mut facets = Vec::new();
@@ -349,7 +349,7 @@ impl Catalog {
         }
         let sight = list.query.sight;
         let filter = crate::filter::resolve(&pass.filter, sight, reference, self.currency())?;
-        for key in pass.named_specs().take(MOST_CHOSEN) {
+        for key in pass.named_specs().take(MAX_CHOSEN) {
             let mut parts = vec![filter.clone(), carries(key.name(), reference)];
             parts.extend(list.search.as_ref().map(crate::search::Search::condition));
             let Some(condition) = self.countable(list, Condition::All(parts)).await? else {
@@ -407,7 +407,7 @@ impl Catalog {
         let PanelData::Text { values } = &mut counts.panel.facets[at].data else {
             return Ok(());
         };
-        for text in chosen.into_iter().take(MOST_CHOSEN) {
+        for text in chosen.into_iter().take(MAX_CHOSEN) {
             let folded = fold(&text);
             let known = values.iter().position(|value| fold(&value.value) == folded);
             if known.is_some() && counts.accuracy == FacetAccuracy::Exact {
@@ -461,7 +461,7 @@ impl Catalog {
                 None => return Ok(None),
             }
         }
-        self.read(|store| async move { store.count_products(&condition, MOST_EXACT).await })
+        self.read(|store| async move { store.count_products(&condition, MAX_EXACT).await })
             .await
             .map(Some)
     }
@@ -813,8 +813,8 @@ impl Plan {
         wanted: FacetsQuery,
         reference: &Reference,
     ) -> Result<Self, DomainError> {
-        if !(1..=MOST_FACET_VALUES).contains(&wanted.limit) {
-            let reason = format!("must be 1 to {MOST_FACET_VALUES}, not {}", wanted.limit);
+        if !(1..=MAX_FACET_VALUES).contains(&wanted.limit) {
+            let reason = format!("must be 1 to {MAX_FACET_VALUES}, not {}", wanted.limit);
             return Err(DomainError::invalid("limit", reason));
         }
         let keys = wanted
@@ -870,9 +870,9 @@ impl Plan {
             asked && is_facet(key, reference)
         };
         let chosen: Vec<&FacetKey> = self.selected.iter().filter(|key| asked(key)).collect();
-        if chosen.len() > MOST_CHOSEN {
+        if chosen.len() > MAX_CHOSEN {
             let reason = format!(
-                "the filter chooses from {} keys, and facets of {MOST_CHOSEN} such keys can be \
+                "the filter chooses from {} keys, and facets of {MAX_CHOSEN} such keys can be \
                  counted at once: name those that are needed",
                 chosen.len()
             );
@@ -919,7 +919,7 @@ impl Plan {
                 if !matches!(key, FacetKey::Spec(_)) {
                     return true;
                 }
-                let offered = panel::is_offered(facet, reference) && specs < USUAL_FACETS;
+                let offered = panel::is_offered(facet, reference) && specs < DEFAULT_FACETS;
                 specs += usize::from(offered);
                 offered
             })
@@ -947,8 +947,8 @@ impl Plan {
 
 /// The keys that were named, aliases resolved; those that nobody knows are left out.
 fn named(keys: &[String], reference: &Reference) -> Result<Vec<FacetKey>, DomainError> {
-    if keys.len() > MOST_FACETS {
-        let reason = format!("at most {MOST_FACETS} facets at once, not {}", keys.len());
+    if keys.len() > MAX_FACETS {
+        let reason = format!("at most {MAX_FACETS} facets at once, not {}", keys.len());
         return Err(DomainError::invalid("keys", reason));
     }
     let mut all = Vec::with_capacity(keys.len());

@@ -5,13 +5,13 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
 use vitrine_model::derived::{boolean_token, brand_token, country_token, text_token};
 use vitrine_model::filter::{
-    Bounds, Condition, DateTest, End, MOST_DEPTH, MOST_LEAVES, MOST_VALUES, NumberTest,
-    ProductFilter, Range, SpecFilter, SpecTest, equality_band,
+    Bounds, Condition, DateTest, End, MAX_DEPTH, MAX_LEAVES, MAX_VALUES, NumberTest, ProductFilter,
+    Range, SpecFilter, SpecTest, equality_band,
 };
 use vitrine_model::money::Currency;
 use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::{
-    MOST_FILTERABLE_BYTES, MOST_KEY_BYTES, SpecKey, ValueType, normal_qualifier,
+    MAX_FILTERABLE_BYTES, MAX_KEY_BYTES, SpecKey, ValueType, normal_qualifier,
 };
 use vitrine_model::unit::{Unit, UnitTable};
 
@@ -24,7 +24,7 @@ use crate::reference::Reference;
 const LEEWAY: f64 = 1e-9;
 
 /// The most filters that `and`, `or` and `not` may hold together, empty ones too.
-const MOST_OBJECTS: usize = 100;
+const MAX_OBJECTS: usize = 100;
 
 /// Whether the reference data has everything that a filter names.
 pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
@@ -79,7 +79,7 @@ pub(crate) fn unknown_key_hint(path: &str, key: &str, reference: &Reference) -> 
         names.map(|name| (name.as_str(), entry.key.as_str()))
     });
     let near = known
-        .filter(|(name, _)| key.len() <= MOST_KEY_BYTES && name.len().abs_diff(key.len()) <= 2)
+        .filter(|(name, _)| key.len() <= MAX_KEY_BYTES && name.len().abs_diff(key.len()) <= 2)
         .map(|(name, entry)| (strsim::osa_distance(name, key), entry))
         .filter(|(distance, _)| *distance <= 2)
         .min();
@@ -169,12 +169,12 @@ impl Resolver<'_> {
         top: bool,
     ) -> Resolved<Vec<Condition>> {
         self.objects += 1;
-        if self.objects > MOST_OBJECTS {
-            let reason = format!("a filter may have {MOST_OBJECTS} objects in and, or and not");
+        if self.objects > MAX_OBJECTS {
+            let reason = format!("a filter may have {MAX_OBJECTS} objects in and, or and not");
             return Err(DomainError::invalid(path, reason));
         }
-        if depth > MOST_DEPTH {
-            let reason = format!("and, or and not may be nested {MOST_DEPTH} deep");
+        if depth > MAX_DEPTH {
+            let reason = format!("and, or and not may be nested {MAX_DEPTH} deep");
             return Err(DomainError::invalid(path, reason));
         }
         let mut all = Vec::new();
@@ -246,24 +246,24 @@ impl Resolver<'_> {
 
     fn leaf(&mut self, path: &str) -> Resolved<()> {
         self.leaves += 1;
-        if self.leaves <= MOST_LEAVES {
+        if self.leaves <= MAX_LEAVES {
             return Ok(());
         }
         Err(DomainError::invalid(
             path,
-            format!("a filter may have {MOST_LEAVES} leaves"),
+            format!("a filter may have {MAX_LEAVES} leaves"),
         ))
     }
 
     fn list(&mut self, path: &str, field: &str, values: usize) -> Resolved<String> {
         let path = format!("{path}.{field}");
         self.leaf(&path)?;
-        if values <= MOST_VALUES {
+        if values <= MAX_VALUES {
             return Ok(path);
         }
         Err(DomainError::invalid(
             path,
-            format!("may list at most {MOST_VALUES} values"),
+            format!("may list at most {MAX_VALUES} values"),
         ))
     }
 
@@ -407,16 +407,16 @@ fn suits(key: &SpecKey, test: &SpecTest, path: &str) -> Resolved<()> {
 }
 
 fn text(key: &str, qualifier: Option<&str>, values: &[String], path: &str) -> Resolved<Condition> {
-    if values.len() > MOST_VALUES {
+    if values.len() > MAX_VALUES {
         return Err(DomainError::invalid(
             format!("{path}.text.in"),
-            format!("may list at most {MOST_VALUES} values"),
+            format!("may list at most {MAX_VALUES} values"),
         ));
     }
     let token = |text: &String| {
         text_token(key, qualifier, text).ok_or_else(|| {
             let reason =
-                format!("text of more than {MOST_FILTERABLE_BYTES} bytes cannot be filtered by");
+                format!("text of more than {MAX_FILTERABLE_BYTES} bytes cannot be filtered by");
             DomainError::invalid(format!("{path}.text"), reason)
         })
     };

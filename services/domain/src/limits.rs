@@ -3,27 +3,25 @@
 
 use std::ops::RangeInclusive;
 
-use vitrine_model::product::{
-    Details, Kind, MOST_KIND_BYTES, MOST_NAME_CHARACTERS, MOST_SKU_BYTES,
-};
-use vitrine_model::product::{MOST_MEDIA, Media, Product};
-use vitrine_model::search::MOST_KEYWORD_TEXT_BYTES;
-use vitrine_model::spec::{MOST_SPECS, Spec, SpecValue};
+use vitrine_model::product::{Details, Kind, MAX_KIND_BYTES, MAX_NAME_CHARACTERS, MAX_SKU_BYTES};
+use vitrine_model::product::{MAX_MEDIA, Media, Product};
+use vitrine_model::search::MAX_KEYWORD_TEXT_BYTES;
+use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 use vitrine_storage::products::Encoding;
 
 /// The longest brand, supplier or category name, in characters.
-pub(crate) const MOST_LABEL_CHARACTERS: usize = 200;
+pub(crate) const MAX_LABEL_CHARACTERS: usize = 200;
 /// The most products in a bundle.
-pub(crate) const MOST_ITEMS: usize = 100;
+pub(crate) const MAX_ITEMS: usize = 100;
 /// The most of one product in a bundle.
-const MOST_QUANTITY: i32 = 10_000;
+const MAX_QUANTITY: i32 = 10_000;
 /// The most bytes of a product's admin-written part, with what is derived from it, so that computed
 /// data always fits beside it.
-const MOST_CONTENT_BYTES: usize = 40_000;
+const MAX_CONTENT_BYTES: usize = 40_000;
 /// The longest address, in bytes.
-const MOST_ADDRESS_BYTES: usize = 2048;
+const MAX_ADDRESS_BYTES: usize = 2048;
 /// The longest name, in bytes; other short fields are no longer.
-const MOST_NAME_BYTES: usize = 4 * MOST_NAME_CHARACTERS;
+const MAX_NAME_BYTES: usize = 4 * MAX_NAME_CHARACTERS;
 /// How many parts of a product that is too large are named.
 const NAMED_PARTS: usize = 3;
 
@@ -44,12 +42,12 @@ pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
 
 /// A stock-keeping unit, or the id of something in another system.
 pub(crate) fn code(code: &str) -> Checked {
-    let fits = (1..=MOST_SKU_BYTES).contains(&code.len())
+    let fits = (1..=MAX_SKU_BYTES).contains(&code.len())
         && !code.contains(char::is_control)
         && !code.trim().is_empty();
     that(fits, || {
         format!(
-            "{} bytes; 1 to {MOST_SKU_BYTES} without control characters are possible",
+            "{} bytes; 1 to {MAX_SKU_BYTES} without control characters are possible",
             code.len()
         )
     })
@@ -60,9 +58,9 @@ pub(crate) fn kind(kind: &str) -> Checked {
     let letters = kind
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    let fits = letters && (1..=MOST_KIND_BYTES).contains(&kind.len());
+    let fits = letters && (1..=MAX_KIND_BYTES).contains(&kind.len());
     that(fits, || {
-        format!("a kind is 1 to {MOST_KIND_BYTES} lower-case letters, digits and underscores")
+        format!("a kind is 1 to {MAX_KIND_BYTES} lower-case letters, digits and underscores")
     })
 }
 
@@ -80,7 +78,7 @@ pub(crate) fn slug(slug: &str) -> Checked {
 /// The address of a medium.
 pub(crate) fn address(url: &str) -> Checked {
     let web = url.starts_with("https://") || url.starts_with("http://");
-    let plain = url.len() <= MOST_ADDRESS_BYTES
+    let plain = url.len() <= MAX_ADDRESS_BYTES
         && !url.contains(|c: char| c.is_whitespace() || c.is_control());
     that(web && plain, || {
         "an address begins with https:// or http:// and has at most 2,048 characters".to_owned()
@@ -89,29 +87,29 @@ pub(crate) fn address(url: &str) -> Checked {
 
 /// How many media a product has.
 pub(crate) fn media_count(count: usize) -> Checked {
-    that(count <= MOST_MEDIA, || {
-        format!("{count} media; a product may have {MOST_MEDIA}")
+    that(count <= MAX_MEDIA, || {
+        format!("{count} media; a product may have {MAX_MEDIA}")
     })
 }
 
 /// How many specs a product has.
 pub(crate) fn spec_count(count: usize) -> Checked {
-    that(count <= MOST_SPECS, || {
-        format!("{count} specs; a product may have {MOST_SPECS}")
+    that(count <= MAX_SPECS, || {
+        format!("{count} specs; a product may have {MAX_SPECS}")
     })
 }
 
 /// How many products a bundle has, and how many of each.
 pub(crate) fn items(count: usize, mut quantities: impl Iterator<Item = i32>) -> Checked {
     let quantities = quantities.all(|quantity| self::quantity(quantity).is_ok());
-    that(quantities && count <= MOST_ITEMS, || {
-        format!("a bundle has at most {MOST_ITEMS} items, each 1 to 10,000 times")
+    that(quantities && count <= MAX_ITEMS, || {
+        format!("a bundle has at most {MAX_ITEMS} items, each 1 to 10,000 times")
     })
 }
 
 /// How many of one product a bundle has.
 pub(crate) fn quantity(quantity: i32) -> Checked {
-    that((1..=MOST_QUANTITY).contains(&quantity), || {
+    that((1..=MAX_QUANTITY).contains(&quantity), || {
         format!("{quantity} times; 1 to 10,000 are possible")
     })
 }
@@ -123,7 +121,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Checked {
         return Ok(());
     }
     let bytes = encoding.content_bytes(product);
-    that(bytes <= MOST_CONTENT_BYTES, || {
+    that(bytes <= MAX_CONTENT_BYTES, || {
         let parts = encoding.content_parts(product);
         let parts: Vec<String> = parts
             .iter()
@@ -133,7 +131,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Checked {
         format!(
             "the product takes {} bytes; {} are possible; largest: {}",
             grouped(bytes),
-            grouped(MOST_CONTENT_BYTES),
+            grouped(MAX_CONTENT_BYTES),
             parts.join(", ")
         )
     })
@@ -146,7 +144,7 @@ fn is_plainly_small(product: &Product) -> bool {
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let spec = |spec: &Spec| {
         let (text, keywords) = match &spec.value {
-            SpecValue::Text(text) if text.len() <= MOST_KEYWORD_TEXT_BYTES => {
+            SpecValue::Text(text) if text.len() <= MAX_KEYWORD_TEXT_BYTES => {
                 (text.len(), 10 * text.len())
             }
             SpecValue::Text(text) => (text.len(), 0),
@@ -158,12 +156,12 @@ fn is_plainly_small(product: &Product) -> bool {
     // Words of name and brand are kept twice, and their beginnings beside them.
     let keywords = 64 * (product.name.len() + length(&product.brand));
     let bytes = length(&product.description)
-        + 10 * MOST_NAME_BYTES
+        + 10 * MAX_NAME_BYTES
         + keywords
         + product.specs.iter().map(spec).sum::<usize>()
         + product.media.iter().map(media).sum::<usize>()
         + product.sources.len() * 500;
-    product.details == Details::empty(Kind::of(&product.kind)) && bytes < MOST_CONTENT_BYTES
+    product.details == Details::empty(Kind::of(&product.kind)) && bytes < MAX_CONTENT_BYTES
 }
 
 /// A number for people: `41,230`.

@@ -6,9 +6,9 @@ use vitrine_storage::keyset::{From, Page, PageRequest};
 use crate::{Catalog, DomainError};
 
 /// The largest page.
-pub const LARGEST_PAGE: usize = 100;
+pub const MAX_PAGE: usize = 100;
 /// The page when nobody says how large.
-pub const USUAL_PAGE: usize = 20;
+pub const DEFAULT_PAGE: usize = 20;
 
 /// Which page of a list is wanted, as callers say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl PageArguments {
             }
             (first, None) => {
                 refuse_other("before", self.before.as_deref(), "first", "after")?;
-                let size = first.map_or(Ok(USUAL_PAGE), |first| size("first", first))?;
+                let size = first.map_or(Ok(DEFAULT_PAGE), |first| size("first", first))?;
                 Ok(PageRequest {
                     size,
                     from: From::After(position("after", &self.after)?),
@@ -118,10 +118,8 @@ fn refuse_other(
 fn size(field: &'static str, size: i32) -> Result<usize, DomainError> {
     let fits = usize::try_from(size)
         .ok()
-        .filter(|size| (1..=LARGEST_PAGE).contains(size));
-    fits.ok_or_else(|| {
-        DomainError::invalid(field, format!("must be 1 to {LARGEST_PAGE}, not {size}"))
-    })
+        .filter(|size| (1..=MAX_PAGE).contains(size));
+    fits.ok_or_else(|| DomainError::invalid(field, format!("must be 1 to {MAX_PAGE}, not {size}")))
 }
 
 impl<T, L> Listed<T, L> {

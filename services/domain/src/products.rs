@@ -44,7 +44,7 @@ impl Sight {
 }
 
 /// The most products that are sorted by the values of a spec key: no index has that order.
-pub const MOST_SORTED_BY_SPEC: u64 = 20_000;
+pub const MAX_SORTED_BY_SPEC: u64 = 20_000;
 
 /// Which products are wanted, and how.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct ProductsQuery {
     /// In which order. By relevance only with a search.
     pub sort: ProductSort,
     /// Sorted by the values of this spec key instead, in the direction of `sort`. Only as long as
-    /// at most [`MOST_SORTED_BY_SPEC`] products fulfil the filter.
+    /// at most [`MAX_SORTED_BY_SPEC`] products fulfil the filter.
     pub sort_spec: Option<String>,
     /// Which page.
     pub page: PageArguments,
@@ -288,13 +288,13 @@ impl Catalog {
         let found = if condition.is_nothing() {
             0
         } else {
-            let most = MOST_SORTED_BY_SPEC + 1;
+            let most = MAX_SORTED_BY_SPEC + 1;
             self.read(|store| async move { store.count_products(&condition, most).await })
                 .await?
         };
-        if found > MOST_SORTED_BY_SPEC {
+        if found > MAX_SORTED_BY_SPEC {
             let reason = format!(
-                "more than {MOST_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
+                "more than {MAX_SORTED_BY_SPEC} products would have to be sorted by {}; narrow \
                  the filter or sort by a key such as PRICE",
                 excerpt(key, 80).text
             );

@@ -32,7 +32,7 @@ const BUNDLES: u32 = 100;
 /// written in the very moment of a change may have missed it. More rarely where there are many
 /// suppliers: it rests so many times as long as it took to look, but not for longer than that.
 const SWEEP: Duration = Duration::from_mins(1);
-const RAREST_SWEEP: Duration = Duration::from_mins(10);
+const MAX_SWEEP_PAUSE: Duration = Duration::from_mins(10);
 const SWEEP_SHARE: u32 = 1_000;
 /// How often it is looked for bundles that carry what is no longer so, although nothing was noted.
 /// Whoever changes a product notes it in the same transaction; this finds what was written by hand.
@@ -104,7 +104,7 @@ impl Catalog {
         }
         let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
         upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
-        let rest = (began.elapsed() * SWEEP_SHARE).clamp(SWEEP, RAREST_SWEEP);
+        let rest = (began.elapsed() * SWEEP_SHARE).clamp(SWEEP, MAX_SWEEP_PAUSE);
         upkeep.sweep_at = Some(Instant::now() + rest);
         Ok(())
     }

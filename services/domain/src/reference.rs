@@ -23,7 +23,7 @@ use crate::page::{ListedRow, PageArguments};
 use crate::{Catalog, DomainError};
 
 /// A request that names something unknown asks the database at most this often.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const MIN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Reference data as of one moment.
 #[cfg_attr(test, derive(Default))]
@@ -191,7 +191,7 @@ impl Catalog {
             return Ok(reference);
         }
         let mut looked = self.reference_cache().looked.lock().await;
-        if looked.is_none_or(|at| at.elapsed() >= SHORTEST_PAUSE) {
+        if looked.is_none_or(|at| at.elapsed() >= MIN_PAUSE) {
             *looked = Some(Instant::now());
             self.refresh_reference().await?;
         }

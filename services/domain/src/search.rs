@@ -22,30 +22,30 @@ use crate::products::{ListedProducts, ProductFields, Sight};
 use crate::{Catalog, DomainError};
 
 /// The products that have a word are counted up to here, to know how common it is.
-const MOST_COUNTED: u64 = 1_000;
+const MAX_COUNTED: u64 = 1_000;
 /// For what is only proposed, completions and what may have been meant, so much less is looked
 /// through.
 const GLANCED_THROUGH: u32 = 10;
 /// The shortest word that is corrected.
-const LEAST_CORRECTED: usize = 4;
+const MIN_CORRECTED: usize = 4;
 /// How many candidates for a correction are weighed.
-const MOST_CANDIDATES: usize = 16;
+const MAX_CANDIDATES: usize = 16;
 /// How many corrections stand in for one word.
-const MOST_CORRECTIONS: usize = 4;
+const MAX_CORRECTIONS: usize = 4;
 /// Candidates are told apart by their number of products up to here.
-const MOST_WEIGHED: u64 = 1_000;
+const MAX_WEIGHED: u64 = 1_000;
 /// The shortest beginning that is looked up in the vocabulary.
-const LEAST_LOOKED_UP: usize = 3;
+const MIN_LOOKED_UP: usize = 3;
 /// How many words a beginning may stand for.
 const MAX_CONTINUATIONS: u32 = 96;
 /// How many words are compared for "did you mean".
-const MOST_COMPARED: u32 = 500;
+const MAX_COMPARED: u32 = 500;
 /// How many texts are tried for "did you mean".
-const MOST_PROPOSALS: usize = 3;
+const MAX_PROPOSALS: usize = 3;
 /// How many popular products suggestions are made from.
-const MOST_SUGGESTING: usize = 50;
+const MAX_SUGGESTING: usize = 50;
 /// The most suggestions.
-pub const MOST_SUGGESTIONS: usize = 50;
+pub const MAX_SUGGESTIONS: usize = 50;
 
 /// How a search text was read.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -104,7 +104,7 @@ struct Understood {
     anywhere: Vec<String>,
     /// Any of these says that name or brand has it.
     in_name: Vec<String>,
-    /// How many products have it, counted up to [`MOST_COUNTED`].
+    /// How many products have it, counted up to [`MAX_COUNTED`].
     products: u64,
 }
 
@@ -125,7 +125,7 @@ impl Search {
 
     /// Whether even the rarest word is so common that it was not counted to the end.
     pub(crate) fn is_common(&self) -> bool {
-        self.words.iter().all(|word| word.products >= MOST_COUNTED)
+        self.words.iter().all(|word| word.products >= MAX_COUNTED)
     }
 
     /// Whether it has one word only, of which the index has the order of a search.
@@ -215,8 +215,8 @@ impl Catalog {
         prefix: &str,
         first: usize,
     ) -> Result<Vec<String>, DomainError> {
-        if !(1..=MOST_SUGGESTIONS).contains(&first) {
-            let reason = format!("must be 1 to {MOST_SUGGESTIONS}, not {first}");
+        if !(1..=MAX_SUGGESTIONS).contains(&first) {
+            let reason = format!("must be 1 to {MAX_SUGGESTIONS}, not {first}");
             return Err(DomainError::invalid("first", reason));
         }
         let query = match SearchQuery::parse(prefix) {
@@ -258,7 +258,7 @@ impl Catalog {
             walk: false,
         };
         let request = PageRequest {
-            size: MOST_SUGGESTING,
+            size: MAX_SUGGESTING,
             from: PageFrom::After(None),
         };
         let page = self
@@ -272,11 +272,11 @@ impl Catalog {
 
     /// How one word is to be understood.
     async fn word(&self, word: &str, open: bool, sight: Sight) -> Result<Understood, DomainError> {
-        let exact = self.products_with(anywhere(word), sight, MOST_COUNTED);
+        let exact = self.products_with(anywhere(word), sight, MAX_COUNTED);
         let (exact, beginning) = if open {
             let beginning = async {
                 let keywords = self.continuations(word).await?;
-                let products = self.products_with(keywords.clone(), sight, MOST_COUNTED);
+                let products = self.products_with(keywords.clone(), sight, MAX_COUNTED);
                 Ok((keywords, products.await?))
             };
             try_join(exact, beginning).await?
@@ -341,7 +341,7 @@ impl Catalog {
     /// beginning; everything else is looked up in the vocabulary from the third letter on.
     async fn continuations(&self, beginning: &str) -> Result<Vec<String>, DomainError> {
         let mut keywords = prefix_keywords(beginning);
-        if beginning.chars().count() < LEAST_LOOKED_UP {
+        if beginning.chars().count() < MIN_LOOKED_UP {
             return Ok(keywords);
         }
         let of_names = keywords.is_empty();
@@ -365,7 +365,7 @@ impl Catalog {
         word: &str,
         sight: Sight,
     ) -> Result<Vec<(String, u64)>, DomainError> {
-        if word.chars().count() < LEAST_CORRECTED || word.contains(char::is_numeric) {
+        if word.chars().count() < MIN_CORRECTED || word.contains(char::is_numeric) {
             return Ok(Vec::new());
         }
         let asked = word.to_owned();
@@ -373,9 +373,9 @@ impl Catalog {
             .read(|store| async move { store.words_near(&asked, MAX_CONTINUATIONS).await })
             .await?;
         let near = near.into_iter().filter(|found| within_one(found, word));
-        let near: Vec<String> = near.take(MOST_CANDIDATES).collect();
+        let near: Vec<String> = near.take(MAX_CANDIDATES).collect();
         let mut weighed = self.weigh(near, sight).await?;
-        weighed.truncate(MOST_CORRECTIONS);
+        weighed.truncate(MAX_CORRECTIONS);
         Ok(weighed)
     }
 
@@ -387,7 +387,7 @@ impl Catalog {
     ) -> Result<Vec<(String, u64)>, DomainError> {
         let counts = words
             .iter()
-            .map(|word| self.products_with(anywhere(word), sight, MOST_WEIGHED));
+            .map(|word| self.products_with(anywhere(word), sight, MAX_WEIGHED));
         let counts = join_all(counts).await;
         let mut weighed = Vec::with_capacity(words.len());
         for (word, count) in words.into_iter().zip(counts) {
@@ -432,7 +432,7 @@ impl Catalog {
             words.extend(near.map(|near| (near, word.products)));
         }
         // First all words, each as what comes nearest to it; then without the rarest of them.
-        for _ in 0..MOST_PROPOSALS {
+        for _ in 0..MAX_PROPOSALS {
             if words.is_empty() {
                 break;
             }
@@ -452,11 +452,11 @@ impl Catalog {
     /// those that begin alike.
     async fn nearest(&self, word: &str, sight: Sight) -> Result<Option<String>, DomainError> {
         let beginning: String = word.chars().take(2).collect();
-        if word.chars().count() < LEAST_CORRECTED {
+        if word.chars().count() < MIN_CORRECTED {
             return Ok(None);
         }
         let alike = self
-            .read(|store| async move { store.words_beginning(&beginning, MOST_COMPARED).await })
+            .read(|store| async move { store.words_beginning(&beginning, MAX_COMPARED).await })
             .await?;
         let distance = |found: &String| strsim::osa_distance(found, word);
         let near = alike.into_iter().map(|found| (distance(&found), found));
@@ -464,7 +464,7 @@ impl Catalog {
         near.sort();
         let best = near.first().map(|(distance, _)| *distance);
         let near = near.into_iter().filter(|(d, _)| Some(*d) == best);
-        let near = near.take(MOST_CANDIDATES).map(|(_, found)| found);
+        let near = near.take(MAX_CANDIDATES).map(|(_, found)| found);
         let weighed = self.weigh(near.collect(), sight).await?;
         Ok(weighed.into_iter().next().map(|(word, _)| word))
     }

@@ -27,7 +27,7 @@ use crate::recent::Busy;
 use crate::{Catalog, DomainError};
 
 /// How many products of a list of what gets attention are given at most.
-pub const MOST_TRENDING: usize = 100;
+pub const MAX_TRENDING: usize = 100;
 /// How many are kept: some may be archived or moved before the next look at all products.
 const KEPT: usize = 150;
 /// How many products are looked up at once.
@@ -80,9 +80,9 @@ impl Catalog {
         sight: Sight,
     ) -> Result<Vec<TrendingRow>, DomainError> {
         let most = u32::try_from(first).ok();
-        let most = most.filter(|most| (1..=MOST_TRENDING).contains(&(*most as usize)));
+        let most = most.filter(|most| (1..=MAX_TRENDING).contains(&(*most as usize)));
         let Some(most) = most else {
-            let reason = format!("must be 1 to {MOST_TRENDING}, not {first}");
+            let reason = format!("must be 1 to {MAX_TRENDING}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
         let category = match category {

@@ -16,7 +16,7 @@ pub const BATCH_LINES: usize = 1000;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The most products of review rows that are remembered as made already. Forgetting one costs a
 /// look-up, nothing else.
-const MOST_REMEMBERED: usize = 500_000;
+const MAX_REMEMBERED: usize = 500_000;
 
 /// Some lines of a feed, ready to be stored.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ impl<'m> Drafter<'m> {
         let (mapping, memory) = (self.mapping, &mut self.memory);
         let product = mapping.derived_product(memory, row, source, problems)?;
         batch.products.push(product);
-        if self.derived.len() >= MOST_REMEMBERED {
+        if self.derived.len() >= MAX_REMEMBERED {
             self.derived.clear();
         }
         self.derived.insert(key);

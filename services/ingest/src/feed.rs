@@ -25,7 +25,7 @@ use lines::Lines;
 
 /// The longest line, or CSV record, that is read; longer ones are rejected without being held in
 /// memory.
-pub const MOST_LINE_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
@@ -104,7 +104,7 @@ impl Feed {
             read: Arc::clone(&read),
         };
         let source = unpacked(counted).map_err(failed)?;
-        let rows = rows(source, format, delimiter, MOST_LINE_BYTES);
+        let rows = rows(source, format, delimiter, MAX_LINE_BYTES);
         let rows = rows.map_err(|reason| FeedError::Form {
             path: path.to_owned(),
             reason,

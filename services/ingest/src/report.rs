@@ -13,7 +13,7 @@ use crate::rejects::RejectsFile;
 mod table;
 
 /// More kinds of reasons than this are counted together.
-const MOST_REASONS: usize = 500;
+const MAX_REASONS: usize = 500;
 const OTHER_REASONS: &str = "(other reasons)";
 
 /// How many lines ended how. `created + updated + unchanged + rejected + blank` is `lines`.
@@ -147,7 +147,7 @@ pub fn outcome_name(outcome: &LineOutcome) -> &'static str {
 fn count(reasons: &mut BTreeMap<String, u64>, rejections: &[Rejection]) {
     for rejection in rejections {
         let kind = format!("{}: {}", rejection.field, without_values(&rejection.reason));
-        let known = reasons.contains_key(&kind) || reasons.len() < MOST_REASONS;
+        let known = reasons.contains_key(&kind) || reasons.len() < MAX_REASONS;
         let kind = if known {
             kind
         } else {
@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn kinds_of_reasons_are_limited() {
         let mut report = Report::default();
-        for field in 0..2 * MOST_REASONS {
+        for field in 0..2 * MAX_REASONS {
             let rejected = vec![Rejection::new(format!("f{field}"), "is bad")];
             report.line(&LineOutcome::Rejected(rejected), &[]);
         }
-        assert_eq!(report.rejected_for.len(), MOST_REASONS + 1);
+        assert_eq!(report.rejected_for.len(), MAX_REASONS + 1);
         assert_eq!(
             report.rejected_for.values().sum::<u64>(),
-            2 * MOST_REASONS as u64
+            2 * MAX_REASONS as u64
         );
     }
 

@@ -31,7 +31,7 @@ use reader::ReadBatch;
 /// How many batches may wait to be written.
 const WAITING_BATCHES: usize = 2;
 /// Of how many refused products the reasons are remembered for their reviews.
-const MOST_REFUSED: usize = 10_000;
+const MAX_REFUSED: usize = 10_000;
 
 /// What is to be imported, and how.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ impl<P: FnMut(&Progress)> Run<P> {
         for (source, outcome) in sources.into_iter().zip(outcomes) {
             self.report.derived(&outcome);
             if let LineOutcome::Rejected(reasons) = outcome
-                && self.refused.len() < MOST_REFUSED
+                && self.refused.len() < MAX_REFUSED
             {
                 self.refused.insert(source, reasons);
             }

@@ -33,7 +33,7 @@ pub const PURCHASE_WEIGHT: i64 = 20;
 /// One in how many events is counted beyond the bound; of still more its square, and so on.
 const STEP: i64 = 16;
 /// The largest number of events that one counts for.
-const MOST_FOR_ONE: i64 = 65_536;
+const MAX_FOR_ONE: i64 = 65_536;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,7 +86,7 @@ pub struct Counted {
 pub type Slot = (ProductId, Timestamp);
 
 /// How many slots are counted exactly, and then fold by fold.
-pub const MOST_SLOTS: usize = 5_000;
+pub const MAX_SLOTS: usize = 5_000;
 
 /// What a process has counted since it last handed over.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Tally {
     fn one_in(&self) -> i64 {
         let folds = u32::try_from(self.slots.len() / self.most).unwrap_or(u32::MAX);
         STEP.checked_pow(folds)
-            .map_or(MOST_FOR_ONE, |one_in| one_in.min(MOST_FOR_ONE))
+            .map_or(MAX_FOR_ONE, |one_in| one_in.min(MAX_FOR_ONE))
     }
 
     /// xorshift64 (Marsaglia, "Xorshift RNGs", 2003).

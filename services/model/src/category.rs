@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::id::CategoryId;
 
 /// How many levels a tree of categories may have.
-pub const MOST_CATEGORY_DEPTH: usize = 8;
+pub const MAX_CATEGORY_DEPTH: usize = 8;
 
 /// A category.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,11 +9,11 @@ use crate::id::ProductId;
 use crate::money::{Currency, Money};
 use crate::product::{Details, Product};
 use crate::search::{KeywordSource, keywords};
-use crate::spec::{MOST_FILTERABLE_BYTES, Spec, SpecValue};
+use crate::spec::{MAX_FILTERABLE_BYTES, Spec, SpecValue};
 use crate::text::fold;
 
 /// Folded text up to this many bytes stands in a token as it is; longer text by its digest.
-pub const MOST_TOKEN_TEXT_BYTES: usize = 64;
+pub const MAX_TOKEN_TEXT_BYTES: usize = 64;
 /// How many slots products are spread over.
 pub const SLOTS: u8 = 100;
 /// How many characters of the folded name products are sorted by.
@@ -23,7 +23,7 @@ pub const NAME_KEY_CHARACTERS: usize = 100;
 /// is too long to be filtered by.
 #[must_use]
 pub fn text_token(key: &str, qualifier: Option<&str>, text: &str) -> Option<String> {
-    let folded = (text.len() <= MOST_FILTERABLE_BYTES).then(|| fold(text))?;
+    let folded = (text.len() <= MAX_FILTERABLE_BYTES).then(|| fold(text))?;
     Some(token(key, qualifier, &folded))
 }
 
@@ -123,7 +123,7 @@ fn token(key: &str, qualifier: Option<&str>, folded: &str) -> String {
 /// The text itself, or `#` and half its digest when it is long. A text that begins with `#` is
 /// always given by its digest, so that none can pass for another's.
 fn short(folded: &str) -> String {
-    if folded.len() <= MOST_TOKEN_TEXT_BYTES && !folded.starts_with('#') {
+    if folded.len() <= MAX_TOKEN_TEXT_BYTES && !folded.starts_with('#') {
         return folded.to_owned();
     }
     let digest = Sha256::digest(folded.as_bytes());

@@ -28,14 +28,14 @@ pub use buckets::{
     date_bounds, date_buckets, nice_bounds, number_buckets, price_bounds, price_buckets,
 };
 pub use numbers::Numbers;
-pub use sample::{Estimate, LEAST_ESTIMATED, Sample};
-pub use tally::{KeyCoverage, KindCoverage, MOST_SAMPLES, Tally, TallyRow, Wanted, WantedSpecs};
+pub use sample::{Estimate, MIN_ESTIMATED, Sample};
+pub use tally::{KeyCoverage, KindCoverage, MAX_SAMPLES, Tally, TallyRow, Wanted, WantedSpecs};
 pub use texts::{TextCount, Texts};
 
 /// The most ranges that a facet of numbers, dates or prices has.
-pub const MOST_BUCKETS: usize = 10;
+pub const MAX_BUCKETS: usize = 10;
 /// Up to this many different plain numbers each get a range of their own.
-pub const MOST_SINGLE_VALUES: usize = 6;
+pub const MAX_SINGLE_VALUES: usize = 6;
 
 /// What products can be counted by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -15,11 +15,11 @@ use crate::rating::Stars;
 use crate::review::Traits;
 
 /// The most leaves a filter may have.
-pub const MOST_LEAVES: usize = 50;
+pub const MAX_LEAVES: usize = 50;
 /// How deep `and`, `or` and `not` may be nested.
-pub const MOST_DEPTH: usize = 5;
+pub const MAX_DEPTH: usize = 5;
 /// The most values one leaf may list.
-pub const MOST_VALUES: usize = 100;
+pub const MAX_VALUES: usize = 100;
 
 /// Which products are wanted. Everything given must hold; an empty filter holds for all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -99,7 +99,7 @@ pub struct Money {
 
 impl Money {
     /// The largest amount kept, in minor units: exact in every client's number type.
-    pub const MOST: i64 = 9_000_000_000_000_000;
+    pub const MAX: i64 = 9_000_000_000_000_000;
 
     /// Reads a decimal amount, `19.99`.
     ///
@@ -140,7 +140,7 @@ pub fn minor_units(amount: Decimal, currency: Currency) -> Result<i64, InvalidMo
         .checked_mul(scale)
         .and_then(|n| i64::try_from(n).ok());
     minor
-        .filter(|n| (0..=Money::MOST).contains(n))
+        .filter(|n| (0..=Money::MAX).contains(n))
         .ok_or(InvalidMoney::Range(amount))
 }
 

@@ -11,15 +11,15 @@ use crate::spec::Spec;
 use crate::supplier::SupplierExtract;
 
 /// The most pictures, films and documents a product may have.
-pub const MOST_MEDIA: usize = 50;
+pub const MAX_MEDIA: usize = 50;
 /// The longest name, in characters.
-pub const MOST_NAME_CHARACTERS: usize = 300;
+pub const MAX_NAME_CHARACTERS: usize = 300;
 /// The longest description, in characters.
-pub const MOST_DESCRIPTION_CHARACTERS: usize = 20_000;
+pub const MAX_DESCRIPTION_CHARACTERS: usize = 20_000;
 /// The longest stock-keeping unit, in bytes.
-pub const MOST_SKU_BYTES: usize = 128;
+pub const MAX_SKU_BYTES: usize = 128;
 /// The longest name of a kind, in bytes.
-pub const MOST_KIND_BYTES: usize = 32;
+pub const MAX_KIND_BYTES: usize = 32;
 
 /// Where a product is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -16,15 +16,15 @@ pub const TOP_REVIEWS: usize = 10;
 /// The most characters of a review's body that the product carries.
 pub const EXCERPT_CHARACTERS: usize = 300;
 /// The longest title, in characters.
-pub const MOST_TITLE_CHARACTERS: usize = 200;
+pub const MAX_TITLE_CHARACTERS: usize = 200;
 /// The longest body, in characters.
-pub const MOST_BODY_CHARACTERS: usize = 10_000;
+pub const MAX_BODY_CHARACTERS: usize = 10_000;
 /// The longest reply, in characters.
-pub const MOST_REPLY_CHARACTERS: usize = 5_000;
+pub const MAX_REPLY_CHARACTERS: usize = 5_000;
 /// The most pictures and films of a review.
-pub const MOST_REVIEW_MEDIA: usize = 10;
+pub const MAX_REVIEW_MEDIA: usize = 10;
 /// How many of the last decisions about a review it carries; the log keeps all.
-pub const MOST_DECISIONS: usize = 20;
+pub const MAX_DECISIONS: usize = 20;
 
 /// Whether a review is seen and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

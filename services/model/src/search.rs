@@ -28,19 +28,19 @@ pub use completions::completions;
 pub use typing::{deletions, within_one};
 
 /// The longest word, in characters; longer ones are cut.
-pub const MOST_WORD_CHARACTERS: usize = 32;
+pub const MAX_WORD_CHARACTERS: usize = 32;
 /// The shortest word, in characters, that is looked for with typing mistakes.
-pub const LEAST_VOCABULARY_CHARACTERS: usize = 4;
+pub const MIN_VOCABULARY_CHARACTERS: usize = 4;
 /// The longest beginning of a word, in characters, that has a keyword of its own.
 pub const MAX_PREFIX_CHARACTERS: usize = 3;
 /// The longest text value, in bytes, whose words are keywords.
-pub const MOST_KEYWORD_TEXT_BYTES: usize = 64;
+pub const MAX_KEYWORD_TEXT_BYTES: usize = 64;
 /// The most keywords of a product.
-pub const MOST_KEYWORDS: usize = 600;
+pub const MAX_KEYWORDS: usize = 600;
 /// The longest text that can be searched for, in characters.
-pub const MOST_QUERY_CHARACTERS: usize = 200;
+pub const MAX_QUERY_CHARACTERS: usize = 200;
 /// How many different words of a search are used.
-pub const MOST_QUERY_WORDS: usize = 8;
+pub const MAX_QUERY_WORDS: usize = 8;
 
 /// The words of a text, folded, each once, in the order they appear first. Pieces joined by one of
 /// `- . / _ +` or an apostrophe give their parts and the whole without the joints: `GV-N3080` gives
@@ -84,7 +84,7 @@ pub struct KeywordSource<'a> {
     pub codes: &'a [&'a str],
 }
 
-/// The keywords of a product, in order, each once. Of more than [`MOST_KEYWORDS`] those of name and
+/// The keywords of a product, in order, each once. Of more than [`MAX_KEYWORDS`] those of name and
 /// brand stay first, then those of sku and codes, then those of specs in their order.
 #[must_use]
 pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
@@ -114,11 +114,11 @@ pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
     first_of(all)
 }
 
-/// The first [`MOST_KEYWORDS`] different ones, in order.
+/// The first [`MAX_KEYWORDS`] different ones, in order.
 fn first_of(mut keywords: Vec<String>) -> Vec<String> {
-    if keywords.len() > MOST_KEYWORDS {
+    if keywords.len() > MAX_KEYWORDS {
         let mut seen = HashSet::new();
-        keywords.retain(|keyword| seen.len() < MOST_KEYWORDS && seen.insert(keyword.clone()));
+        keywords.retain(|keyword| seen.len() < MAX_KEYWORDS && seen.insert(keyword.clone()));
     }
     keywords.sort_unstable();
     keywords.dedup();
@@ -163,10 +163,10 @@ pub fn prefix_keywords(beginning: &str) -> Vec<String> {
 }
 
 /// Of a product's keywords the words that a vocabulary keeps, for typing mistakes and for long
-/// beginnings, of at least [`LEAST_VOCABULARY_CHARACTERS`]: those of name and brand, and of the
+/// beginnings, of at least [`MIN_VOCABULARY_CHARACTERS`]: those of name and brand, and of the
 /// others those without digits, which can be mistyped.
 pub fn vocabulary(keywords: &[String]) -> impl Iterator<Item = &str> {
-    let length = LEAST_VOCABULARY_CHARACTERS..=MOST_WORD_CHARACTERS;
+    let length = MIN_VOCABULARY_CHARACTERS..=MAX_WORD_CHARACTERS;
     let word = |keyword: &'_ String| -> Option<std::ops::Range<usize>> {
         let word = keyword.get(2..)?;
         let kept = match keyword.get(..2)? {
@@ -189,7 +189,7 @@ pub struct SearchQuery {
     pub text: String,
     /// The text folded, without marks that show nothing.
     pub folded: String,
-    /// The different words, folded, at least one and at most [`MOST_QUERY_WORDS`]. A code is one
+    /// The different words, folded, at least one and at most [`MAX_QUERY_WORDS`]. A code is one
     /// word, without its joints: `gv-n3080` is `gvn3080`.
     pub words: Vec<String>,
     /// The words beyond these, which are not looked for.
@@ -203,7 +203,7 @@ pub struct SearchQuery {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// Too long.
-    #[error("a search has at most {MOST_QUERY_CHARACTERS} characters, not {characters}")]
+    #[error("a search has at most {MAX_QUERY_CHARACTERS} characters, not {characters}")]
     TooLong {
         /// How many characters it has.
         characters: usize,
@@ -222,7 +222,7 @@ impl SearchQuery {
     pub fn parse(text: &str) -> Result<Self, SearchError> {
         let collapsed = collapse(text);
         let characters = collapsed.chars().count();
-        if characters > MOST_QUERY_CHARACTERS {
+        if characters > MAX_QUERY_CHARACTERS {
             return Err(SearchError::TooLong { characters });
         }
         let folded = clean(text);
@@ -233,7 +233,7 @@ impl SearchQuery {
                 words.push(word.clone());
             }
         }
-        let ignored = words.split_off(words.len().min(MOST_QUERY_WORDS));
+        let ignored = words.split_off(words.len().min(MAX_QUERY_WORDS));
         if words.is_empty() {
             return Err(SearchError::NoWords);
         }
@@ -268,7 +268,7 @@ impl<'a> Piece<'a> {
     /// The piece as one word.
     fn joined(self) -> String {
         let characters = self.parts().flat_map(str::chars);
-        characters.take(MOST_WORD_CHARACTERS).collect()
+        characters.take(MAX_WORD_CHARACTERS).collect()
     }
 }
 
@@ -311,7 +311,7 @@ const fn shows_nothing(c: char) -> bool {
 
 fn short_text(spec: &Spec) -> Option<&str> {
     match &spec.value {
-        SpecValue::Text(text) if text.len() <= MOST_KEYWORD_TEXT_BYTES => Some(text),
+        SpecValue::Text(text) if text.len() <= MAX_KEYWORD_TEXT_BYTES => Some(text),
         _ => None,
     }
 }
@@ -325,7 +325,7 @@ fn prefixes(word: &str) -> impl Iterator<Item = &str> {
 }
 
 fn cut(word: &str) -> &str {
-    let end = word.char_indices().nth(MOST_WORD_CHARACTERS);
+    let end = word.char_indices().nth(MAX_WORD_CHARACTERS);
     end.map_or(word, |(at, _)| &word[..at])
 }
 
@@ -434,7 +434,7 @@ mod tests {
             ..KeywordSource::default()
         };
         let all = keywords(&source);
-        assert_eq!(all.len(), MOST_KEYWORDS);
+        assert_eq!(all.len(), MAX_KEYWORDS);
         assert!(all.is_sorted());
         for kept in ["n:zebra", "p:zeb", "s:zz9", "s:s0a", "s:s100a"] {
             assert!(all.iter().any(|keyword| keyword == kept), "{kept}");
@@ -449,7 +449,7 @@ mod tests {
         for name in [dense.concat(), dense.join("-"), spaced.join(" ")] {
             let name: String = name
                 .chars()
-                .take(crate::product::MOST_NAME_CHARACTERS)
+                .take(crate::product::MAX_NAME_CHARACTERS)
                 .collect();
             let source = KeywordSource {
                 name: &name,
@@ -470,7 +470,7 @@ mod tests {
         assert!(!parse("laptop ").open);
         assert!(!parse("red shirt red").open, "the shirt is complete");
         let many = parse("a b c d e a f g h i j i");
-        assert_eq!(many.words.len(), MOST_QUERY_WORDS);
+        assert_eq!(many.words.len(), MAX_QUERY_WORDS);
         assert_eq!(many.ignored, ["i", "j"]);
         assert!(!many.open, "the last word used is complete");
         let odd = parse("\0$where.length\u{202e} 🙂 {\"$gt\":\"\"}");
@@ -518,7 +518,7 @@ mod tests {
         #[test]
         fn any_text_can_be_typed(typed in any::<String>()) {
             for word in words(&typed) {
-                prop_assert!((1..=MOST_WORD_CHARACTERS).contains(&word.chars().count()));
+                prop_assert!((1..=MAX_WORD_CHARACTERS).contains(&word.chars().count()));
                 prop_assert!(!word.contains(|c: char| c == ':' || c == '$' || c.is_whitespace() || c.is_control()));
             }
             let short: String = typed.chars().take(150).collect();

@@ -14,17 +14,17 @@ use crate::text::fold;
 use crate::unit::{UnitError, UnitTable, format_number};
 
 /// The most specs a product may have.
-pub const MOST_SPECS: usize = 200;
+pub const MAX_SPECS: usize = 200;
 /// The longest text, in bytes, that can be filtered by. Longer text is kept and shown.
-pub const MOST_FILTERABLE_BYTES: usize = 256;
+pub const MAX_FILTERABLE_BYTES: usize = 256;
 /// The longest text, in bytes, that a spec may hold at all.
-pub const MOST_TEXT_BYTES: usize = 8192;
+pub const MAX_TEXT_BYTES: usize = 8192;
 /// The longest key, in bytes.
-pub const MOST_KEY_BYTES: usize = 64;
+pub const MAX_KEY_BYTES: usize = 64;
 /// The longest qualifier, in bytes.
-pub const MOST_QUALIFIER_BYTES: usize = 32;
+pub const MAX_QUALIFIER_BYTES: usize = 32;
 /// How many of the allowed values a refusal names.
-pub const MOST_NAMED_VALUES: usize = 10;
+pub const MAX_NAMED_VALUES: usize = 10;
 
 /// One attribute of a product.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,13 +175,13 @@ fn display_date(at: Timestamp) -> String {
 pub enum SpecError {
     /// The key has other characters, or the wrong length.
     #[error(
-        "{0:?} is no spec key: a key has 1 to {MOST_KEY_BYTES} characters, lower-case letters a to \
+        "{0:?} is no spec key: a key has 1 to {MAX_KEY_BYTES} characters, lower-case letters a to \
          z, digits and underscores, and begins with a letter"
     )]
     Key(String),
     /// The qualifier has control characters, `=` or `@`, or the wrong length.
     #[error(
-        "{0:?} is no qualifier: 1 to {MOST_QUALIFIER_BYTES} bytes without control characters, = and @"
+        "{0:?} is no qualifier: 1 to {MAX_QUALIFIER_BYTES} bytes without control characters, = and @"
     )]
     Qualifier(String),
     /// The key holds values of another type.
@@ -211,7 +211,7 @@ pub enum SpecError {
         key: String,
     },
     /// The text is empty or too long.
-    #[error("{key} holds a text of {bytes} bytes; 1 to {MOST_TEXT_BYTES} are kept")]
+    #[error("{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are kept")]
     TextLength {
         /// The key.
         key: String,
@@ -225,7 +225,7 @@ pub enum SpecError {
         key: String,
         /// The text given, shortened.
         found: String,
-        /// The first of the texts that are allowed, at most [`MOST_NAMED_VALUES`].
+        /// The first of the texts that are allowed, at most [`MAX_NAMED_VALUES`].
         allowed: Vec<String>,
         /// How many more are allowed.
         more: usize,
@@ -371,8 +371,8 @@ impl SpecKey {
         Err(SpecError::NotAllowed {
             key: self.key.clone(),
             found: crate::text::excerpt(text, 60).text,
-            allowed: allowed.iter().take(MOST_NAMED_VALUES).cloned().collect(),
-            more: allowed.len().saturating_sub(MOST_NAMED_VALUES),
+            allowed: allowed.iter().take(MAX_NAMED_VALUES).cloned().collect(),
+            more: allowed.len().saturating_sub(MAX_NAMED_VALUES),
         })
     }
 }
@@ -426,7 +426,7 @@ pub fn check_key(key: &str) -> Result<(), SpecError> {
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     let begins = key.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
-    if letters && begins && key.len() <= MOST_KEY_BYTES {
+    if letters && begins && key.len() <= MAX_KEY_BYTES {
         Ok(())
     } else {
         Err(SpecError::Key(crate::text::excerpt(key, 80).text))
@@ -438,7 +438,7 @@ pub fn check_key(key: &str) -> Result<(), SpecError> {
 /// # Errors
 /// [`SpecError::Qualifier`].
 pub fn check_qualifier(qualifier: &str) -> Result<(), SpecError> {
-    let length = (1..=MOST_QUALIFIER_BYTES).contains(&qualifier.len());
+    let length = (1..=MAX_QUALIFIER_BYTES).contains(&qualifier.len());
     let plain = !qualifier.contains(|c: char| c.is_control() || c == '=' || c == '@');
     if length && plain && !qualifier.trim().is_empty() {
         Ok(())
@@ -456,7 +456,7 @@ pub fn normal_qualifier(qualifier: &str) -> String {
 }
 
 fn check_text(key: &str, text: &str) -> Result<(), SpecError> {
-    if !text.trim().is_empty() && text.len() <= MOST_TEXT_BYTES {
+    if !text.trim().is_empty() && text.len() <= MAX_TEXT_BYTES {
         return Ok(());
     }
     Err(SpecError::TextLength {

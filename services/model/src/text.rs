@@ -51,7 +51,7 @@ pub fn collapse(text: &str) -> String {
 }
 
 /// The longest slug, in characters.
-const MOST_SLUG_CHARACTERS: usize = 80;
+const MAX_SLUG_CHARACTERS: usize = 80;
 
 /// The part of an address that stands for a name: folded, letters and digits only, words joined by
 /// hyphens, at most 80 characters. `None` when nothing is left.
@@ -60,7 +60,7 @@ pub fn slug(name: &str) -> Option<String> {
     let mut out = String::new();
     let mut length = 0;
     for c in fold(name).chars() {
-        if length >= MOST_SLUG_CHARACTERS {
+        if length >= MAX_SLUG_CHARACTERS {
             break;
         }
         if c.is_alphanumeric() {
@@ -79,7 +79,7 @@ pub fn slug(name: &str) -> Option<String> {
 /// long. `suffix` is shorter than a slug may be.
 #[must_use]
 pub fn slug_with(slug: &str, suffix: &str) -> String {
-    let most = MOST_SLUG_CHARACTERS.saturating_sub(suffix.chars().count() + 1);
+    let most = MAX_SLUG_CHARACTERS.saturating_sub(suffix.chars().count() + 1);
     let kept: String = slug.chars().take(most).collect();
     format!("{}-{suffix}", kept.trim_end_matches('-'))
 }

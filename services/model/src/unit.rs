@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 mod built_in;
 mod definition;
 
-pub use definition::{MOST_UNIT_ALIASES, MOST_UNIT_CHARACTERS, UnitDefinitionError};
+pub use definition::{MAX_UNIT_ALIASES, MAX_UNIT_CHARACTERS, UnitDefinitionError};
 
 /// One unit of measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

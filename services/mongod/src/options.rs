@@ -8,7 +8,7 @@ use crate::data_dir::DataDir;
 use crate::replica_set;
 
 /// mongod takes no smaller cache than this.
-const SMALLEST_CACHE_MIB: u32 = 256;
+const MIN_CACHE_MIB: u32 = 256;
 
 /// A process that is killed leaves its transactions open, and the documents that they wrote cannot
 /// be written by anybody else until the server ends them: after a minute by default. Transactions of
@@ -45,7 +45,7 @@ impl StartOptions {
 
 /// The command line after the name of the program.
 pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) -> Vec<OsString> {
-    let cache_gb = f64::from(options.cache_mib.max(SMALLEST_CACHE_MIB)) / 1024.0;
+    let cache_gb = f64::from(options.cache_mib.max(MIN_CACHE_MIB)) / 1024.0;
     // The default oplog is a twentieth of the disk.
     let oplog_mb = if options.ephemeral { 512 } else { 1024 };
     let mut arguments = vec!["--dbpath".into(), directory.database().into()];

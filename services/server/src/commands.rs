@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use vitrine_domain::Catalog;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::clock::SystemClock;
-use vitrine_domain::reviewing::ratings::MOST_RECOUNTED;
+use vitrine_domain::reviewing::ratings::MAX_RECOUNTED;
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::ProductId;
 use vitrine_storage::Store;
@@ -241,7 +241,7 @@ async fn audit_once(catalog: &Catalog) -> anyhow::Result<u64> {
 async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
     let (mut after, mut repaired) = (None, 0);
     loop {
-        let audit = catalog.rating_stats_audit(after, MOST_RECOUNTED, None);
+        let audit = catalog.rating_stats_audit(after, MAX_RECOUNTED, None);
         let audit = audit.await.context("counting reviews anew")?;
         let wrong = audit.differences.iter().map(|one| one.product);
         // Where reviews still wait, wrong numbers may keep them from being counted.

@@ -20,8 +20,8 @@ use crate::waiting::{Waiting, is_away};
 /// How long a database that should be running already is waited for.
 const HERE_ALREADY: Duration = Duration::from_millis(800);
 /// The shortest secrets that are taken.
-const SHORTEST_CURSOR_SECRET: usize = 16;
-const SHORTEST_TOKEN_SECRET: usize = 32;
+const MIN_CURSOR_SECRET: usize = 16;
+const MIN_TOKEN_SECRET: usize = 32;
 
 const STANDALONE: &str = "the MongoDB at this address is a standalone server, which has no \
                           transactions; run it as a replica set (one member will do: start it \
@@ -173,7 +173,7 @@ impl Database {
 pub(crate) fn tokens(settings: &Common, local: Option<&LocalData>) -> anyhow::Result<Tokens> {
     let secret = secret(
         settings.token_secret.as_deref(),
-        SHORTEST_TOKEN_SECRET,
+        MIN_TOKEN_SECRET,
         "VITRINE_TOKEN_SECRET",
         local,
         |secrets| secrets.token,
@@ -188,7 +188,7 @@ pub(crate) fn cursor_secret(
 ) -> anyhow::Result<String> {
     secret(
         settings.cursor_secret.as_deref(),
-        SHORTEST_CURSOR_SECRET,
+        MIN_CURSOR_SECRET,
         "VITRINE_CURSOR_SECRET",
         local,
         |secrets| secrets.cursor,

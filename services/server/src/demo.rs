@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use vitrine_domain::Catalog;
-use vitrine_domain::activity::{Event, MOST_EVENTS};
+use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::{ImportMode, RunState};
 use vitrine_domain::products::{ProductKey, Sight};
@@ -91,7 +91,7 @@ async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
         .buffer_unordered(ORDERS)
         .try_collect::<()>()
         .await?;
-    for batch in events.chunks(MOST_EVENTS) {
+    for batch in events.chunks(MAX_EVENTS) {
         catalog.record_activity(batch, None).await?;
         catalog.hand_over_activity().await?;
     }

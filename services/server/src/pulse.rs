@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 const FRESH: Duration = Duration::from_secs(3);
 /// How many questions may be without an answer. Each keeps a connection that requests do not need:
 /// dropping it would disturb the driver.
-const MOST_UNANSWERED: usize = 16;
+const MAX_UNANSWERED: usize = 16;
 /// How often a clock is compared with the database's at the beginning.
 const FIRST_MEASUREMENTS: usize = 3;
 
@@ -61,7 +61,7 @@ impl Pulse {
     pub(crate) async fn keep(self, catalog: Catalog, stop: CancellationToken) {
         // Nobody waits for those that get no answer: they end with the process.
         let tasks = TaskTracker::new();
-        let unanswered = Arc::new(Semaphore::new(MOST_UNANSWERED));
+        let unanswered = Arc::new(Semaphore::new(MAX_UNANSWERED));
         while let Some(Ok(permit)) = stop
             .run_until_cancelled(Arc::clone(&unanswered).acquire_owned())
             .await

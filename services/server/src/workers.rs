@@ -31,11 +31,11 @@ use hold::Hold;
 /// How often reference data is looked at, and counted views are handed over.
 const PERIOD: Duration = Duration::from_secs(1);
 /// The longest that a worker that fails rests.
-const LONGEST_REST: Duration = Duration::from_secs(30);
+const MAX_REST: Duration = Duration::from_secs(30);
 /// A worker that keeps up rests so many times as long as it has worked.
 const SHARE: u32 = 20;
 /// But no longer than this.
-const LONGEST_SHARE: Duration = Duration::from_mins(5);
+const MAX_SHARE: Duration = Duration::from_mins(5);
 /// How long workers may take to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -299,10 +299,10 @@ impl Job {
         match run {
             Some(run) if run.backlog > 0 => self.worker.pause(took),
             Some(_) if self.worker.is_prompt() => usual,
-            Some(_) => usual.max(LONGEST_SHARE.min(took * SHARE)),
+            Some(_) => usual.max(MAX_SHARE.min(took * SHARE)),
             None => {
                 let longer = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));
-                longer.min(LONGEST_REST.max(usual))
+                longer.min(MAX_REST.max(usual))
             }
         }
     }

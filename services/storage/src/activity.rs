@@ -35,9 +35,9 @@ const HANDED: &str = "activity_handed";
 const SALES: &str = "sales";
 
 /// How many buckets are written with one command.
-const MOST_UPDATES: usize = 1_000;
+const MAX_UPDATES: usize = 1_000;
 /// How many days of products one transaction writes, roughly.
-const MOST_SLOTS: usize = 10_000;
+const MAX_SLOTS: usize = 10_000;
 /// For how long it is remembered that something was handed over: far longer than it is tried.
 const REMEMBERED_MILLIS: i64 = DAY_MILLIS;
 
@@ -303,7 +303,7 @@ impl Store {
         let mut filling = Filling::new(now);
         let mut taken = 0;
         for doc in &handed {
-            if filling.days.len() >= MOST_SLOTS {
+            if filling.days.len() >= MAX_SLOTS {
                 // The rest is for the next transaction.
                 break;
             }
@@ -459,7 +459,7 @@ impl Store {
         }
         for resolution in [Resolution::Hour, Resolution::Day] {
             let updates = filling.buckets(resolution);
-            for some in updates.chunks(MOST_UPDATES) {
+            for some in updates.chunks(MAX_UPDATES) {
                 self.update_each(session, resolution.collection(), some.to_vec())
                     .await?;
             }

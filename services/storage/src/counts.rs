@@ -29,7 +29,7 @@ const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
 pub(crate) const STAMPS: &str = "category_stamps";
 /// How many products are looked at for tokens beyond the known ones.
-const MOST_OTHERS: i64 = 100;
+const MAX_OTHERS: i64 = 100;
 /// From how many products on a word is common.
 const COMMON: u64 = 1_000;
 /// How many products the server sends at once.
@@ -392,7 +392,7 @@ impl Store {
             .find(filter)
             .projection(doc! { "_id": 1, "tokens": 1 })
             .hint(Hint::Name("tokens_slot".to_owned()))
-            .limit(MOST_OTHERS);
+            .limit(MAX_OTHERS);
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let begins = format!("{key}=");
         let mut others = Vec::new();

@@ -28,7 +28,7 @@ use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, names, products, reviews};
 
 /// The most reviews one transaction folds.
-pub const MOST_REVIEWS: i64 = 1000;
+pub const MAX_REVIEWS: i64 = 1000;
 /// The fewest that one folds that has conflicted with others several times.
 const MIN_REVIEWS: i64 = 16;
 
@@ -68,7 +68,7 @@ impl FoldTry {
     /// and edits of these reviews come in between.
     fn nth(nth: u32) -> Self {
         Self {
-            limit: (MOST_REVIEWS >> (2 * nth.min(16))).max(MIN_REVIEWS),
+            limit: (MAX_REVIEWS >> (2 * nth.min(16))).max(MIN_REVIEWS),
             claims: nth > 0,
         }
     }
@@ -97,7 +97,7 @@ impl Store {
             .hint(dirty_index());
         let found = find
             .sort(doc! { "dirty": 1, "product_id": 1 })
-            .limit(MOST_REVIEWS)
+            .limit(MAX_REVIEWS)
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
         let id = |doc: &RawDocumentBuf| Fields::of(reviews::COLLECTION, doc).id("product_id");
@@ -195,7 +195,7 @@ impl Store {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Folds what is dirty of these products, at most [`MOST_REVIEWS`] reviews: call again until
+    /// Folds what is dirty of these products, at most [`MAX_REVIEWS`] reviews: call again until
     /// nothing was folded. Reviews of products that do not exist are counted nowhere and stay
     /// dirty.
     ///

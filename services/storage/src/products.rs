@@ -27,7 +27,7 @@ pub(crate) const COLLECTION: &str = "products";
 
 /// How many products are inserted in one transaction. A product has about a hundred index entries,
 /// and the server undoes transactions that hold too much of its cache.
-const MOST_TOGETHER: usize = 250;
+const MAX_TOGETHER: usize = 250;
 
 /// How a single product is looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl Store {
         encoding: Encoding<'_>,
     ) -> Result<Vec<Option<String>>, StorageError> {
         let mut refused = Vec::with_capacity(products.len());
-        for some in products.chunks(MOST_TOGETHER) {
+        for some in products.chunks(MAX_TOGETHER) {
             match self.insert_products_together(some, encoding).await {
                 Ok(None) => refused.resize(refused.len() + some.len(), None),
                 Ok(Some(_)) | Err(StorageError::Contended(_)) => {

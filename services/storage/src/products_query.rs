@@ -14,7 +14,7 @@ use crate::raw::stored_id;
 
 /// Up to this many ranges of an index the server merges in sort order; above, it would sort in
 /// memory (the server's own bound for exploding scans for a sort).
-const MOST_MERGED_RANGES: usize = 200;
+const MAX_MERGED_RANGES: usize = 200;
 
 /// The query for a list of products.
 pub(crate) fn list(
@@ -210,7 +210,7 @@ impl Shape {
 
     /// Whether the server can walk these ranges and still keep the order.
     fn merges(self) -> bool {
-        self.ranges() <= MOST_MERGED_RANGES
+        self.ranges() <= MAX_MERGED_RANGES
     }
 }
 
@@ -288,7 +288,7 @@ pub(crate) struct Part {
 }
 
 /// The most counts that are tried for a bound, apart from those of words.
-const MOST_BOUNDS: usize = 4;
+const MAX_BOUNDS: usize = 4;
 
 /// States and categories with one token or key each, and states with one word each: what
 /// `category_tokens_price`, `tokens_slot`, `spec_number` and `keywords_popularity` hold.
@@ -300,7 +300,7 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
         let all = if clauses == 0 {
             vec![Condition::All(parts.frame)]
         } else {
-            let clauses = parts.clauses.iter().take(MOST_BOUNDS);
+            let clauses = parts.clauses.iter().take(MAX_BOUNDS);
             clauses.map(|clause| parts.with(clause)).collect()
         };
         let part = |condition| Part {
@@ -333,7 +333,7 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
     if Shape::of(&Condition::All(parts.frame.clone())).merges() {
         let mut others: Vec<Condition> = parts.tokens().map(|token| parts.with(token)).collect();
         if others.is_empty() {
-            let ranges = parts.ranges.iter().take(MOST_BOUNDS);
+            let ranges = parts.ranges.iter().take(MAX_BOUNDS);
             others.extend(ranges.map(|range| parts.with(range)));
         }
         if others.is_empty() && is_framed {
@@ -423,7 +423,7 @@ impl Parts {
             .clauses
             .iter()
             .filter(|clause| matches!(clause, Condition::Token(_)));
-        tokens.take(MOST_BOUNDS)
+        tokens.take(MAX_BOUNDS)
     }
 
     /// A clause within the frame.

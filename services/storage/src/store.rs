@@ -120,7 +120,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long it is taken for true how many products have a common word.
 const COMMON_FOR: Duration = Duration::from_mins(1);
 /// Of how many words it is remembered.
-const MOST_COMMON: u64 = 10_000;
+const MAX_COMMON: u64 = 10_000;
 
 impl Store {
     /// A handle on the database. Connections are made when they are needed.
@@ -144,7 +144,7 @@ impl Store {
             max_time: options.max_time,
             elections,
             common_words: Cache::builder()
-                .max_capacity(MOST_COMMON)
+                .max_capacity(MAX_COMMON)
                 .time_to_live(COMMON_FOR)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),

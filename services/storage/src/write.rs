@@ -39,7 +39,7 @@ use crate::{StorageError, Store, names, products};
 const STAMP_SHARDS: u8 = 8;
 /// How many documents are inserted with one command, which must be smaller than 16 MB; no new
 /// document has more than 48 kB.
-const MOST_INSERTED: usize = 300;
+const MAX_INSERTED: usize = 300;
 pub(crate) const MUTATIONS: &str = "mutations";
 
 /// One transaction that writes.
@@ -772,7 +772,7 @@ impl WriteUnit {
     async fn insert(&mut self, collection: &str, docs: Vec<Document>) -> Result<(), StorageError> {
         let mut docs = docs.into_iter().peekable();
         while docs.peek().is_some() {
-            let some = docs.by_ref().take(MOST_INSERTED).collect();
+            let some = docs.by_ref().take(MAX_INSERTED).collect();
             self.insert_some(collection, some).await?;
         }
         Ok(())

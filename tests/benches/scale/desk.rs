@@ -16,9 +16,9 @@ use vitrine_storage::{Store, StoreOptions};
 
 const PROFILE: &str = "system.profile";
 /// Something quick is repeated until so much time has passed, so that its CPU can be measured.
-const LEAST_TIME: Duration = Duration::from_millis(300);
+const MIN_TIME: Duration = Duration::from_millis(300);
 /// But not more often than so many times the rounds that were asked for.
-const MOST_REPEATS: usize = 20;
+const MAX_REPEATS: usize = 20;
 /// The key that is set on products to have their categories counted anew.
 pub(crate) const TOUCHED: &str = "touched";
 
@@ -170,7 +170,7 @@ impl Desk {
         let mut times = Vec::new();
         let (start, before) = (Instant::now(), self.cpu().await);
         while times.len() < rounds
-            || (start.elapsed() < LEAST_TIME && times.len() < rounds * MOST_REPEATS)
+            || (start.elapsed() < MIN_TIME && times.len() < rounds * MAX_REPEATS)
         {
             let start = Instant::now();
             self.case(case).await;

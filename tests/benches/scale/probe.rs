@@ -14,7 +14,7 @@ const SAMPLE: usize = 1_000;
 /// How many pairs of rare values are compared.
 const PAIRS: usize = 20;
 /// The longest text that is filtered by, in bytes.
-const MOST_BYTES: usize = 64;
+const MAX_BYTES: usize = 64;
 
 const TREE: &str = "{ categories { ...C children { ...C children { ...C children { ...C } } } } }
 fragment C on Category { slug productCount }";
@@ -216,7 +216,7 @@ fn texts(product: &Value) -> impl Iterator<Item = (String, String)> {
     specs.filter_map(|spec| {
         let text = spec["value"]["text"].as_str()?;
         let key = spec["key"].as_str()?;
-        (text.len() <= MOST_BYTES).then(|| (key.to_owned(), text.to_owned()))
+        (text.len() <= MAX_BYTES).then(|| (key.to_owned(), text.to_owned()))
     })
 }
 

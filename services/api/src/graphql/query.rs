@@ -7,7 +7,7 @@ use vitrine_domain::DomainError;
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
 use vitrine_domain::reviewing::QueueQuery;
-use vitrine_domain::reviewing::erasure::MOST_LINES;
+use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
 
@@ -36,9 +36,9 @@ use super::types::viewer::Viewer;
 use crate::execution::{At as _, Failure, Hint, NullableAt as _, R, hint};
 
 /// The most ids that `nodes` takes.
-const MOST_NODES: usize = 100;
+const MAX_NODES: usize = 100;
 /// How many products are counted anew when nobody says.
-const USUAL_AUDIT: i32 = 20;
+const DEFAULT_AUDIT: i32 = 20;
 
 /// The root of all reading.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,8 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "At most 100 ids that this service gave.")] ids: Vec<ID>,
     ) -> R<Vec<Option<R<Node>>>> {
-        if ids.len() > MOST_NODES {
-            let told = format!("ids: at most {MOST_NODES} at once, not {}", ids.len());
+        if ids.len() > MAX_NODES {
+            let told = format!("ids: at most {MAX_NODES} at once, not {}", ids.len());
             return Err(Failure::bad_input(told)).at(ctx);
         }
         let found = futures_util::future::join_all(ids.iter().map(|id| node(ctx, id))).await;
@@ -426,7 +426,7 @@ async fn rating_stats_audit(
             return Err(DomainError::InvalidCursor { field, source }.into());
         }
     };
-    let first = first.unwrap_or(USUAL_AUDIT);
+    let first = first.unwrap_or(DEFAULT_AUDIT);
     let audit = session.catalog.rating_stats_audit(after, first, only);
     Ok(audit.await?.into())
 }
@@ -439,7 +439,7 @@ async fn export_author(
 ) -> Result<AuthorExport, Failure> {
     let session = ctx.session();
     session.viewer.admin()?;
-    let first = first.unwrap_or(MOST_LINES);
+    let first = first.unwrap_or(MAX_LINES);
     let export = session.catalog.export_author(author, after, first);
     Ok(export.await?.into())
 }

@@ -8,7 +8,7 @@ use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
 use super::refusals::{Found, Place};
-use crate::limits::{self, MOST_ITEMS};
+use crate::limits::{self, MAX_ITEMS};
 
 /// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
 pub(super) async fn read(
@@ -43,8 +43,8 @@ fn check_form(items: &[(ProductId, i32)], found: &mut Found) {
     if items.is_empty() {
         found.invalid(place, "a bundle has at least one item");
     }
-    if items.len() > MOST_ITEMS {
-        let message = format!("{} items; a bundle may have {MOST_ITEMS}", items.len());
+    if items.len() > MAX_ITEMS {
+        let message = format!("{} items; a bundle may have {MAX_ITEMS}", items.len());
         found.cap(place, Err(message));
     }
     for (at, (_, quantity)) in items.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Categories as admins make and change them. Products name them by an id that never changes, so no
 //! product is written.
 
-use vitrine_model::category::{Category, CategoryTree, MOST_CATEGORY_DEPTH};
+use vitrine_model::category::{Category, CategoryTree, MAX_CATEGORY_DEPTH};
 use vitrine_model::id::CategoryId;
 use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_storage::StorageError;
@@ -11,7 +11,7 @@ use super::orders::{Attempt, Change, Step, Task};
 use super::refusals::Found;
 use super::{CategoryPatch, NewCategory, Order, Outcome, Refusal, RefusalCode};
 use crate::import::categories::free_slug;
-use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -178,7 +178,7 @@ fn find_parent(slug: &str, tree: &CategoryTree, found: &mut Found) -> Option<Cat
 
 /// Checks a category as it would be, among the others as they are.
 fn check(category: &Category, tree: &CategoryTree, found: &mut Found) {
-    let name = limits::text(&category.name, 1..=MOST_LABEL_CHARACTERS);
+    let name = limits::text(&category.name, 1..=MAX_LABEL_CHARACTERS);
     found.check(&[&"name"], name);
     found.check(&[&"slug"], limits::slug(&category.slug));
     let other = tree.by_slug(&category.slug);
@@ -210,9 +210,9 @@ fn check_place(category: &Category, tree: &CategoryTree, found: &mut Found) {
     }
     let depth = tree.depth_below(id, parent);
     let moved = tree.get(id).is_none_or(|before| before.parent != parent);
-    if moved && depth > MOST_CATEGORY_DEPTH {
+    if moved && depth > MAX_CATEGORY_DEPTH {
         let message = format!(
-            "the categories would be {depth} levels deep; {MOST_CATEGORY_DEPTH} are possible"
+            "the categories would be {depth} levels deep; {MAX_CATEGORY_DEPTH} are possible"
         );
         found.cap(&[&"parent"], Err(message));
     }

@@ -2,15 +2,15 @@
 
 use vitrine_model::product::{
     Apparel, Book, Bundle, Contributor, Details, Electronics, Grocery, Kind,
-    MOST_DESCRIPTION_CHARACTERS, Measurement, Movie,
+    MAX_DESCRIPTION_CHARACTERS, Measurement, Movie,
 };
 
 use super::DetailsInput;
 use super::refusals::{Found, Place};
-use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
 
 /// The most pages of a book, months of a warranty, minutes of a film.
-const MOST_OF_ANYTHING: i32 = 1_000_000;
+const MAX_OF_ANYTHING: i32 = 1_000_000;
 
 impl DetailsInput {
     /// The kind of product that they are for.
@@ -83,7 +83,7 @@ fn read_electronics(device: &Electronics, found: &mut Found) -> Electronics {
 fn read_grocery(grocery: &Grocery, found: &mut Found) -> Grocery {
     let place: Place<'_> = &[&"details", &"grocery"];
     if let Some(ingredients) = &grocery.ingredients {
-        let checked = limits::text(ingredients, 1..=MOST_DESCRIPTION_CHARACTERS);
+        let checked = limits::text(ingredients, 1..=MAX_DESCRIPTION_CHARACTERS);
         found.check(&within(place, &[&"ingredients"]), checked);
     }
     labels(&grocery.allergens, place, "allergens", found);
@@ -116,7 +116,7 @@ fn check_measurement(measurement: &Measurement, place: Place<'_>, found: &mut Fo
 }
 
 fn label(text: &str, place: Place<'_>, found: &mut Found) {
-    found.check(place, limits::text(text, 1..=MOST_LABEL_CHARACTERS));
+    found.check(place, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
 }
 
 fn optional(text: Option<&str>, place: Place<'_>, field: &str, found: &mut Found) {
@@ -132,7 +132,7 @@ fn labels(texts: &[String], place: Place<'_>, field: &str, found: &mut Found) {
 }
 
 fn count(number: Option<i32>, least: i32, place: Place<'_>, field: &str, found: &mut Found) {
-    let Some(number) = number.filter(|number| !(least..=MOST_OF_ANYTHING).contains(number)) else {
+    let Some(number) = number.filter(|number| !(least..=MAX_OF_ANYTHING).contains(number)) else {
         return;
     };
     let message = format!("{number} is out of range: {least} to 1,000,000");

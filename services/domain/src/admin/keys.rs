@@ -1,7 +1,7 @@
 //! Keys of the spec dictionary as admins define and change them.
 
 use vitrine_model::derived::text_token;
-use vitrine_model::spec::{Dictionary, MOST_FILTERABLE_BYTES, SpecKey, ValueType, check_key};
+use vitrine_model::spec::{Dictionary, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key};
 use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::write::WriteUnit;
@@ -10,13 +10,13 @@ use vitrine_storage::{StorageError, Store};
 use super::orders::{Attempt, Change, Step, Task};
 use super::refusals::Found;
 use super::{NewSpecKey, Order, Outcome, Refusal, RefusalCode, SpecKeyPatch};
-use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
 
 /// The most other names that an admin may give a key.
-const MOST_ALIASES: usize = 20;
+const MAX_ALIASES: usize = 20;
 /// The most texts that a key may be limited to.
-const MOST_ALLOWED_VALUES: usize = 200;
+const MAX_ALLOWED_VALUES: usize = 200;
 /// How many values that are in the way a refusal names.
 const NAMED_VALUES: usize = 5;
 
@@ -360,7 +360,7 @@ fn read_base<'a>(
 }
 
 fn read_label(label: &str, found: &mut Found) -> String {
-    found.check(&[&"label"], limits::text(label, 1..=MOST_LABEL_CHARACTERS));
+    found.check(&[&"label"], limits::text(label, 1..=MAX_LABEL_CHARACTERS));
     collapse(label)
 }
 
@@ -382,16 +382,16 @@ fn read_allowed(
     if given.is_empty() {
         found.invalid(&[&place], "give at least one value, or null to allow any");
     }
-    if given.len() > MOST_ALLOWED_VALUES {
-        let message = format!("{} values; {MOST_ALLOWED_VALUES} are possible", given.len());
+    if given.len() > MAX_ALLOWED_VALUES {
+        let message = format!("{} values; {MAX_ALLOWED_VALUES} are possible", given.len());
         found.cap(&[&place], Err(message));
     }
     let mut allowed: Vec<String> = Vec::with_capacity(given.len());
     for (at, text) in given.iter().enumerate() {
         let text = collapse(text);
-        if !(1..=MOST_FILTERABLE_BYTES).contains(&text.len()) || text.contains('\0') {
+        if !(1..=MAX_FILTERABLE_BYTES).contains(&text.len()) || text.contains('\0') {
             let message = format!(
-                "{} bytes; 1 to {MOST_FILTERABLE_BYTES} without NUL characters are possible",
+                "{} bytes; 1 to {MAX_FILTERABLE_BYTES} without NUL characters are possible",
                 text.len()
             );
             found.invalid(&[&place, &at], message);
@@ -410,8 +410,8 @@ fn read_aliases(
     dictionary: &Dictionary,
     found: &mut Found,
 ) -> Vec<String> {
-    if given.len() > MOST_ALIASES {
-        let message = format!("{} aliases; {MOST_ALIASES} are possible", given.len());
+    if given.len() > MAX_ALIASES {
+        let message = format!("{} aliases; {MAX_ALIASES} are possible", given.len());
         found.cap(&[&"aliases"], Err(message));
     }
     for (at, alias) in given.iter().enumerate() {

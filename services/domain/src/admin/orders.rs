@@ -16,7 +16,7 @@ use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
 /// How often an order is tried when other writers are met.
-const MOST_TRIES: u32 = 9;
+const MAX_TRIES: u32 = 9;
 /// After how many tries in vain somebody may have left a transaction open.
 const SUSPICIOUS_TRIES: u32 = 3;
 /// How long the answer to an order is kept: two days.
@@ -164,7 +164,7 @@ impl Catalog {
             }
         };
         let run = Arc::new(Run { task, name, input });
-        for nth in 0..MOST_TRIES {
+        for nth in 0..MAX_TRIES {
             if nth > 0 {
                 if nth > SUSPICIOUS_TRIES {
                     self.suspect_abandoned();

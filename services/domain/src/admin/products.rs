@@ -5,7 +5,7 @@ use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
 use vitrine_model::product::{
-    Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS, Media, Outlier, Product,
+    Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Media, Outlier, Product,
     ProductStatus, Sold,
 };
 use vitrine_model::spec::{Spec, SpecKey};
@@ -20,7 +20,7 @@ use super::{
     DetailsInput, NewProduct, Order, Outcome, PriceInput, ProductPatch, Refusal, RefusalCode,
     SpecRef, bundles, details, specs,
 };
-use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::specs::renamed;
 use crate::{Catalog, DomainError};
 
@@ -490,7 +490,7 @@ impl<'a> Draft<'a> {
 /// What has a text and nothing else.
 fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut Found) {
     if let Some(name) = &patch.name {
-        found.check(&[&"name"], limits::text(name, 1..=MOST_NAME_CHARACTERS));
+        found.check(&[&"name"], limits::text(name, 1..=MAX_NAME_CHARACTERS));
         product.name = collapse(name);
     }
     if let Some(sku) = &patch.sku {
@@ -503,14 +503,14 @@ fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut Found) {
     }
     if let Some(description) = &patch.description {
         if let Some(text) = description {
-            let checked = limits::text(text, 1..=MOST_DESCRIPTION_CHARACTERS);
+            let checked = limits::text(text, 1..=MAX_DESCRIPTION_CHARACTERS);
             found.check(&[&"description"], checked);
         }
         product.description.clone_from(description);
     }
     if let Some(brand) = &patch.brand {
         if let Some(text) = brand {
-            let checked = limits::text(text, 1..=MOST_LABEL_CHARACTERS);
+            let checked = limits::text(text, 1..=MAX_LABEL_CHARACTERS);
             found.check(&[&"brand"], checked);
         }
         product.brand = brand.as_deref().map(collapse);
@@ -521,7 +521,7 @@ fn check_media(media: &[Media], found: &mut Found) {
     for (at, medium) in media.iter().enumerate() {
         found.check(&[&"media", &at, &"url"], limits::address(&medium.url));
         if let Some(alt) = &medium.alt {
-            let checked = limits::text(alt, 0..=MOST_DESCRIPTION_CHARACTERS);
+            let checked = limits::text(alt, 0..=MAX_DESCRIPTION_CHARACTERS);
             found.check(&[&"media", &at, &"alt"], checked);
         }
     }

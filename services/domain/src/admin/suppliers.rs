@@ -9,7 +9,7 @@ use vitrine_storage::write::WriteUnit;
 use super::orders::{Attempt, Change, Step, Task};
 use super::refusals::Found;
 use super::{NewSupplier, Order, Outcome, Refusal, RefusalCode, SupplierPatch};
-use crate::limits::{self, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -129,7 +129,7 @@ impl Task for UpdateSupplier {
 fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut Found) -> Supplier {
     let mut after = before.clone();
     if let Some(name) = &patch.name {
-        found.check(&[&"name"], limits::text(name, 1..=MOST_LABEL_CHARACTERS));
+        found.check(&[&"name"], limits::text(name, 1..=MAX_LABEL_CHARACTERS));
         after.name = collapse(name);
     }
     if let Some(country) = &patch.country {

@@ -11,7 +11,7 @@ use vitrine_storage::{StorageError, Store};
 use crate::{Catalog, DomainError};
 
 /// How many words a process remembers to have taught.
-const MOST_REMEMBERED: usize = 100_000;
+const MAX_REMEMBERED: usize = 100_000;
 
 /// Words that this process has taught, so that it need not say them again. Words are never removed
 /// from the vocabulary.
@@ -49,10 +49,10 @@ impl KnownWords {
 
     fn remember(&self, words: Vec<String>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + words.len() > MOST_REMEMBERED {
+        if known.len() + words.len() > MAX_REMEMBERED {
             known.clear();
         }
-        known.extend(words.into_iter().take(MOST_REMEMBERED));
+        known.extend(words.into_iter().take(MAX_REMEMBERED));
     }
 }
 

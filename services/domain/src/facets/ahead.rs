@@ -27,7 +27,7 @@ use crate::{Catalog, DomainError};
 /// How old the counts of ratings in panels may be: reviews change them and no stamp.
 const RATINGS_MILLIS: i64 = 10 * 60 * 1000;
 /// A scope that changes all the time is counted although it is not quiet after so long.
-const LONGEST_STALE: Duration = Duration::from_mins(2);
+const MAX_STALE: Duration = Duration::from_mins(2);
 /// How long the server may work on one part of a scope.
 const MAX_TIME: Duration = Duration::from_mins(1);
 /// How many categories one part of a scope has at most.
@@ -134,7 +134,7 @@ impl PanelUpkeep {
         if current {
             seen.stale_since = Instant::now();
         }
-        let waited = seen.stale_since.elapsed() > LONGEST_STALE;
+        let waited = seen.stale_since.elapsed() > MAX_STALE;
         let early = seen.not_before.is_some_and(|at| Instant::now() < at);
         !early && (old || (!current && (quiet || waited)))
     }

@@ -18,11 +18,11 @@ use crate::{Catalog, DomainError};
 
 /// The coverage of keys is counted while the caller waits of so many times as many products as facets
 /// read; of more it is given as it was counted last.
-const MOST_COVERED: u64 = 3;
+const MAX_COVERED: u64 = 3;
 /// The entry that says what the coverage of all keys was counted from.
 const ALL_KEYS: &str = "@all";
 /// The most keys that are suggested.
-const MOST_SUGGESTED: usize = 100;
+const MAX_SUGGESTED: usize = 100;
 
 /// How far the products on sale have a spec key.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,8 +102,8 @@ impl Catalog {
         kind: Option<&str>,
         first: usize,
     ) -> Result<Vec<SuggestedKey>, DomainError> {
-        if !(1..=MOST_SUGGESTED).contains(&first) {
-            let reason = format!("must be 1 to {MOST_SUGGESTED}, not {first}");
+        if !(1..=MAX_SUGGESTED).contains(&first) {
+            let reason = format!("must be 1 to {MAX_SUGGESTED}, not {first}");
             return Err(DomainError::invalid("first", reason));
         }
         let mut found = match (category, kind) {
@@ -176,7 +176,7 @@ impl Catalog {
     }
 
     fn most_covered(&self) -> u64 {
-        MOST_COVERED * u64::from(self.most_read())
+        MAX_COVERED * u64::from(self.most_read())
     }
 
     /// Counts a category with all below it, and keeps its panel; `None` when it holds too many

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
-    CountedBucket, FacetKey, MOST_BUCKETS, MOST_SINGLE_VALUES, Numbers, Panel, PanelData,
-    PanelFacet, Tally, date_buckets, is_identifying, number_buckets, price_buckets,
+    CountedBucket, FacetKey, MAX_BUCKETS, MAX_SINGLE_VALUES, Numbers, Panel, PanelData, PanelFacet,
+    Tally, date_buckets, is_identifying, number_buckets, price_buckets,
 };
 use vitrine_model::filter::NumberTest;
 use vitrine_model::spec::{SpecKey, ValueType};
@@ -16,7 +16,7 @@ use crate::DomainError;
 use crate::reference::Reference;
 
 /// The most spec keys of a panel, those of most products: a panel is kept as one document.
-const MOST_KEYS: usize = 500;
+const MAX_KEYS: usize = 500;
 /// Stars that products are counted by.
 const RATINGS: [f64; 4] = [4.0, 3.0, 2.0, 1.0];
 
@@ -83,7 +83,7 @@ pub(super) fn panel(tally: &Tally, reference: &Reference, units: &Units, limit: 
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    keys.truncate(MOST_KEYS);
+    keys.truncate(MAX_KEYS);
     facets.extend(keys.iter().filter_map(|(name, products)| {
         let key = reference.dictionary.get(name)?;
         let (distinct, data) = spec(tally, key, reference, units, limit)?;
@@ -140,7 +140,7 @@ fn built_in(tally: &Tally, limit: usize) -> Vec<PanelFacet> {
     );
     let prices = tally.prices();
     if let (Some(min), Some(max)) = (prices.min(), prices.max()) {
-        let buckets = price_buckets(min, max, MOST_BUCKETS).into_iter();
+        let buckets = price_buckets(min, max, MAX_BUCKETS).into_iter();
         let buckets = buckets.map(|bucket| bucket.counted(|b| prices.count(b.bounds())));
         let data = PanelData::Price {
             min,
@@ -210,7 +210,7 @@ fn numbers(
 ) -> Option<PanelData> {
     let shown = |n: f64| unit.map_or(n, |unit| tidy(unit.from_base(n)));
     let (min, max) = (shown(found.min()?), shown(found.max()?));
-    let few = unit.is_none() && found.distinct() <= MOST_SINGLE_VALUES;
+    let few = unit.is_none() && found.distinct() <= MAX_SINGLE_VALUES;
     let values: Vec<f64> = if few {
         found.values().into_iter().map(|(n, _)| n).collect()
     } else {
@@ -221,7 +221,7 @@ fn numbers(
         let range = crate::filter::number_range(&test, key, &reference.units);
         range.map_or(0, |range| found.count(&range))
     };
-    let buckets = number_buckets(min, max, &values, MOST_BUCKETS).into_iter();
+    let buckets = number_buckets(min, max, &values, MAX_BUCKETS).into_iter();
     Some(PanelData::Number {
         min,
         max,
@@ -237,7 +237,7 @@ fn dates(found: &Numbers) -> Option<PanelData> {
         Timestamp::from_millis(millis)
     };
     let (min, max) = (at(found.min()?), at(found.max()?));
-    let buckets = date_buckets(min, max, MOST_BUCKETS).into_iter();
+    let buckets = date_buckets(min, max, MAX_BUCKETS).into_iter();
     let buckets: Vec<CountedBucket<Timestamp>> = buckets
         .map(|bucket| bucket.counted(|b| found.count(&b.range())))
         .collect();

@@ -24,11 +24,11 @@ use crate::products::ProductsQuery;
 use crate::reference::Reference;
 
 /// How many counts of products are under way at once in a process.
-const MOST_COUNTING: usize = 4;
+const MAX_COUNTING: usize = 4;
 /// How long a panel is judged by.
-const MOST_AGE: Duration = Duration::from_mins(1);
+const MAX_AGE: Duration = Duration::from_mins(1);
 /// The most panels that are remembered.
-const MOST_REMEMBERED: usize = 200;
+const MAX_REMEMBERED: usize = 200;
 
 /// Panels as this process has seen them.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Default for PanelMemory {
             remembered: Mutex::default(),
             coverage: Flight::default(),
             panels: Mutex::default(),
-            turns: Semaphore::new(MOST_COUNTING),
+            turns: Semaphore::new(MAX_COUNTING),
         }
     }
 }
@@ -63,7 +63,7 @@ impl PanelMemory {
     /// What callers share who have the panel of a scope counted.
     pub(super) fn panel(&self, scope: &str) -> Arc<Flight<Arc<Panel>>> {
         let mut panels = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
-        if panels.len() >= MOST_REMEMBERED {
+        if panels.len() >= MAX_REMEMBERED {
             // Those that are being counted stay with their callers.
             panels.clear();
         }
@@ -132,9 +132,9 @@ impl Catalog {
         let known = memory.get(&scope.name).cloned();
         if known
             .as_ref()
-            .is_none_or(|known| known.at.elapsed() > MOST_AGE)
+            .is_none_or(|known| known.at.elapsed() > MAX_AGE)
         {
-            if memory.len() >= MOST_REMEMBERED {
+            if memory.len() >= MAX_REMEMBERED {
                 memory.clear();
             }
             let shares = known.as_ref().and_then(|known| known.shares.clone());

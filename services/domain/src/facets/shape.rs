@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{Bucket, FacetKey, PanelData, PanelFacet, PanelValue};
-use vitrine_model::facet::{CountedBucket, LEAST_ESTIMATED};
+use vitrine_model::facet::{CountedBucket, MIN_ESTIMATED};
 use vitrine_model::filter::{Bounds, DateTest, ProductFilter, SpecFilter, SpecTest};
 use vitrine_model::id::CategoryId;
 use vitrine_model::money::{Currency, Money};
@@ -44,7 +44,7 @@ impl Shape<'_> {
         };
         self.fill(&mut facet, &found.data);
         if self.counts.sample.is_some() {
-            let least = self.count(LEAST_ESTIMATED).value;
+            let least = self.count(MIN_ESTIMATED).value;
             facet
                 .values
                 .retain(|value| value.selected || value.count.value >= least);

@@ -15,15 +15,15 @@ use super::Event;
 use crate::{Catalog, DomainError};
 
 /// How many events may wait for a follower.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 /// How long it is looked for what somebody has missed before what was found is told.
 const PIECE: Duration = Duration::from_secs(2);
 /// How many events that were missed are found before they are told.
-const MOST_MISSED: usize = 500;
+const MAX_MISSED: usize = 500;
 /// How long the database may look for the next event that was missed.
-const LONGEST: Duration = Duration::from_mins(1);
+const MAX_LOOK_TIME: Duration = Duration::from_mins(1);
 /// For how many it is looked at once what they have missed: the database may have to read much.
-const MOST_CATCHING_UP: usize = 4;
+const MAX_CATCHING_UP: usize = 4;
 /// How often it is looked whether somebody follows.
 const LOOK: Duration = Duration::from_secs(1);
 /// For how long the database is followed when nobody follows any more.
@@ -43,7 +43,7 @@ impl Default for Hub {
         Self {
             state: Mutex::default(),
             task: tokio::sync::Mutex::default(),
-            catching_up: Semaphore::new(MOST_CATCHING_UP),
+            catching_up: Semaphore::new(MAX_CATCHING_UP),
         }
     }
 }
@@ -102,7 +102,7 @@ impl Hub {
         let mut state = self.state();
         let from = state.at.clone()?;
         let sender = state.followers.entry(product);
-        let sender = sender.or_insert_with(|| broadcast::channel(MOST_WAITING).0);
+        let sender = sender.or_insert_with(|| broadcast::channel(MAX_WAITING).0);
         let events = sender.subscribe();
         Some(Seat { events, from })
     }
@@ -246,7 +246,7 @@ impl Catalog {
             let mut feed = store.feed(Some(&after), Some(product)).await?;
             // Only now: each piece gets further than the one before, however long it took to begin.
             let began = Instant::now();
-            while missed.len() < MOST_MISSED && began.elapsed() < PIECE {
+            while missed.len() < MAX_MISSED && began.elapsed() < PIECE {
                 match feed.next().await? {
                     Some((point, _)) if point > to => return Ok(None),
                     Some(event) if event.1.product() == product => {
@@ -258,7 +258,7 @@ impl Catalog {
             }
             Ok(feed.point())
         };
-        let looked = tokio::time::timeout(LONGEST, looking).await;
+        let looked = tokio::time::timeout(MAX_LOOK_TIME, looking).await;
         let reached = looked.map_err(|_| StorageError::TooFarBack).flatten()?;
         Ok((missed, reached.filter(|reached| *reached < to)))
     }

@@ -1,28 +1,28 @@
 //! What can be said of a draft without the database.
 
-use vitrine_model::category::MOST_CATEGORY_DEPTH;
+use vitrine_model::category::MAX_CATEGORY_DEPTH;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
-use vitrine_model::product::{Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_NAME_CHARACTERS};
-use vitrine_model::review::{MOST_BODY_CHARACTERS, MOST_TITLE_CHARACTERS};
+use vitrine_model::product::{Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS};
+use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS};
 use vitrine_model::spec;
 use vitrine_model::unit::UnitTable;
 
-use crate::limits::{self, Checked, MOST_LABEL_CHARACTERS};
+use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
 
 /// Everything that is wrong with a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
     let mut found = Found::default();
-    found.length("name", &draft.name, 1, MOST_NAME_CHARACTERS);
+    found.length("name", &draft.name, 1, MAX_NAME_CHARACTERS);
     found.optional(
         "description",
         draft.description.as_deref(),
-        MOST_DESCRIPTION_CHARACTERS,
+        MAX_DESCRIPTION_CHARACTERS,
     );
-    found.optional("brand", draft.brand.as_deref(), MOST_LABEL_CHARACTERS);
+    found.optional("brand", draft.brand.as_deref(), MAX_LABEL_CHARACTERS);
     found.optional(
         "supplier",
         draft.supplier.as_ref().map(|s| s.name.as_str()),
-        MOST_LABEL_CHARACTERS,
+        MAX_LABEL_CHARACTERS,
     );
     found.check("external_id", limits::code(&draft.source.external_id));
     if let Some(sku) = &draft.sku {
@@ -44,11 +44,11 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
 pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
     let mut found = Found::default();
     found.check("external_id", limits::code(&draft.origin.external_id));
-    found.length("title", &draft.title, 0, MOST_TITLE_CHARACTERS);
-    found.length("body", &draft.body, 0, MOST_BODY_CHARACTERS);
+    found.length("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
+    found.length("body", &draft.body, 0, MAX_BODY_CHARACTERS);
     if let Some(author) = &draft.author {
         found.check("author.id", limits::code(&author.id.0));
-        found.length("author.name", &author.name, 1, MOST_LABEL_CHARACTERS);
+        found.length("author.name", &author.name, 1, MAX_LABEL_CHARACTERS);
     }
     for (field, votes) in [("helpful", draft.helpful), ("unhelpful", draft.unhelpful)] {
         found.that((0..=1_000_000_000).contains(&votes), field, || {
@@ -113,12 +113,12 @@ impl Found {
 
     fn categories(&mut self, path: &[String]) {
         self.that(
-            (1..=MOST_CATEGORY_DEPTH).contains(&path.len()),
+            (1..=MAX_CATEGORY_DEPTH).contains(&path.len()),
             "category",
-            || format!("a category is a path of 1 to {MOST_CATEGORY_DEPTH} names"),
+            || format!("a category is a path of 1 to {MAX_CATEGORY_DEPTH} names"),
         );
         for name in path {
-            self.length("category", name, 1, MOST_LABEL_CHARACTERS);
+            self.length("category", name, 1, MAX_LABEL_CHARACTERS);
         }
     }
 

@@ -9,7 +9,7 @@ use vitrine_model::import::{
     BundleItemDraft, ExternalRef, LineOutcome, ProductDraft, Rejection, digest,
 };
 use vitrine_model::product::{Bundle, BundleItem, Kind, Product, ProductStatus};
-use vitrine_model::spec::{Dictionary, MOST_SPECS, Spec};
+use vitrine_model::spec::{Dictionary, MAX_SPECS, Spec};
 use vitrine_model::text::{slug, slug_with};
 use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
@@ -21,7 +21,7 @@ use crate::admin::bundles::copy;
 use crate::{DomainError, limits};
 
 /// How often something is tried again because another process was faster.
-const MOST_TRIES: usize = 4;
+const MAX_TRIES: usize = 4;
 
 /// Products that bundles name, as they are copied.
 /// What bundles copy of the products in them; nothing of those that are bundles themselves.
@@ -131,7 +131,7 @@ impl ImportSession {
         found: &Found,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
     ) -> Result<Vec<Passed<'a>>, DomainError> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let mut passed = Vec::new();
             let mut taught = Taught::default();
             let mut dictionary = self.dictionary.clone();
@@ -198,7 +198,7 @@ impl ImportSession {
     ) -> Result<Vec<(usize, Plan, Prepared<'a>)>, DomainError> {
         let paths: Vec<&[String]> = passed.iter().map(|p| p.draft.category.as_slice()).collect();
         let mut categories = None;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             categories = self.categories_at(&paths).await?;
             if categories.is_some() {
                 break;
@@ -250,7 +250,7 @@ impl ImportSession {
         let now = self.catalog.now();
         let mut waiting: Vec<(usize, Prepared<'_>)> =
             new.into_iter().map(|(at, _, p)| (at, p)).collect();
-        for suffix in 0..MOST_TRIES {
+        for suffix in 0..MAX_TRIES {
             if waiting.is_empty() {
                 return Ok(());
             }
@@ -377,7 +377,7 @@ impl ImportSession {
                 .insert(prepared.draft.source.clone(), known);
         }
         let mut prepared = prepared.clone();
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let found = self
                 .store(move |store| async move {
                     store.get_many_products(&[id], &ProductStatus::ALL).await
@@ -438,9 +438,9 @@ impl ImportSession {
     }
 
     fn too_large(&self, product: &Product) -> Option<Rejection> {
-        if product.specs.len() > MOST_SPECS {
+        if product.specs.len() > MAX_SPECS {
             let reason = format!(
-                "{} specs together with other sources; {MOST_SPECS} are possible",
+                "{} specs together with other sources; {MAX_SPECS} are possible",
                 product.specs.len()
             );
             return Some(Rejection::new("specs", reason));

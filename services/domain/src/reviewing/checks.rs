@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vitrine_model::product::{Media, MediaKind};
 use vitrine_model::rating::Stars;
-use vitrine_model::review::{MOST_BODY_CHARACTERS, MOST_REVIEW_MEDIA, MOST_TITLE_CHARACTERS};
+use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_REVIEW_MEDIA, MAX_TITLE_CHARACTERS};
 use vitrine_model::text::{collapse, excerpt};
 
 use super::ReviewContent;
@@ -13,11 +13,11 @@ use crate::admin::refusals::Found;
 use crate::limits;
 
 /// The longest name that is shown, in characters.
-const MOST_NAME_CHARACTERS: usize = 50;
+const MAX_NAME_CHARACTERS: usize = 50;
 /// The name shown of an author who gives none.
 const NOBODY: &str = "Anonymous";
 /// How many bytes a text may have that is counted in characters at all.
-const MOST_BYTES: usize = 4 * MOST_BODY_CHARACTERS;
+const MAX_BYTES: usize = 4 * MAX_BODY_CHARACTERS;
 
 /// A review that may be stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,12 +43,12 @@ pub(super) fn content(
     if let Err(wrong) = &rating {
         found.invalid(&[&"rating"], wrong.to_string());
     }
-    let title = line(&given.title, "title", MOST_TITLE_CHARACTERS, found);
+    let title = line(&given.title, "title", MAX_TITLE_CHARACTERS, found);
     let body = given.body.replace("\r\n", "\n").trim().to_owned();
     if body.is_empty() {
         found.invalid(&[&"body"], "a review needs a text");
     }
-    long(&body, "body", MOST_BODY_CHARACTERS, found);
+    long(&body, "body", MAX_BODY_CHARACTERS, found);
     legible(&body, "body", true, found);
     let language = given.language.as_deref().map(str::trim);
     if let Some(language) = language.filter(|language| !is_language(language)) {
@@ -60,7 +60,7 @@ pub(super) fn content(
     let name = line(
         given.author_name.as_deref().unwrap_or(NOBODY),
         "authorName",
-        MOST_NAME_CHARACTERS,
+        MAX_NAME_CHARACTERS,
         found,
     );
     if name.is_empty() {
@@ -124,13 +124,13 @@ fn line(given: &str, field: &'static str, most: usize, found: &mut Found) -> Str
 }
 
 fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
-    let characters = if text.len() > MOST_BYTES {
+    let characters = if text.len() > MAX_BYTES {
         text.len()
     } else {
         text.chars().count()
     };
     if characters > most {
-        let unit = if text.len() > MOST_BYTES {
+        let unit = if text.len() > MAX_BYTES {
             "bytes"
         } else {
             "characters"
@@ -142,7 +142,7 @@ fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
 
 const NOTHING: &str = "a character that shows nothing";
 /// The most tags behind a black flag: the flags of regions there are have six.
-const MOST_TAGS: u32 = 8;
+const MAX_TAGS: u32 = 8;
 
 /// Notes characters that cannot be seen or that turn text around.
 fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
@@ -171,7 +171,7 @@ fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
             return;
         }
         tags = match c {
-            '\u{1f3f4}' => MOST_TAGS,
+            '\u{1f3f4}' => MAX_TAGS,
             '\u{e0020}'..='\u{e007e}' => tags - 1,
             _ => 0,
         };
@@ -223,9 +223,9 @@ fn is_language(tag: &str) -> bool {
 }
 
 fn media(media: &[Media], found: &mut Found) {
-    if media.len() > MOST_REVIEW_MEDIA {
+    if media.len() > MAX_REVIEW_MEDIA {
         let message = format!(
-            "{} pictures and films; at most {MOST_REVIEW_MEDIA} are possible",
+            "{} pictures and films; at most {MAX_REVIEW_MEDIA} are possible",
             media.len()
         );
         found.add(RefusalCode::TooLarge, &[&"media"], message);

@@ -4,8 +4,7 @@ use std::future::ready;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::review::{
-    Decision, MOST_DECISIONS, MOST_REPLY_CHARACTERS, QueueReason, Queued, Reply, Review,
-    ReviewStatus,
+    Decision, MAX_DECISIONS, MAX_REPLY_CHARACTERS, QueueReason, Queued, Reply, Review, ReviewStatus,
 };
 use vitrine_storage::reviewing::Beside;
 
@@ -16,7 +15,7 @@ use crate::admin::{Outcome, Refusal, RefusalCode};
 use crate::{Catalog, DomainError};
 
 /// The longest note of a decision, in characters.
-const MOST_NOTE_CHARACTERS: usize = 1_000;
+const MAX_NOTE_CHARACTERS: usize = 1_000;
 
 impl Catalog {
     /// Decides over a review; every decision is logged. Publishing one that is published settles
@@ -34,7 +33,7 @@ impl Catalog {
         let note = judgement
             .note
             .as_deref()
-            .map(|note| checks::text(note, "note", MOST_NOTE_CHARACTERS, &mut found));
+            .map(|note| checks::text(note, "note", MAX_NOTE_CHARACTERS, &mut found));
         if !found.is_empty() {
             return Ok(refused_with(found.0, None));
         }
@@ -57,7 +56,7 @@ impl Catalog {
         expected: Option<i64>,
     ) -> Result<Outcome<Reviewed>, DomainError> {
         let mut found = Found::default();
-        let text = text.map(|text| checks::text(&text, "text", MOST_REPLY_CHARACTERS, &mut found));
+        let text = text.map(|text| checks::text(&text, "text", MAX_REPLY_CHARACTERS, &mut found));
         if !found.is_empty() {
             return Ok(refused_with(found.0, None));
         }
@@ -159,7 +158,7 @@ fn is_same(last: &Decision, moderator: &str, given: &Judgement, note: Option<&st
 fn decided(before: &Review, decision: &Decision) -> Review {
     let mut decisions = before.decisions.clone();
     decisions.push(decision.clone());
-    if decisions.len() > MOST_DECISIONS {
+    if decisions.len() > MAX_DECISIONS {
         decisions.remove(0);
     }
     Review {

@@ -14,9 +14,9 @@ use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
 /// The most aspects of a kind or category.
-const MOST_DIMENSIONS: usize = 20;
+const MAX_DIMENSIONS: usize = 20;
 /// The longest name of an aspect, in bytes.
-const MOST_NAME_BYTES: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
 /// Which products are rated by some aspects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +81,9 @@ impl Task for Define {
     ) -> Result<Step<ReviewDimensions>, StorageError> {
         let mut found = Found::default();
         let given = &self.0;
-        if given.names.len() > MOST_DIMENSIONS {
+        if given.names.len() > MAX_DIMENSIONS {
             let message = format!(
-                "{} names; at most {MOST_DIMENSIONS} are possible",
+                "{} names; at most {MAX_DIMENSIONS} are possible",
                 given.names.len()
             );
             found.add(RefusalCode::TooLarge, &[&"names"], message);
@@ -92,9 +92,9 @@ impl Task for Define {
             let letters = name
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-            if !letters || !(1..=MOST_NAME_BYTES).contains(&name.len()) {
+            if !letters || !(1..=MAX_NAME_BYTES).contains(&name.len()) {
                 let message = format!(
-                    "a name is 1 to {MOST_NAME_BYTES} lower-case letters, digits and underscores"
+                    "a name is 1 to {MAX_NAME_BYTES} lower-case letters, digits and underscores"
                 );
                 found.invalid(&[&"names", &n], message);
             }

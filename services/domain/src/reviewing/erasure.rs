@@ -10,7 +10,7 @@ use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId, Subject};
 use vitrine_model::review::{Review, ReviewVersion};
 use vitrine_model::worker::Run;
 use vitrine_storage::erasure::{ErasureClaim, ErasurePart, OwnPurchase, OwnVote};
-use vitrine_storage::fold::MOST_REVIEWS;
+use vitrine_storage::fold::MAX_REVIEWS;
 use vitrine_storage::reviewing::Report;
 use vitrine_storage::{StorageError, Store};
 
@@ -31,9 +31,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// For how long a worker goes on with erasures in one run.
 const WORKED: Duration = Duration::from_secs(4);
 /// How often everything is looked through again for what the author wrote meanwhile.
-const MOST_ROUNDS: usize = 5;
+const MAX_ROUNDS: usize = 5;
 /// The most lines of an export that are given at once.
-pub const MOST_LINES: i32 = 1_000;
+pub const MAX_LINES: i32 = 1_000;
 
 /// What an erasure did, and what is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Catalog {
         until: Option<Instant>,
     ) -> Result<bool, StorageError> {
         let store = self.store();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let mut failed = None;
             for part in ErasurePart::ALL {
                 let mut after = None;
@@ -256,7 +256,7 @@ impl Catalog {
 
     /// Folds what waits of these products now; not what comes meanwhile.
     pub(super) async fn fold_all(&self, products: &[ProductId]) -> Result<(), StorageError> {
-        let most = usize::try_from(MOST_REVIEWS).unwrap_or(usize::MAX);
+        let most = usize::try_from(MAX_REVIEWS).unwrap_or(usize::MAX);
         while self.store().fold(products, self.now()).await?.reviews >= most {}
         Ok(())
     }
@@ -275,9 +275,9 @@ impl Catalog {
     ) -> Result<AuthorExport, DomainError> {
         let most = u32::try_from(first)
             .ok()
-            .filter(|_| (1..=MOST_LINES).contains(&first));
+            .filter(|_| (1..=MAX_LINES).contains(&first));
         let Some(most) = most else {
-            let reason = format!("must be 1 to {MOST_LINES}, not {first}");
+            let reason = format!("must be 1 to {MAX_LINES}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
         let export = ListFingerprint::of(&[b"export", author.as_bytes()]);

@@ -16,7 +16,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_storage::claims::Claim;
-use vitrine_storage::fold::MOST_REVIEWS;
+use vitrine_storage::fold::MAX_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
 use super::together::{Counted, Gathering, LookUp, Uncounted};
@@ -35,17 +35,17 @@ const RENEW_MILLIS: i64 = 5_000;
 /// How long the first review of a hot product waits for others to be counted with.
 const GATHER: Duration = Duration::from_millis(50);
 /// How many folds that nobody waits for run at a time, and how many products wait for theirs.
-const MOST_FOLDING: usize = 8;
-const MOST_WAITING: usize = 10_000;
+const MAX_FOLDING: usize = 8;
+const MAX_WAITING: usize = 10_000;
 /// How many reviews of a product are stored while others of it are counted, before those who write
 /// more have to wait: what is stored is to be counted within moments.
-const MOST_SINCE: u32 = 100;
+const MAX_SINCE: u32 = 100;
 /// How long they wait at most.
-const MOST_PATIENCE: Duration = Duration::from_millis(250);
+const MAX_WAIT: Duration = Duration::from_millis(250);
 /// How many products are flagged as hot at a time.
 const MAX_MARKING: usize = 100;
 /// How many products a process remembers.
-const MOST_REMEMBERED: u64 = 10_000;
+const MAX_REMEMBERED: u64 = 10_000;
 
 /// What a process knows of the products whose reviews it writes.
 pub(crate) struct Heat {
@@ -103,19 +103,19 @@ impl Default for Heat {
     fn default() -> Self {
         let cache = |time| {
             Cache::builder()
-                .max_capacity(MOST_REMEMBERED)
+                .max_capacity(MAX_REMEMBERED)
                 .time_to_live(time)
         };
         Self {
             known: cache(BELIEVED).build(),
             rates: Cache::builder()
-                .max_capacity(MOST_REMEMBERED)
+                .max_capacity(MAX_REMEMBERED)
                 .time_to_live(WINDOW)
                 .build(),
             folding: Mutex::default(),
             marking: Mutex::default(),
             begun: Notify::new(),
-            turns: Semaphore::new(MOST_FOLDING),
+            turns: Semaphore::new(MAX_FOLDING),
             counted: Gathering::default(),
             uncounted: Gathering::default(),
             claims: Gathering::default(),
@@ -188,14 +188,14 @@ impl Heat {
             loop {
                 let begun = self.begun.notified();
                 let folding = self.folding().get(&product).copied();
-                if folding.is_none_or(|folding| folding.since < MOST_SINCE) {
+                if folding.is_none_or(|folding| folding.since < MAX_SINCE) {
                     return;
                 }
                 begun.await;
             }
         };
         // Too long is as good as done.
-        let _ = tokio::time::timeout(MOST_PATIENCE, waited).await;
+        let _ = tokio::time::timeout(MAX_WAIT, waited).await;
     }
 
     /// A fold begins, and sees what was stored until now.
@@ -284,7 +284,7 @@ impl Catalog {
                 return;
             }
             // What there is no room for the next sweep does.
-            if folding.len() >= MOST_WAITING {
+            if folding.len() >= MAX_WAITING {
                 return;
             }
             folding.insert(product, Folding::of(1));
@@ -310,7 +310,7 @@ impl Catalog {
     /// Counts some reviews of a product; gives whether there may be more.
     async fn fold_one(&self, product: ProductId) -> bool {
         match self.store().fold(&[product], self.now()).await {
-            Ok(folded) => i64::try_from(folded.reviews).is_ok_and(|n| n >= MOST_REVIEWS),
+            Ok(folded) => i64::try_from(folded.reviews).is_ok_and(|n| n >= MAX_REVIEWS),
             Err(error) => {
                 tracing::debug!(%error, %product, "a fold is left to the next sweep");
                 false
@@ -330,7 +330,7 @@ impl Catalog {
         let folded = self.write(|store| async move { store.fold(&[product], now).await });
         match folded.await {
             // So many wait that this change may not be among those that were counted.
-            Ok(folded) if i64::try_from(folded.reviews).is_ok_and(|n| n >= MOST_REVIEWS) => {
+            Ok(folded) if i64::try_from(folded.reviews).is_ok_and(|n| n >= MAX_REVIEWS) => {
                 self.fold_soon(product, true);
                 true
             }
@@ -370,10 +370,10 @@ mod tests {
     async fn who_writes_faster_than_is_counted_waits_but_not_for_ever() {
         let (heat, one) = (Arc::new(Heat::default()), ProductId::random());
         heat.room(one).await;
-        heat.folding().insert(one, Folding::of(MOST_SINCE));
+        heat.folding().insert(one, Folding::of(MAX_SINCE));
         let start = tokio::time::Instant::now();
         heat.room(one).await;
-        assert_eq!(start.elapsed(), MOST_PATIENCE);
+        assert_eq!(start.elapsed(), MAX_WAIT);
         let start = tokio::time::Instant::now();
         tokio::join!(heat.room(one), async { heat.begins(one) });
         assert_eq!(start.elapsed(), Duration::ZERO);

@@ -17,13 +17,13 @@ use crate::workers::batch;
 use crate::{Catalog, DomainError};
 
 /// The longest note of a report, in characters.
-const MOST_NOTE_CHARACTERS: usize = 1_000;
+const MAX_NOTE_CHARACTERS: usize = 1_000;
 /// How many reports of a review are shown.
-const MOST_REPORTS: u32 = 100;
+const MAX_REPORTS: u32 = 100;
 /// How many purchases are looked at again with one look-up.
 const RECHECKED: u32 = 500;
 /// The most units of one purchase.
-const MOST_UNITS: i32 = 10_000;
+const MAX_UNITS: i32 = 10_000;
 
 impl Catalog {
     /// Writes what a voter says of somebody else's review, or that they say nothing any more.
@@ -84,7 +84,7 @@ impl Catalog {
         note: Option<String>,
     ) -> Result<Outcome<Review>, DomainError> {
         let mut found = Found::default();
-        let note = note.map(|note| checks::text(&note, "note", MOST_NOTE_CHARACTERS, &mut found));
+        let note = note.map(|note| checks::text(&note, "note", MAX_NOTE_CHARACTERS, &mut found));
         if !found.is_empty() {
             return Ok(Outcome::Refused {
                 refusals: found.0,
@@ -112,7 +112,7 @@ impl Catalog {
         &self,
         ids: Vec<ReviewId>,
     ) -> Result<HashMap<ReviewId, Vec<Report>>, DomainError> {
-        self.read(|store| async move { store.open_reports(&ids, MOST_REPORTS).await })
+        self.read(|store| async move { store.open_reports(&ids, MAX_REPORTS).await })
             .await
     }
 
@@ -133,8 +133,8 @@ impl Catalog {
             let message = "a purchase cannot lie more than a day ahead";
             found.invalid(&[&"purchasedAt"], message);
         }
-        if !(1..=MOST_UNITS).contains(&purchase.quantity) {
-            let message = format!("must be 1 to {MOST_UNITS}, not {}", purchase.quantity);
+        if !(1..=MAX_UNITS).contains(&purchase.quantity) {
+            let message = format!("must be 1 to {MAX_UNITS}, not {}", purchase.quantity);
             found.invalid(&[&"quantity"], message);
         }
         if purchase

@@ -15,11 +15,11 @@ use crate::admin::Outcome;
 use crate::{Catalog, DomainError};
 
 /// The most months that are read at once.
-pub const MOST_MONTHS: i32 = 120;
+pub const MAX_MONTHS: i32 = 120;
 /// The most days of recent ratings.
-pub const MOST_DAYS: i32 = 366;
+pub const MAX_DAYS: i32 = 366;
 /// The most products that are counted anew at once.
-pub const MOST_RECOUNTED: i32 = 100;
+pub const MAX_RECOUNTED: i32 = 100;
 /// How often a product is repaired when its numbers are wrong still: a fold between may have met
 /// numbers so wrong that it dropped a part of them.
 const MAX_REPAIRS: usize = 3;
@@ -82,9 +82,9 @@ impl Catalog {
         products: Vec<ProductId>,
         months: i32,
     ) -> Result<HashMap<ProductId, Vec<RatingMonth>>, DomainError> {
-        let right = 1..=MOST_MONTHS;
+        let right = 1..=MAX_MONTHS;
         if !right.contains(&months) {
-            let reason = format!("must be 1 to {MOST_MONTHS}, not {months}");
+            let reason = format!("must be 1 to {MAX_MONTHS}, not {months}");
             return Err(DomainError::invalid("months", reason));
         }
         let to = self.now().month();
@@ -114,8 +114,8 @@ impl Catalog {
         products: Vec<ProductId>,
         days: i32,
     ) -> Result<HashMap<ProductId, RatingStats>, DomainError> {
-        if !(1..=MOST_DAYS).contains(&days) {
-            let reason = format!("must be 1 to {MOST_DAYS}, not {days}");
+        if !(1..=MAX_DAYS).contains(&days) {
+            let reason = format!("must be 1 to {MAX_DAYS}, not {days}");
             return Err(DomainError::invalid("days", reason));
         }
         let since = self.now().plus_millis(-i64::from(days) * DAY_MILLIS);
@@ -149,9 +149,9 @@ impl Catalog {
     ) -> Result<StatsAudit, DomainError> {
         let most = u32::try_from(first)
             .ok()
-            .filter(|_| (1..=MOST_RECOUNTED).contains(&first));
+            .filter(|_| (1..=MAX_RECOUNTED).contains(&first));
         let Some(most) = most else {
-            let reason = format!("must be 1 to {MOST_RECOUNTED}, not {first}");
+            let reason = format!("must be 1 to {MAX_RECOUNTED}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
         let recounted = self

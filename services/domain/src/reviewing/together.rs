@@ -27,7 +27,7 @@ pub(super) trait Together: Send + Sized + 'static {
     type Outcome: Send + 'static;
 
     /// The most that share a turn.
-    const MOST: usize;
+    const MAX_BATCH: usize;
 
     /// How many turns may be under way at a time.
     const TURNS: u32;
@@ -89,7 +89,7 @@ impl<T: Together> Gathering<T> {
     /// Those whose turn it is; none ends the turn.
     fn next(&self) -> Vec<Waiter<T>> {
         let mut waiting = self.waiting();
-        let some = waiting.all.len().min(T::MOST);
+        let some = waiting.all.len().min(T::MAX_BATCH);
         if some == 0 {
             waiting.turns -= 1;
         }
@@ -166,7 +166,7 @@ impl Together for Counted {
     type Outcome = Submitted;
 
     // A transaction holds all of its products until it is committed.
-    const MOST: usize = 32;
+    const MAX_BATCH: usize = 32;
     // The server works on each transaction with one thread.
     const TURNS: u32 = 2;
     const WRITES: bool = true;
@@ -235,7 +235,7 @@ impl Together for Uncounted {
     /// The review as it was stored; none when it was refused.
     type Outcome = Option<Review>;
 
-    const MOST: usize = 64;
+    const MAX_BATCH: usize = 64;
     const TURNS: u32 = 2;
     const WRITES: bool = true;
 
@@ -283,7 +283,7 @@ impl Together for Claim {
     /// Whether it was free.
     type Outcome = bool;
 
-    const MOST: usize = 64;
+    const MAX_BATCH: usize = 64;
     const TURNS: u32 = 2;
     const WRITES: bool = true;
 
@@ -306,7 +306,7 @@ impl Together for LookUp {
     /// None where there is no such product.
     type Outcome = Option<ReviewTarget>;
 
-    const MOST: usize = 64;
+    const MAX_BATCH: usize = 64;
     const TURNS: u32 = 2;
     const WRITES: bool = false;
 
@@ -350,7 +350,7 @@ mod tests {
     impl Together for Number {
         type Outcome = ();
 
-        const MOST: usize = 2;
+        const MAX_BATCH: usize = 2;
         const TURNS: u32 = 1;
         const WRITES: bool = true;
 

@@ -22,9 +22,9 @@ use crate::admin::{Outcome, Refusal, RefusalCode};
 use crate::{Catalog, DomainError};
 
 /// How often a write is tried that finds things changed since it read them.
-const MOST_TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 /// How many versions of a review are shown.
-const MOST_VERSIONS: u32 = 50;
+const MAX_VERSIONS: u32 = 50;
 
 /// A review that is being submitted.
 struct Submission {
@@ -76,7 +76,7 @@ impl Catalog {
         if let Some(outcome) = self.submit_to_hot(&submission).await? {
             return Ok(outcome);
         }
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             if let Some(outcome) = self.try_submit(&submission).await? {
                 return Ok(outcome);
             }
@@ -387,7 +387,7 @@ impl Catalog {
     where
         F: Future<Output = Result<Next, DomainError>>,
     {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let Some(before) = self.find_review(key).await? else {
                 return Ok(refused(no_review(), None));
             };
@@ -455,7 +455,7 @@ impl Catalog {
         &self,
         ids: Vec<ReviewId>,
     ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, DomainError> {
-        self.read(|store| async move { store.review_versions(&ids, MOST_VERSIONS).await })
+        self.read(|store| async move { store.review_versions(&ids, MAX_VERSIONS).await })
             .await
     }
 

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use vitrine_model::import::{ExternalRef, digest};
 use vitrine_model::product::{
-    Details, Kind, MOST_DESCRIPTION_CHARACTERS, MOST_KIND_BYTES, MOST_MEDIA, MOST_NAME_CHARACTERS,
-    MOST_SKU_BYTES, ProductStatus,
+    Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_KIND_BYTES, MAX_MEDIA, MAX_NAME_CHARACTERS,
+    MAX_SKU_BYTES, ProductStatus,
 };
-use vitrine_model::review::{EXCERPT_CHARACTERS, MOST_BODY_CHARACTERS, MOST_TITLE_CHARACTERS};
-use vitrine_model::spec::{MOST_FILTERABLE_BYTES, MOST_SPECS, SpecKey, SpecValue, check};
+use vitrine_model::review::{EXCERPT_CHARACTERS, MAX_BODY_CHARACTERS, MAX_TITLE_CHARACTERS};
+use vitrine_model::spec::{MAX_FILTERABLE_BYTES, MAX_SPECS, SpecKey, SpecValue, check};
 use vitrine_model::supplier::country_code;
 use vitrine_model::text::excerpt;
 
@@ -139,7 +139,7 @@ fn every_key_has_one_type_and_every_spec_is_sound() {
     let mut unit_names: HashMap<String, HashSet<String>> = HashMap::new();
     let mut lengths = Vec::new();
     for product in &catalogue().products {
-        assert!(product.specs.len() <= MOST_SPECS);
+        assert!(product.specs.len() <= MAX_SPECS);
         for spec in &product.specs {
             check(spec, &units).unwrap();
             let learnt = SpecKey::learnt(spec, &units).unwrap();
@@ -158,7 +158,7 @@ fn every_key_has_one_type_and_every_spec_is_sound() {
     assert!(keys.len() >= 250, "{} keys", keys.len());
     let mixed = unit_names.values().filter(|names| names.len() > 1).count();
     assert!(mixed >= 60, "{mixed} keys of mixed units");
-    assert!(lengths.iter().any(|length| *length > MOST_FILTERABLE_BYTES));
+    assert!(lengths.iter().any(|length| *length > MAX_FILTERABLE_BYTES));
     assert!(lengths.iter().filter(|length| **length > 64).count() > 20);
 }
 
@@ -170,15 +170,15 @@ fn products_are_sound() {
     for product in products {
         let created = product.created_at.unwrap();
         assert!(created <= now && created.plus_millis(FIVE_YEARS) >= now);
-        assert!((1..=MOST_NAME_CHARACTERS).contains(&product.name.chars().count()));
+        assert!((1..=MAX_NAME_CHARACTERS).contains(&product.name.chars().count()));
         let description = product.description.as_deref().unwrap_or_default();
-        assert!(description.chars().count() <= MOST_DESCRIPTION_CHARACTERS);
+        assert!(description.chars().count() <= MAX_DESCRIPTION_CHARACTERS);
         assert!(!description.contains(['{', '}']) && !product.name.contains(['{', '}']));
-        assert!(product.kind.len() <= MOST_KIND_BYTES && product.media.len() <= MOST_MEDIA);
+        assert!(product.kind.len() <= MAX_KIND_BYTES && product.media.len() <= MAX_MEDIA);
         let country = product.supplier.as_ref().and_then(|s| s.country.as_deref());
         assert!(country.is_none_or(|code| country_code(code).is_some()));
         if let Some(sku) = &product.sku {
-            assert!(sku.len() <= MOST_SKU_BYTES && skus.insert(sku.clone()));
+            assert!(sku.len() <= MAX_SKU_BYTES && skus.insert(sku.clone()));
         }
         assert!(
             product
@@ -243,8 +243,8 @@ fn reviews_are_sound() {
     for review in reviews {
         let at = review.created_at.unwrap();
         assert!(at >= created[&review.product] && at <= demo.options.now);
-        assert!(review.title.chars().count() <= MOST_TITLE_CHARACTERS);
-        assert!(review.body.chars().count() <= MOST_BODY_CHARACTERS);
+        assert!(review.title.chars().count() <= MAX_TITLE_CHARACTERS);
+        assert!(review.body.chars().count() <= MAX_BODY_CHARACTERS);
         assert!(!review.body.contains(['{', '}']) && !review.title.contains(['{', '}']));
         assert!(review.helpful >= 0 && review.unhelpful >= 0);
         if let Some(author) = &review.author {

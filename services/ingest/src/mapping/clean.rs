@@ -86,7 +86,7 @@ impl Html {
         ("repeated", Self::Repeated),
     ];
     /// Text escaped more often than this keeps the rest.
-    const MOST_TIMES: usize = 6;
+    const MAX_TIMES: usize = 6;
 
     /// The text without HTML.
     pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
@@ -95,7 +95,7 @@ impl Html {
             Self::Once | Self::Repeated => without_html(text),
         };
         let times = if self == Self::Repeated {
-            Self::MOST_TIMES
+            Self::MAX_TIMES
         } else {
             1
         };
@@ -151,9 +151,12 @@ fn tag(text: &str) -> Option<(usize, String)> {
 
 /// An entity at the beginning of the text: its length, and the character it stands for.
 fn entity(text: &str) -> Option<(usize, String)> {
-    const LONGEST: usize = 10;
+    const MAX_ENTITY_CHARACTERS: usize = 10;
     let inside = text.strip_prefix('&')?;
-    let end = inside.bytes().take(LONGEST).position(|b| b == b';')?;
+    let end = inside
+        .bytes()
+        .take(MAX_ENTITY_CHARACTERS)
+        .position(|b| b == b';')?;
     let name = &inside[..end];
     let letter = match name.strip_prefix('#') {
         Some(code) => numbered(code)?,

@@ -80,10 +80,10 @@ fn name(format: &DateFormat) -> String {
 
 /// The years that are kept: a number outside them was no date of this unit.
 fn millis(text: &str, factor: i64) -> Option<Timestamp> {
-    const MOST: i64 = 253_402_300_799_999;
+    const MAX_MILLIS: i64 = 253_402_300_799_999;
     let number: i64 = text.parse().ok()?;
     let millis = number.checked_mul(factor)?;
-    (millis.abs() <= MOST).then(|| Timestamp::from_millis(millis))
+    (millis.abs() <= MAX_MILLIS).then(|| Timestamp::from_millis(millis))
 }
 
 fn by_pattern(pattern: &str, text: &str) -> Option<Timestamp> {

@@ -19,7 +19,7 @@ impl Default for NumberFormat {
 }
 
 /// The largest whole number up to which every whole number is exact.
-pub(crate) const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl NumberFormat {
     /// The number as a program would write it: digits, at most one `.`, at most one leading `-`,
@@ -84,7 +84,7 @@ impl NumberFormat {
 pub(crate) fn exact(number: f64) -> Result<f64, String> {
     if !number.is_finite() {
         Err("is too large for a number".to_owned())
-    } else if number.abs() > MOST_EXACT {
+    } else if number.abs() > MAX_EXACT {
         Err("is too large to be kept exactly; map it as text".to_owned())
     } else {
         Ok(number)
@@ -106,8 +106,8 @@ fn is_number(text: &str) -> bool {
 
 /// The beginning of a text, for messages.
 pub(crate) fn short(text: &str) -> String {
-    const MOST: usize = 60;
-    let cut: String = text.chars().take(MOST).collect();
+    const MAX_DIGITS: usize = 60;
+    let cut: String = text.chars().take(MAX_DIGITS).collect();
     if cut.len() < text.len() {
         cut + "…"
     } else {

@@ -54,7 +54,7 @@ pub(super) struct Specs {
 pub(super) struct Plans(HashMap<String, HashMap<String, Arc<Plan>>>);
 
 /// Feeds with more distinct categories or paths than this are read without remembering plans.
-const MOST_PLANS: usize = 20_000;
+const MAX_PLANS: usize = 20_000;
 
 impl Specs {
     /// No specs at all.
@@ -120,7 +120,7 @@ impl Specs {
 impl Plans {
     /// The plans of a category.
     fn of(&mut self, category: &str) -> &mut HashMap<String, Arc<Plan>> {
-        if self.0.len() > MOST_PLANS {
+        if self.0.len() > MAX_PLANS {
             self.0.clear();
         }
         if !self.0.contains_key(category) {

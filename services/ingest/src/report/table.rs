@@ -8,9 +8,9 @@ use vitrine_model::spec::SpecKey;
 use super::Report;
 
 /// Longer lists of reasons are cut.
-const MOST_ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 /// Longer lists of spec keys are cut; the report as JSON has them all.
-const MOST_KEYS: usize = 500;
+const MAX_KEYS: usize = 500;
 
 /// Writes the report as aligned text.
 pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
@@ -82,10 +82,10 @@ fn reasons(f: &mut Formatter<'_>, title: &str, reasons: &BTreeMap<String, u64>) 
     writeln!(f, "  {title}")?;
     let mut sorted: Vec<_> = reasons.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    for (reason, count) in sorted.iter().take(MOST_ROWS) {
+    for (reason, count) in sorted.iter().take(MAX_ROWS) {
         writeln!(f, "    {count:>7}  {reason}")?;
     }
-    rest(f, sorted.len(), MOST_ROWS, "kinds of reasons")
+    rest(f, sorted.len(), MAX_ROWS, "kinds of reasons")
 }
 
 fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
@@ -96,10 +96,10 @@ fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
     if !report.dry_run {
         return Ok(());
     }
-    for key in new.spec_keys.iter().take(MOST_KEYS) {
+    for key in new.spec_keys.iter().take(MAX_KEYS) {
         writeln!(f, "    {:<36}{}", key.key, of_type(key))?;
     }
-    rest(f, new.spec_keys.len(), MOST_KEYS, "spec keys")
+    rest(f, new.spec_keys.len(), MAX_KEYS, "spec keys")
 }
 
 fn of_type(key: &SpecKey) -> String {

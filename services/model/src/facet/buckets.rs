@@ -1,6 +1,6 @@
 //! Ranges with round ends.
 
-use super::{Bucket, MOST_SINGLE_VALUES, NumberBucket};
+use super::{Bucket, MAX_SINGLE_VALUES, NumberBucket};
 use crate::clock::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -82,11 +82,11 @@ const fn most_number(most: usize) -> f64 {
 }
 
 /// The ranges for numbers, in their unit. `values` are the different numbers in order, as far as
-/// they are known to be few: up to [`MOST_SINGLE_VALUES`] each get a range of their own. Pass none
+/// they are known to be few: up to [`MAX_SINGLE_VALUES`] each get a range of their own. Pass none
 /// for quantities, where what is shown as equal need not be.
 #[must_use]
 pub fn number_buckets(min: f64, max: f64, values: &[f64], most: usize) -> Vec<NumberBucket> {
-    if (1..=MOST_SINGLE_VALUES).contains(&values.len()) {
+    if (1..=MAX_SINGLE_VALUES).contains(&values.len()) {
         return values.iter().map(|value| Bucket::single(*value)).collect();
     }
     Bucket::between(&nice_bounds(min, max, most))

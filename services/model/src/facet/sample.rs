@@ -4,7 +4,7 @@ use crate::derived::SLOTS;
 
 /// Values that fewer of the products read have than this are left out of estimates: what could be
 /// said of them is too vague.
-pub const LEAST_ESTIMATED: u64 = 25;
+pub const MIN_ESTIMATED: u64 = 25;
 
 /// A share of all products: those of so many of the [`SLOTS`] slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Sample {
     ///
     /// `margin = (z² q / 2 + z √(q c + z² q² / 4)) / f`, rounded up, and 1 for rounding the value.
     ///
-    /// From [`LEAST_ESTIMATED`] on, the true number lies within it in 99.99 % of all samples. The
+    /// From [`MIN_ESTIMATED`] on, the true number lies within it in 99.99 % of all samples. The
     /// plainer `z √(c q) / f` fails seven times as often where it starts from a low count.
     #[must_use]
     #[expect(
@@ -126,7 +126,7 @@ mod tests {
                     let read =
                         (0..all).filter(|_| even.next() % u64::from(SLOTS) < u64::from(slots));
                     let counted = u64::try_from(read.count()).unwrap();
-                    if counted < LEAST_ESTIMATED {
+                    if counted < MIN_ESTIMATED {
                         continue;
                     }
                     let estimate = Sample::of_slots(slots).estimate(counted);

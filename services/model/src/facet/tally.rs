@@ -10,7 +10,7 @@ use crate::spec::{SpecValue, display_quantity};
 use crate::unit::{UnitTable, format_number};
 
 /// How many values are given as samples of a key.
-pub const MOST_SAMPLES: usize = 5;
+pub const MAX_SAMPLES: usize = 5;
 
 /// What is to be counted; nothing else takes time or memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub struct KeyCoverage {
     pub distinct_values: u64,
     /// Each kind of product that was counted, those of most products first.
     pub kinds: Vec<KindCoverage>,
-    /// The values of most products, for people; at most [`MOST_SAMPLES`].
+    /// The values of most products, for people; at most [`MAX_SAMPLES`].
     pub samples: Vec<String>,
 }
 
@@ -429,7 +429,7 @@ impl KeyTally {
 
     fn samples(&self, units: &UnitTable) -> Vec<String> {
         let mut all: Vec<(u64, String)> = Vec::new();
-        let texts = self.texts.values().into_iter().take(MOST_SAMPLES);
+        let texts = self.texts.values().into_iter().take(MAX_SAMPLES);
         all.extend(texts.map(|text| (text.count, text.label)));
         for (answer, value) in [(self.yes, true), (self.no, false)] {
             if answer.count > 0 {
@@ -447,7 +447,7 @@ impl KeyTally {
         all.extend(most_common(&self.dates).map(|(n, count)| (count, date(n))));
         // Stable: of equals those stay first that came first above.
         all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        all.truncate(MOST_SAMPLES);
+        all.truncate(MAX_SAMPLES);
         all.into_iter().map(|(_, sample)| sample).collect()
     }
 }
@@ -456,7 +456,7 @@ impl KeyTally {
 fn most_common(numbers: &Numbers) -> impl Iterator<Item = (f64, u64)> {
     let mut all = numbers.values();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    all.into_iter().take(MOST_SAMPLES)
+    all.into_iter().take(MAX_SAMPLES)
 }
 
 #[cfg(test)]

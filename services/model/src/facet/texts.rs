@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{PanelData, PanelValue};
-use crate::spec::MOST_FILTERABLE_BYTES;
+use crate::spec::MAX_FILTERABLE_BYTES;
 use crate::text::fold;
 
 /// Texts and how many products have them. Spellings that fold alike are one value.
@@ -99,7 +99,7 @@ impl Texts {
 
     /// Counts a text of a product. Text that is too long to be filtered by is no value.
     pub(super) fn add(&mut self, text: &str, product: u64) {
-        if text.len() > MOST_FILTERABLE_BYTES {
+        if text.len() > MAX_FILTERABLE_BYTES {
             return;
         }
         self.products.add(product);

@@ -4,18 +4,18 @@ use super::{Unit, UnitTable};
 use crate::text::collapse;
 
 /// The longest symbol, and the longest other spelling, of a unit that is defined later.
-pub const MOST_UNIT_CHARACTERS: usize = 16;
+pub const MAX_UNIT_CHARACTERS: usize = 16;
 /// The most other spellings that a unit defined later may have.
-pub const MOST_UNIT_ALIASES: usize = 10;
+pub const MAX_UNIT_ALIASES: usize = 10;
 /// The longest name of a dimension, in bytes.
-const MOST_DIMENSION_BYTES: usize = 32;
+const MAX_DIMENSION_BYTES: usize = 32;
 
 /// Why a definition of a unit is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UnitDefinitionError {
     /// The symbol or another spelling has the wrong form.
     #[error(
-        "{field}: {spelling:?} is no spelling of a unit: 1 to {MOST_UNIT_CHARACTERS} visible \
+        "{field}: {spelling:?} is no spelling of a unit: 1 to {MAX_UNIT_CHARACTERS} visible \
          characters with single blanks between words, beginning with none of 0 to 9, +, - and ."
     )]
     Spelling {
@@ -50,11 +50,11 @@ pub enum UnitDefinitionError {
         taken_by: String,
     },
     /// Too many other spellings.
-    #[error("aliases: {0} are too many; give at most {MOST_UNIT_ALIASES}")]
+    #[error("aliases: {0} are too many; give at most {MAX_UNIT_ALIASES}")]
     Aliases(usize),
     /// The name of the dimension has the wrong form.
     #[error(
-        "dimension: {0:?} is no name of a dimension: 1 to {MOST_DIMENSION_BYTES} characters, \
+        "dimension: {0:?} is no name of a dimension: 1 to {MAX_DIMENSION_BYTES} characters, \
          lower-case letters a to z, digits and underscores, beginning with a letter"
     )]
     Dimension(String),
@@ -102,7 +102,7 @@ type Checked = Result<(), UnitDefinitionError>;
 
 pub(super) fn check(unit: &Unit, table: &UnitTable) -> Checked {
     check_symbol(unit, table)?;
-    if unit.aliases.len() > MOST_UNIT_ALIASES {
+    if unit.aliases.len() > MAX_UNIT_ALIASES {
         return Err(UnitDefinitionError::Aliases(unit.aliases.len()));
     }
     for alias in &unit.aliases {
@@ -128,7 +128,7 @@ fn check_symbol(unit: &Unit, table: &UnitTable) -> Checked {
 }
 
 fn check_spelling(field: &'static str, spelling: &str, table: &UnitTable) -> Checked {
-    let length = (1..=MOST_UNIT_CHARACTERS).contains(&spelling.chars().count());
+    let length = (1..=MAX_UNIT_CHARACTERS).contains(&spelling.chars().count());
     let visible = collapse(spelling) == spelling && !spelling.contains(is_invisible);
     let unlike_a_number = spelling.parse::<f64>().is_err()
         && !spelling.starts_with(|c: char| c.is_numeric() || "+-.".contains(c));
@@ -166,7 +166,7 @@ fn check_numbers(unit: &Unit) -> Checked {
 
 fn check_dimension(unit: &Unit, table: &UnitTable) -> Checked {
     let named = crate::spec::check_key(&unit.dimension).is_ok();
-    if !named || unit.dimension.len() > MOST_DIMENSION_BYTES {
+    if !named || unit.dimension.len() > MAX_DIMENSION_BYTES {
         let shown = crate::text::excerpt(&unit.dimension, 40).text;
         return Err(UnitDefinitionError::Dimension(shown));
     }

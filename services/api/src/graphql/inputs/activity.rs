@@ -1,7 +1,7 @@
 //! What happens around products, as it is told.
 
 use async_graphql::{ID, InputObject};
-use vitrine_domain::activity::{Event, MOST_EVENTS};
+use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::admin::Refusal;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::idempotency::{InvalidIdempotencyKey, is_printable};
@@ -52,8 +52,8 @@ impl RecordActivityInput {
     pub(crate) fn asked(self) -> Result<(Vec<Event>, Option<String>), Vec<Refusal>> {
         let mut refusals = Refusals::default();
         let long = self.events.len();
-        if !(1..=MOST_EVENTS).contains(&long) {
-            let message = format!("a batch has 1 to {MOST_EVENTS} events, not {long}");
+        if !(1..=MAX_EVENTS).contains(&long) {
+            let message = format!("a batch has 1 to {MAX_EVENTS} events, not {long}");
             refusals.add(path(["events"]), message);
             return refusals.unless_any(None);
         }

@@ -26,11 +26,11 @@ use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::{DisplayUnitInput, size};
 
 /// How many values of a facet there are when nobody says.
-const USUAL_FACET: i32 = 20;
+const DEFAULT_FACET: i32 = 20;
 /// Up to how many products are counted when nobody says.
-const USUAL_COUNT: u64 = 10_000;
+const DEFAULT_COUNT: u64 = 10_000;
 /// Up to how many products may be counted.
-const LARGEST_COUNT: u64 = 1_000_000;
+const MAX_COUNT: u64 = 1_000_000;
 
 /// Where a page lies in its list. All four are true statements about the list as it is now.
 pub(crate) struct PageInfo<'a>(Ends<'a>);
@@ -151,7 +151,7 @@ impl ProductConnection {
         >,
     ) -> R<TotalCount> {
         let most = match up_to {
-            None => USUAL_COUNT,
+            None => DEFAULT_COUNT,
             Some(n) => within(n).at(ctx)?,
         };
         let total = ctx.session().catalog.count_products(&self.page, most).await;
@@ -167,7 +167,7 @@ impl ProductConnection {
         )]
         keys: Option<Vec<String>>,
         #[graphql(
-            default_with = "Some(USUAL_FACET)",
+            default_with = "Some(DEFAULT_FACET)",
             desc = "How many values of a facet at most: 1 to 200."
         )]
         limit: Option<i32>,
@@ -179,7 +179,7 @@ impl ProductConnection {
         let units = display_units.unwrap_or_default().into_iter();
         let wanted = FacetsQuery {
             keys,
-            limit: size("limit", limit.unwrap_or(USUAL_FACET)).at(ctx)?,
+            limit: size("limit", limit.unwrap_or(DEFAULT_FACET)).at(ctx)?,
             display_units: units.map(|asked| (asked.unit, asked.key)).collect(),
         };
         let found = ctx.session().catalog.facets(&self.page, wanted).await;
@@ -201,10 +201,8 @@ impl ProductConnection {
 fn within(up_to: i32) -> Result<u64, Failure> {
     let fits = u64::try_from(up_to)
         .ok()
-        .filter(|n| (1..=LARGEST_COUNT).contains(n));
-    fits.ok_or_else(|| {
-        Failure::bad_input(format!("upTo: must be 1 to {LARGEST_COUNT}, not {up_to}"))
-    })
+        .filter(|n| (1..=MAX_COUNT).contains(n));
+    fits.ok_or_else(|| Failure::bad_input(format!("upTo: must be 1 to {MAX_COUNT}, not {up_to}")))
 }
 
 /// A review in a list.
@@ -292,7 +290,7 @@ impl ReviewConnection {
                 )
             }
             Self::Waiting(page) => {
-                let most = most.unwrap_or(USUAL_COUNT);
+                let most = most.unwrap_or(DEFAULT_COUNT);
                 let catalog = &ctx.session().catalog;
                 let found = catalog.count_queue(page.list, most.saturating_add(1)).await;
                 limited(found.at(ctx)?, most)

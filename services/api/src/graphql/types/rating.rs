@@ -12,7 +12,7 @@ use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
 /// How many days are recent when nobody says.
-const USUAL_DAYS: i32 = 90;
+const DEFAULT_DAYS: i32 = 90;
 
 /// The ratings of a product. The histogram is what is stored; everything else is computed from
 /// whole numbers when it is asked for.
@@ -134,12 +134,12 @@ impl RatingStats {
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            default_with = "Some(USUAL_DAYS)",
+            default_with = "Some(DEFAULT_DAYS)",
             desc = "How many days back from now: 1 to 366. `ratingTrend` goes back further."
         )]
         days: Option<i32>,
     ) -> Option<R<RecentRatings>> {
-        recent(self.product, ctx, days.unwrap_or(USUAL_DAYS))
+        recent(self.product, ctx, days.unwrap_or(DEFAULT_DAYS))
             .await
             .nullable_at(ctx)
     }

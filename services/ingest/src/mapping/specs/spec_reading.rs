@@ -26,7 +26,7 @@ pub(super) struct SpecReading {
 }
 
 /// Texts longer than this are not split by patterns.
-const MOST_SPLIT_BYTES: usize = 512;
+const MAX_SPLIT_BYTES: usize = 512;
 
 type Read = Result<Vec<Spec>, String>;
 
@@ -124,7 +124,7 @@ impl SpecReading {
             .says
             .split
             .iter()
-            .filter(|_| text.len() <= MOST_SPLIT_BYTES);
+            .filter(|_| text.len() <= MAX_SPLIT_BYTES);
         let found = patterns.find_map(|pattern| Some((pattern, pattern.split(&text)?)));
         let Some((pattern, parts)) = found else {
             return Err(format!(

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vitrine_model::spec::{MOST_SPECS, Spec, SpecValue};
+use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
 use super::super::path::push_key;
 use super::super::problems::Problems;
 use super::plan::Plan;
 use super::rule::List;
 use super::spec_reading::SpecReading;
-use super::{MOST_PLANS, Plans, Specs};
+use super::{MAX_PLANS, Plans, Specs};
 
 /// The specs of a row of a category.
 pub(super) fn specs(
@@ -34,7 +34,7 @@ pub(super) fn specs(
         walk.entries(object);
     }
     if walk.over {
-        let reason = format!("there are more than {MOST_SPECS}");
+        let reason = format!("there are more than {MAX_SPECS}");
         walk.problems
             .fatal
             .push(vitrine_model::import::Rejection::new("specs", reason));
@@ -151,7 +151,7 @@ impl Walk<'_> {
         if self.found.contains(&spec) {
             return;
         }
-        self.over = self.found.len() >= MOST_SPECS;
+        self.over = self.found.len() >= MAX_SPECS;
         if !self.over {
             self.found.push(spec);
         }
@@ -162,7 +162,7 @@ impl Walk<'_> {
             return Arc::clone(plan);
         }
         let plan = self.specs.plan(self.category, &self.path);
-        if self.plans.len() < MOST_PLANS {
+        if self.plans.len() < MAX_PLANS {
             self.plans.insert(self.path.clone(), Arc::clone(&plan));
         }
         plan
