@@ -34,14 +34,14 @@ mod generated;
 #[path = "scale/load.rs"]
 #[expect(dead_code, reason = "the other benchmark loads feeds")]
 mod load;
+#[path = "living/maintenance.rs"]
+mod maintenance;
 #[path = "scale/random.rs"]
 mod random;
 #[path = "living/readers.rs"]
 mod readers;
 #[path = "scale/specs.rs"]
 mod specs;
-#[path = "living/upkeep.rs"]
-mod upkeep;
 #[path = "living/workers.rs"]
 mod workers;
 
@@ -113,13 +113,13 @@ async fn run(options: Options) {
         workers::measure(&desk).await;
     }
     if wanted("wakeups") {
-        upkeep::wakeups(&desk).await;
+        maintenance::wakeups(&desk).await;
     }
     if wanted("events") {
         events::measure(&desk, options.events).await;
     }
     if wanted("rename") {
-        upkeep::rename(&desk).await;
+        maintenance::rename(&desk).await;
     }
     drop(desk);
     server.stop().await.unwrap();

@@ -22,7 +22,7 @@ pub struct Ask<'a> {
 
 /// What the service reads in the background, at most once a minute for each category, to judge how
 /// lists are best read.
-const IN_BACKGROUND: [&str; 2] = ["aggregate category_stamps", "find facet_panels"];
+const IN_BACKGROUND: [&str; 2] = ["aggregate category_generations", "find facet_panels"];
 
 impl<'a> Ask<'a> {
     pub(crate) fn new(app: &'a App, query: &str) -> Self {

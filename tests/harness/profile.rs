@@ -95,7 +95,7 @@ impl App {
     /// Commands that have a plan, but for those that read the profiler's own collection, and those
     /// that look at what was counted ahead, which run in the background as well.
     fn planned(&self) -> Document {
-        let left_out = [PROFILE, "category_stamps", "facet_panels"];
+        let left_out = [PROFILE, "category_generations", "facet_panels"];
         let left_out = left_out.map(|name| format!("{}.{name}", self.direct().name()));
         doc! { "ns": { "$nin": left_out.to_vec() }, "planSummary": { "$exists": true } }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::activity::{Event, Ignored};
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::{App, alone, eventually, product, test};
 use vitrine_model::activity::{
     ActivityCounts, ActivityKind, Counted, DAY_MILLIS, HOUR_MILLIS, hour,
@@ -649,22 +649,29 @@ fn what_gets_attention_is_counted_ahead_by_category_and_window() {
 fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
     alone(async |app| {
         let shop = shop(app).await;
-        let count = async |app: &App, upkeep: &mut Upkeep| {
+        let count = async |app: &App, maintenance: &mut Maintenance| {
             app.rest().await;
             app.forget_commands();
-            app.catalog.work(Worker::Trending, upkeep).await.unwrap();
+            app.catalog
+                .work(Worker::Trending, maintenance)
+                .await
+                .unwrap();
             app.sent()
         };
         for (at, product) in shop.iter().enumerate() {
             record(app, events("VIEW", product, 10 * (at + 1))).await;
         }
-        let mut upkeep = Upkeep::default();
-        let all = count(app, &mut upkeep).await;
+        let mut maintenance = Maintenance::default();
+        let all = count(app, &mut maintenance).await;
         assert!(
             all.contains(&"aggregate activity_days".to_owned()),
             "{all:?}"
         );
-        assert_eq!(count(app, &mut upkeep).await, [""; 0], "nothing happened");
+        assert_eq!(
+            count(app, &mut maintenance).await,
+            [""; 0],
+            "nothing happened"
+        );
         // Rounds of activity, each looked at by itself, come to what a look at all comes to.
         let mut random = 7_usize;
         for _ in 0..6 {
@@ -675,7 +682,7 @@ fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
                     record(app, events("VIEW", product, 1 + random % 9)).await;
                 }
             }
-            count(app, &mut upkeep).await;
+            count(app, &mut maintenance).await;
         }
         let lists = async || {
             let mut lists = Vec::new();
@@ -707,9 +714,9 @@ fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
         app.rest().await;
         app.fail_next(1, &["aggregate"], doc! { "errorCode": 50 })
             .await;
-        let failed = app.catalog.work(Worker::Trending, &mut upkeep).await;
+        let failed = app.catalog.work(Worker::Trending, &mut maintenance).await;
         assert!(failed.is_err());
-        let again = count(app, &mut upkeep).await;
+        let again = count(app, &mut maintenance).await;
         assert!(!again.contains(&"find trending".to_owned()), "{again:?}");
     });
 }
@@ -1104,7 +1111,7 @@ fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
             3,
             "with the same write"
         );
-        assert_eq!(app.documents("ranks_due", doc! {}).await, []);
+        assert_eq!(app.documents("stale_ranks", doc! {}).await, []);
         // Nobody would notice a few more.
         record(app, events("VIEW", &chair, 5)).await;
         app.rest().await;
@@ -1163,7 +1170,7 @@ async fn note_all_ranks(app: &App) {
     };
     let products = app.documents("products", doc! {}).await;
     let notes: Vec<Document> = products.iter().map(note).collect();
-    let due = app.direct().collection::<Document>("ranks_due");
+    let due = app.direct().collection::<Document>("stale_ranks");
     due.insert_many(notes).await.unwrap();
 }
 
@@ -1176,15 +1183,15 @@ fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
         products.update_many(doc! {}, moved).await.unwrap();
         note_all_ranks(app).await;
         let work = async || {
-            let mut upkeep = Upkeep::default();
-            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
+            let mut maintenance = Maintenance::default();
+            let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             let most = Run {
                 done: 3,
                 backlog: 1,
                 ..Run::default()
             };
             assert_eq!(run.unwrap(), most, "one is left");
-            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
+            let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             assert!(run.is_err(), "nothing else is left");
             // It comes to an end.
             assert!(app.catalog.fold_pending().await.is_err());
@@ -1261,9 +1268,9 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
         assert_eq!(updates.count(), 3, "some at a time");
         // How much waits is known all the time.
         note_all_ranks(app).await;
-        let (mut upkeep, mut done) = (Upkeep::default(), 0);
+        let (mut maintenance, mut done) = (Maintenance::default(), 0);
         loop {
-            let run = app.catalog.work(Worker::Ranks, &mut upkeep).await;
+            let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             let run = run.unwrap();
             done += run.done;
             assert_eq!(done + run.backlog, PRODUCTS);

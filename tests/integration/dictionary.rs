@@ -221,20 +221,23 @@ fn a_page_of_coverage_is_looked_up_together() {
         stock(app).await;
         let page = "{ specKeys(first: 100) { nodes { key coverage { products } } } }";
         app.query(page).await;
-        // Counted already: the entries of all keys with one command, and the stamp they have now.
+        // Counted already: the entries of all keys with one command, and the generation they have now.
         let again = app.query(page).await;
         let mut sent = again.sent().to_vec();
         sent.sort();
-        assert_eq!(sent, ["aggregate category_stamps", "find key_coverage"]);
+        assert_eq!(
+            sent,
+            ["aggregate category_generations", "find key_coverage"]
+        );
         let without = app
             .query("{ specKeys(first: 100) { nodes { key } } }")
             .await;
         without.commands(&[]);
         // Counting ahead leaves nothing to count.
         app.has([product("More").text("color", "Red")]).await;
-        let mut upkeep = PanelUpkeep::default();
-        app.catalog.refresh_panels(&mut upkeep).await.unwrap();
-        app.catalog.refresh_panels(&mut upkeep).await.unwrap();
+        let mut maintenance = PanelUpkeep::default();
+        app.catalog.refresh_panels(&mut maintenance).await.unwrap();
+        app.catalog.refresh_panels(&mut maintenance).await.unwrap();
         let after = app.query(page).await;
         assert_eq!(after.sent().len(), 2, "{:?}", after.sent());
         compare(app).await;

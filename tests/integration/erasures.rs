@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mongodb::bson::{DateTime, Document, doc};
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::{App, alone, eventually, product, review, test};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Residue};
@@ -54,7 +54,9 @@ fn commits(app: &App) -> usize {
 
 async fn run_worker(app: &App) -> (u64, u64) {
     let other = app.other_process().await;
-    let run = other.work(Worker::Erasures, &mut Upkeep::default()).await;
+    let run = other
+        .work(Worker::Erasures, &mut Maintenance::default())
+        .await;
     let run = run.unwrap();
     (run.done, run.backlog)
 }

@@ -406,7 +406,7 @@ fn identifiers_are_facets_only_when_asked_for() {
 fn what_was_counted_ahead_is_never_behind() {
     test(async |app| {
         stock(app).await;
-        let mut upkeep = PanelUpkeep::default();
+        let mut maintenance = PanelUpkeep::default();
         let clothes = json!({ "category": ["clothes"] });
         let shirts = async || {
             counts(facet(
@@ -415,12 +415,12 @@ fn what_was_counted_ahead_is_never_behind() {
             ))
             .concat()
         };
-        let ahead = async |upkeep: &mut PanelUpkeep| {
-            app.catalog.refresh_panels(upkeep).await.unwrap();
-            app.catalog.refresh_panels(upkeep).await.unwrap()
+        let ahead = async |maintenance: &mut PanelUpkeep| {
+            app.catalog.refresh_panels(maintenance).await.unwrap();
+            app.catalog.refresh_panels(maintenance).await.unwrap()
         };
         assert!(
-            ahead(&mut upkeep).await.done >= 4,
+            ahead(&mut maintenance).await.done >= 4,
             "all products and three categories"
         );
         let answer = facets(app, clothes, Value::Null).await;
@@ -485,7 +485,7 @@ fn what_was_counted_ahead_is_never_behind() {
         .done();
         let all = facets(app, json!({ "category": ["shirts"] }), json!(["color"])).await;
         assert_eq!(facet(&all, "color")["productCount"], 21);
-        ahead(&mut upkeep).await;
+        ahead(&mut maintenance).await;
     });
 }
 

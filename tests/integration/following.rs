@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use vitrine_api::graphql::{Session, Viewer};
 use vitrine_api::http::{
-    Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, router, serve,
+    Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, router, serve,
 };
 use vitrine_domain::Catalog;
 use vitrine_harness::following::Following;
@@ -432,7 +432,7 @@ fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
         let lamp = lamp(app).await;
         let sockets = Sockets::new(SocketLimits::default());
         let catalog = app.catalog.clone();
-        let api = Api::new(app.engine.clone(), Shield::new(Capacity::default()))
+        let api = Api::new(app.engine.clone(), RequestLimiter::new(Capacity::default()))
             .sockets(sockets.clone())
             .admit(move |_| {
                 let session = Session::new(catalog.clone(), &Viewer::default());

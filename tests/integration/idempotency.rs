@@ -258,7 +258,7 @@ fn sixteen_identical_orders_at_once_are_one_product() {
 }
 
 /// One of several orders that race, by its number.
-type Order = Box<dyn Fn(usize) -> Value>;
+type MutationRequest = Box<dyn Fn(usize) -> Value>;
 
 #[test]
 fn of_many_with_the_same_revision_exactly_one_wins() {
@@ -278,7 +278,7 @@ fn of_many_with_the_same_revision_exactly_one_wins() {
         .map(|at| ids.text(at));
         let own = |id: &str| (id.to_owned(), id.to_owned());
         let (product_id, specs_id) = own(&id);
-        let races: [(&str, &str, Order); 5] = [
+        let races: [(&str, &str, MutationRequest); 5] = [
             (
                 "updateProduct",
                 "product",

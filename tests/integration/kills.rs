@@ -115,7 +115,7 @@ async fn stored(app: &App) -> String {
         "spec_keys",
         "mutations",
         "settings",
-        "category_stamps",
+        "category_generations",
     ] {
         let found = app.documents(collection, doc! {}).await;
         let _ = writeln!(all, "{collection}: {found:?}");

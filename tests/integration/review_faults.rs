@@ -9,7 +9,7 @@ use mongodb::bson::{Document, doc};
 use tokio::task::JoinSet;
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{
-    Judgement, Purchase, ReviewContent, ReviewPatch, Reviewed, Verdict,
+    ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch, Reviewed,
 };
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_harness::{App, alone, eventually, product, test};
@@ -175,9 +175,9 @@ fn what_is_done_about_a_review_happens_whole_or_not_at_all() {
             app.catalog.edit_review("ann", at, revision, patch).await
         })
         .await;
-        for verdict in [Verdict::Reject, Verdict::Publish] {
+        for verdict in [ModerationAction::Reject, ModerationAction::Publish] {
             die_at_any_command(app, how(), async |_| {
-                let judgement = Judgement {
+                let judgement = ModerationInput {
                     verdict,
                     reason: DecisionReason::Other,
                     note: None,

@@ -275,7 +275,7 @@ fn categories_are_in_memory_and_counted_together() {
         let counts = app
             .query("{ categories { productCount children { name productCount } } }")
             .await;
-        counts.commands(&["aggregate category_stamps"]);
+        counts.commands(&["aggregate category_generations"]);
         insta::assert_snapshot!(counts.shown(), @r#"
         {
           data: {
@@ -403,14 +403,17 @@ fn an_order_is_one_transaction_of_few_commands() {
         again["idempotencyKey"] = "k".into();
         let set = |key: &str, text: &str| json!({ "productId": id, "specs": [{ "key": key, "text": text }] });
         let change = "findAndModify products";
-        let (read, stamps, version) =
-            ("find products", "update category_stamps", "update settings");
+        let (read, generations, version) = (
+            "find products",
+            "update category_generations",
+            "update settings",
+        );
         let (slug, names, insert) = ("find names", "insert names", "insert products");
         let cases: [(&str, Value, &[&str], bool); 11] = [
             (
                 "createProduct",
                 new,
-                &[slug, names, insert, read, stamps],
+                &[slug, names, insert, read, generations],
                 false,
             ),
             (
@@ -423,34 +426,34 @@ fn an_order_is_one_transaction_of_few_commands() {
                     insert,
                     read,
                     "insert mutations",
-                    stamps,
+                    generations,
                 ],
                 false,
             ),
             (
                 "updateProduct",
                 json!({ "id": id, "brand": "Monitor" }),
-                &[read, change, read, stamps],
+                &[read, change, read, generations],
                 false,
             ),
             // Words that nobody has searched for before are learnt first.
             (
                 "setSpecs",
                 set("color", "Turquoise"),
-                &[read, "insert words", change, read, stamps],
+                &[read, "insert words", change, read, generations],
                 false,
             ),
             (
                 "setSpecs",
                 set("brand_new", "Turquoise"),
-                &[read, "insert spec_keys", change, read, stamps, version],
+                &[read, "insert spec_keys", change, read, generations, version],
                 true,
             ),
             (
                 // It may be in bundles: that is found out afterwards.
                 "archiveProduct",
                 json!({ "id": id }),
-                &[read, change, read, stamps, "update copies_due"],
+                &[read, change, read, generations, "update stale_copies"],
                 false,
             ),
             (

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::{Book, Details, ProductStatus};
 use vitrine_model::worker::{Run, WorkerReport};
@@ -429,9 +429,9 @@ fn a_product_of_the_future_is_read_and_never_written() {
         .await
         .done();
         for worker in Worker::ALL {
-            let mut upkeep = Upkeep::default();
+            let mut maintenance = Maintenance::default();
             // The merge says that it cannot go on.
-            let _ = app.catalog.work(worker, &mut upkeep).await;
+            let _ = app.catalog.work(worker, &mut maintenance).await;
         }
         assert_eq!(app.documents("products", doc! {}).await, [newer]);
         let waits = doc! { "dirty": true };
@@ -504,7 +504,7 @@ fn a_review_of_the_future_is_read_and_never_written() {
         let bought = json!({ "productId": id, "customerId": "author 0" });
         app.order("recordPurchase", bought).await.done();
         for worker in Worker::ALL {
-            let _ = app.catalog.work(worker, &mut Upkeep::default()).await;
+            let _ = app.catalog.work(worker, &mut Maintenance::default()).await;
         }
         assert_eq!(app.documents("reviews", doc! {}).await, [newer]);
         // It is one of this release again: what could not be done is done.

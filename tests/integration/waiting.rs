@@ -7,8 +7,8 @@ use mongodb::ClientSession;
 use mongodb::bson::{Document, doc};
 use mongodb::options::ClientOptions;
 use serde_json::{Value, json};
-use vitrine_domain::upkeep::UncountedWatch;
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::maintenance::UncountedWatch;
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::{App, alone, eventually, product, review, test};
 use vitrine_model::clock::{Clock as _, Timestamp};
 use vitrine_model::id::{GlobalId, ProductId};
@@ -166,8 +166,12 @@ fn what_only_a_newer_release_may_count_is_told_apart() {
         };
         version(99).await;
         uncount(app, app.clock.now()).await;
-        let mut upkeep = Upkeep::default();
-        let run = app.catalog.work(Worker::Fold, &mut upkeep).await.unwrap();
+        let mut maintenance = Maintenance::default();
+        let run = app
+            .catalog
+            .work(Worker::Fold, &mut maintenance)
+            .await
+            .unwrap();
         assert_eq!((run.done, run.backlog, run.left_alone), (0, 0, 2));
         let mut report = vitrine_model::worker::WorkerReport::default();
         report.ran(run, app.clock.now(), 1);

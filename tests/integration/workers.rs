@@ -7,7 +7,7 @@ use std::time::Duration;
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::wakeups::Wakeups;
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::process::Service;
 use vitrine_harness::{App, alone, eventually, product, test};
 use vitrine_model::worker::{Run, WorkerReport};
@@ -75,11 +75,12 @@ fn workers_that_have_nothing_to_do_ask_little_and_change_nothing() {
         app.has([product("Lamp").supplier("North", "DE")]).await;
         app.rest().await;
         let mut asked: HashMap<&str, usize> = HashMap::new();
-        let mut upkeep: Vec<Upkeep> = Worker::ALL.iter().map(|_| Upkeep::default()).collect();
+        let mut maintenance: Vec<Maintenance> =
+            Worker::ALL.iter().map(|_| Maintenance::default()).collect();
         for round in 0..3 {
-            for (worker, upkeep) in Worker::ALL.into_iter().zip(&mut upkeep) {
+            for (worker, maintenance) in Worker::ALL.into_iter().zip(&mut maintenance) {
                 app.forget_commands();
-                let run = app.catalog.work(worker, upkeep).await.unwrap();
+                let run = app.catalog.work(worker, maintenance).await.unwrap();
                 if round == 2 {
                     assert_eq!(run.backlog, 0, "{worker:?}");
                     asked.insert(worker.name(), app.sent().len());

@@ -3,8 +3,8 @@
 //! The library that runs resolvers is quick and pleasant, and leaves the specification in
 //! several places. This module stands around it:
 //!
-//! 1. [`Judge`] measures, parses and validates a document once, by a validator that has
-//!    every rule, and remembers the verdict by the hash of the text.
+//! 1. [`DocumentValidator`] measures, parses and validates a document once, by a validator that has
+//!    every rule, and remembers the validated by the hash of the text.
 //! 2. Variables are coerced before anything runs; a bad one is a request error.
 //! 3. The operation is normalised: every response key occurs once per concrete type, in the
 //!    order of `CollectFields`, with `@skip` and `@include` already decided.
@@ -49,7 +49,6 @@ mod convert;
 mod engine;
 mod failure;
 mod hints;
-mod judge;
 mod limits;
 mod literals;
 mod measure;
@@ -66,22 +65,23 @@ mod scan;
 mod strict;
 mod survey;
 mod usages;
+mod validated_document;
+mod validator;
 mod variables;
-mod verdict;
 mod writer;
 
 pub use code::ErrorCode;
 pub use engine::Engine;
 pub use failure::{At, Failure, Located, NullableAt, Place, R};
 pub use hints::{Hint, hint};
-pub use judge::Judge;
-pub use prepared::{Prepared, Toll};
+pub use prepared::{CostCheck, Prepared};
 pub use request::GraphqlRequest;
 pub use response::{ErrorExtensions, GraphqlResponse, Location, ResponseError};
-pub use rules::JudgeError;
+pub use rules::ValidatorError;
 pub use scalars::Scalars;
 pub use survey::survey;
-pub use verdict::Verdict;
+pub use validated_document::ValidatedDocument;
+pub use validator::DocumentValidator;
 
 pub(crate) use response::whole_seconds;
 pub(crate) use restore::note;

@@ -18,7 +18,7 @@ mod viewer;
 
 use async_graphql::{Schema, SchemaBuilder};
 
-use crate::execution::{Engine, JudgeError, Scalars};
+use crate::execution::{Engine, Scalars, ValidatorError};
 
 pub use context::Session;
 pub use mutation::Mutation;
@@ -37,8 +37,8 @@ pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
 /// The engine that answers requests against the schema.
 ///
 /// # Errors
-/// [`JudgeError`] when the schema is not valid GraphQL.
-pub fn engine() -> Result<Engine, JudgeError> {
+/// [`ValidatorError`] when the schema is not valid GraphQL.
+pub fn engine() -> Result<Engine, ValidatorError> {
     Engine::new(schema(), scalars())
 }
 

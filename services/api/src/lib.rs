@@ -8,7 +8,7 @@
 //! use async_graphql::{Context, EmptyMutation, EmptySubscription, Object, Schema};
 //! use vitrine_api::{
 //!     execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars},
-//!     http::{Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, bearer, router, serve},
+//!     http::{Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, router, serve},
 //! };
 //!
 //! struct Query;
@@ -33,7 +33,7 @@
 //! # async fn start() -> Result<(), Box<dyn std::error::Error>> {
 //! let schema = Schema::build(Query, EmptyMutation, EmptySubscription);
 //! let engine = Engine::new(schema, Scalars::none().with("URL", |_| Ok(())))?;
-//! let shield = Shield::new(Capacity::default());
+//! let shield = RequestLimiter::new(Capacity::default());
 //! let sockets = Sockets::new(SocketLimits::default());
 //! let api = Api::new(engine, shield.clone()).sockets(sockets.clone()).admit(|headers| {
 //!     let token = bearer(headers)?.map(str::to_owned);

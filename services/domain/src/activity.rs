@@ -84,7 +84,7 @@ pub struct Counted {
 
 /// What this process has counted and not handed over yet.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct ActivityBuffer {
     tally: Mutex<Tally>,
     waiting: Mutex<VecDeque<Handover>>,
     /// Products that are on sale.
@@ -96,7 +96,7 @@ pub(crate) struct Desk {
     handing: tokio::sync::Mutex<()>,
 }
 
-impl Default for Desk {
+impl Default for ActivityBuffer {
     fn default() -> Self {
         let seed = ProductId::random().to_bytes();
         let seed = u64::from_be_bytes(seed[..8].try_into().expect("eight bytes"));
@@ -111,7 +111,7 @@ impl Default for Desk {
     }
 }
 
-impl Desk {
+impl ActivityBuffer {
     fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! What catalogue admins do: products, specs, categories, suppliers, units and the dictionary.
 //!
-//! Every change is one transaction: the thing itself, the keys it teaches, the stamps of the
+//! Every change is one transaction: the thing itself, the keys it teaches, the generations of the
 //! categories it touches and the note that makes a repeated order harmless are written together or
 //! not at all. A refusal says which input is wrong and what would be right; nothing is written
 //! then.
@@ -13,10 +13,10 @@ use vitrine_model::spec::{Spec, SpecKey, ValueType};
 pub(crate) mod answers;
 pub(crate) mod bundles;
 mod categories;
+pub(crate) mod commands;
 mod details;
 mod keys;
 pub(crate) mod merges;
-pub(crate) mod orders;
 mod products;
 pub(crate) mod refusals;
 mod specs;
@@ -26,7 +26,7 @@ pub(crate) mod words;
 
 /// Who gives an order, and what makes it safe to give twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct MutationRequest {
     /// The subject of the caller's token.
     pub subject: String,
     /// A name for this order, chosen by the caller: 1 to 128 printable ASCII characters. The same
@@ -44,7 +44,7 @@ pub enum Outcome<T> {
     /// It was refused; nothing was written.
     Refused {
         /// Why: at least one reason.
-        refusals: Vec<Refusal>,
+        refusals: Vec<UserError>,
         /// The thing as it is, where there is one.
         current: Option<T>,
     },
@@ -52,20 +52,20 @@ pub enum Outcome<T> {
 
 /// Why an order is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct UserError {
     /// What kind of reason.
-    pub code: RefusalCode,
+    pub code: UserErrorCode,
     /// What is wrong and what would be right.
     pub message: String,
     /// Where in the input: `["specs", "2", "unit"]`. Empty when it is about the whole.
     pub path: Vec<String>,
-    /// The revision that the thing has, for [`RefusalCode::RevisionConflict`].
+    /// The revision that the thing has, for [`UserErrorCode::RevisionConflict`].
     pub current_revision: Option<i64>,
 }
 
 /// The kinds of reasons for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum RefusalCode {
+pub enum UserErrorCode {
     /// An input is wrong.
     Invalid,
     /// Something the input names does not exist.

@@ -25,7 +25,7 @@ use vitrine_storage::products::Encoding;
 use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
-use crate::activity::Desk;
+use crate::activity::ActivityBuffer;
 use crate::admin::merges::Settling;
 use crate::admin::words::KnownWords;
 use crate::category_counts::CountMemory;
@@ -35,7 +35,7 @@ use crate::feed::Hub;
 use crate::lane::{Lane, Permit};
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
-use crate::reviewing::{Heat, Moderation};
+use crate::reviewing::{HotProducts, Moderation};
 
 /// How long operations under way may take when the service stops.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -112,8 +112,8 @@ struct Shared {
     counts: CountMemory,
     rated: RatedCategories,
     busy: BusyProducts,
-    heat: Heat,
-    desk: Desk,
+    hot_products: HotProducts,
+    desk: ActivityBuffer,
     hub: Hub,
     moderation: Moderation,
     reads: Lane,
@@ -172,8 +172,8 @@ impl Catalog {
             counts: CountMemory::default(),
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),
-            heat: Heat::default(),
-            desk: Desk::default(),
+            hot_products: HotProducts::default(),
+            desk: ActivityBuffer::default(),
             hub: Hub::default(),
             moderation: options.moderation,
             reads: Lane::new(options.concurrency, options.queue),
@@ -277,12 +277,12 @@ impl Catalog {
         &self.0.hub
     }
 
-    pub(crate) fn desk(&self) -> &Desk {
+    pub(crate) fn desk(&self) -> &ActivityBuffer {
         &self.0.desk
     }
 
-    pub(crate) fn heat(&self) -> &Heat {
-        &self.0.heat
+    pub(crate) fn hot_products(&self) -> &HotProducts {
+        &self.0.hot_products
     }
 
     /// Whether reviews are seen before a moderator looked at them.

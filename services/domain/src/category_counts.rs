@@ -9,8 +9,8 @@ use vitrine_storage::audit::Difference;
 use vitrine_storage::category_counts::{CategoryCount, CategoryTotals};
 use vitrine_storage::{StorageError, Store};
 
-use crate::flight::Flight;
-use crate::products::Sight;
+use crate::products::Visibility;
+use crate::single_flight::SingleFlight;
 use crate::{Catalog, DomainError};
 
 /// How many categories the audit counts with one command, at first.
@@ -24,9 +24,9 @@ const REPAIR: &str = "repair category counts";
 const REPAIRED_WITHIN: Duration = Duration::from_hours(1);
 
 /// Callers that ask at once share one look.
-pub(crate) type CountMemory = Flight<Arc<CategoryCounts>>;
+pub(crate) type CountMemory = SingleFlight<Arc<CategoryCounts>>;
 
-/// How many products each category holds itself, without the categories below it, and its stamp.
+/// How many products each category holds itself, without the categories below it, and its generation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CategoryCounts(HashMap<CategoryId, CategoryTotals>);
 
@@ -40,17 +40,17 @@ struct WrongCount {
 
 impl CategoryCounts {
     /// How many products a caller with this sight may see in a category itself.
-    pub(crate) fn of_category(&self, category: CategoryId, sight: Sight) -> u64 {
+    pub(crate) fn of_category(&self, category: CategoryId, sight: Visibility) -> u64 {
         let count = self.0.get(&category).map_or(0, |totals| match sight {
-            Sight::Public => totals.count.on_sale,
-            Sight::Everything => totals.count.all,
+            Visibility::Public => totals.count.on_sale,
+            Visibility::Everything => totals.count.all,
         });
         u64::try_from(count).unwrap_or(0)
     }
 
     /// How many products are on sale in these categories; in all when none are named.
     pub(crate) fn on_sale(&self, categories: Option<&[CategoryId]>) -> u64 {
-        let of = |id: &CategoryId| self.of_category(*id, Sight::Public);
+        let of = |id: &CategoryId| self.of_category(*id, Visibility::Public);
         match categories {
             None => self.0.keys().map(of).sum(),
             Some(ids) => ids.iter().map(of).sum(),
@@ -60,19 +60,19 @@ impl CategoryCounts {
     /// The categories in which products are on sale, those of most products first.
     pub(crate) fn by_size(&self) -> Vec<(CategoryId, u64)> {
         let on_sale = self.0.keys();
-        let on_sale = on_sale.map(|id| (*id, self.of_category(*id, Sight::Public)));
+        let on_sale = on_sale.map(|id| (*id, self.of_category(*id, Visibility::Public)));
         let mut all: Vec<(CategoryId, u64)> = on_sale.filter(|(_, count)| *count > 0).collect();
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         all
     }
 
-    /// The sum of the stamps of these categories; of all when none are named.
-    pub(crate) fn stamp(&self, categories: Option<&[CategoryId]>) -> i64 {
+    /// The sum of the generations of these categories; of all when none are named.
+    pub(crate) fn generation(&self, categories: Option<&[CategoryId]>) -> i64 {
         match categories {
-            None => self.0.values().map(|totals| totals.stamp).sum(),
+            None => self.0.values().map(|totals| totals.generation).sum(),
             Some(ids) => {
                 let totals = ids.iter().filter_map(|id| self.0.get(id));
-                totals.map(|totals| totals.stamp).sum()
+                totals.map(|totals| totals.generation).sum()
             }
         }
     }
@@ -90,7 +90,7 @@ impl CategoryCounts {
     fn totals(&self, category: CategoryId) -> (i64, CategoryCount) {
         let totals = self.0.get(&category);
         totals.map_or((0, CategoryCount::default()), |totals| {
-            (totals.stamp, totals.count)
+            (totals.generation, totals.count)
         })
     }
 }
@@ -117,7 +117,7 @@ impl Catalog {
     /// Compares how many products categories are kept to hold with what is counted.
     pub(crate) async fn audit_category_counts(&self) -> Result<Vec<Difference>, DomainError> {
         let difference = |wrong: &WrongCount| Difference {
-            place: format!("category_stamps {}", wrong.category),
+            place: format!("category_generations {}", wrong.category),
             what: "products".to_owned(),
             stored: format!("{:?}", wrong.kept),
             expected: format!("{:?}", wrong.counted),
@@ -189,9 +189,9 @@ impl Catalog {
             };
             let after = self.counts_for_upkeep().await?;
             for category in part {
-                let (stamp, kept) = before.totals(category);
+                let (generation, kept) = before.totals(category);
                 let counted = counted.get(&category).copied().unwrap_or_default();
-                if after.totals(category) != (stamp, kept) {
+                if after.totals(category) != (generation, kept) {
                     parts.extend((!alone).then(|| vec![category]));
                 } else if kept != counted {
                     wrong.push(WrongCount {

@@ -4,19 +4,19 @@
 //! be chosen. Everything that is not chosen from is counted in one pass over the products found,
 //! and each key that is chosen from in one more. Up to 20,000 products (10,000 of a search) are
 //! counted one by one; of more a sample of about 10,000 is, and every number then says how far it
-//! may be off. What is asked most, whole categories, is counted ahead and kept with a stamp that
+//! may be off. What is asked most, whole categories, is precomputed and kept with a generation that
 //! tells whether any product of the category has changed since.
 
-mod ahead;
 mod coverage;
+mod generation;
 mod panel;
 pub(crate) mod selectivity;
 mod shape;
-mod stamp;
+mod snapshots;
 
 pub use crate::search::{SearchReading, SearchWord, WordReading};
-pub use ahead::{PanelLimits, PanelUpkeep};
 pub use coverage::{KeyCoverage, SuggestedKey};
+pub use snapshots::{PanelLimits, PanelUpkeep};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use vitrine_model::spec::SpecKey;
 use vitrine_model::text::fold;
 use vitrine_storage::counts::{CountOrder, Kept};
 
-use crate::products::{ListedProducts, ProductsQuery, Sight};
+use crate::products::{ListedProducts, ProductsQuery, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 use panel::Units;
@@ -164,7 +164,7 @@ pub struct FacetValue {
 struct Counts {
     panel: Panel,
     accuracy: FacetAccuracy,
-    /// Whether a panel that was counted ahead is known to be up to date, but for ratings.
+    /// Whether a panel that was precomputed is known to be up to date, but for ratings.
     current: bool,
     sample: Option<Sample>,
     /// Texts, folded, that were counted one by one beside the sample.
@@ -186,7 +186,7 @@ impl Pass {
         facets.iter().any(|key| plan.selected.contains(key))
     }
 
-    /// Whether a panel that was counted ahead has all that is named.
+    /// Whether a panel that was precomputed has all that is named.
     fn is_within(&self, panel: &Panel) -> bool {
         let has = |key: &FacetKey| panel.facets.iter().any(|facet| facet.key == key.name());
         let mut named = self.facets.iter().flatten();
@@ -377,7 +377,7 @@ impl Catalog {
     }
 
     /// Sees to it that texts and answers that the filter chooses are among the values, with their
-    /// exact number: of a panel that was counted ahead or of a sample they may be missing. Where a
+    /// exact number: of a panel that was precomputed or of a sample they may be missing. Where a
     /// search would have to look through too many for that, the number is that of the sample.
     async fn count_chosen(
         &self,
@@ -661,14 +661,14 @@ impl Catalog {
         &self,
         scope: &Scope,
         reference: &Reference,
-    ) -> Result<(Option<KeptPanel>, i64), DomainError> {
+    ) -> Result<(Option<FacetSnapshot>, i64), DomainError> {
         let name = scope.name.clone();
         let categories = scope.categories.clone();
         let (kept, sum) = self
             .read(|store| async move {
                 futures_util::future::try_join(
                     store.panel(&name),
-                    store.stamp(categories.as_deref()),
+                    store.generation(categories.as_deref()),
                 )
                 .await
             })
@@ -676,9 +676,9 @@ impl Catalog {
         let read = |kept: Kept| {
             // A panel of another release may be of another form: then it is counted anew.
             let panel: Panel = serde_json::from_str(&kept.counted).ok()?;
-            let stamp = stamp::of_panel(scope, sum, &panel.keys, reference);
-            Some(KeptPanel {
-                current: kept.stamp == stamp,
+            let generation = generation::of_panel(scope, sum, &panel.keys, reference);
+            Some(FacetSnapshot {
+                current: kept.generation == generation,
                 as_of: kept.as_of,
                 panel,
             })
@@ -697,7 +697,7 @@ impl Catalog {
     ) -> Result<(), DomainError> {
         let counted = serde_json::to_string(panel).expect("panels are plain data");
         let kept = Kept {
-            stamp: stamp::of_panel(scope, sum, &panel.keys, reference),
+            generation: generation::of_panel(scope, sum, &panel.keys, reference),
             as_of,
             counted,
             products: i64::try_from(panel.products).unwrap_or(i64::MAX),
@@ -709,7 +709,7 @@ impl Catalog {
 }
 
 /// A panel that was counted before.
-struct KeptPanel {
+struct FacetSnapshot {
     panel: Panel,
     as_of: Timestamp,
     /// Whether a new count would be the same, but for ratings.
@@ -740,8 +740,8 @@ impl Scope {
     }
 
     /// The scope that a filter lies within, whatever else it says.
-    fn around(filter: &ProductFilter, sight: Sight, reference: &Reference) -> Option<Self> {
-        if sight != Sight::Public {
+    fn around(filter: &ProductFilter, sight: Visibility, reference: &Reference) -> Option<Self> {
+        if sight != Visibility::Public {
             return None;
         }
         match filter.category.as_deref() {
@@ -841,7 +841,7 @@ impl Plan {
         })
     }
 
-    /// Whether a panel that was counted ahead has what is asked for.
+    /// Whether a panel that was precomputed has what is asked for.
     fn is_usual(&self) -> bool {
         self.limit <= KEPT_VALUES && self.units.is_usual()
     }

@@ -16,7 +16,7 @@ use vitrine_model::spec::{
 use vitrine_model::unit::{Unit, UnitTable};
 
 use crate::DomainError;
-use crate::products::Sight;
+use crate::products::Visibility;
 use crate::reference::Reference;
 
 /// Numbers that went through a conversion are compared with this much leeway, relative to their
@@ -113,7 +113,7 @@ fn parts(filter: &ProductFilter) -> impl Iterator<Item = &ProductFilter> {
 /// The condition for a filter and a caller. The caller's sight is always a part of it.
 pub(crate) fn resolve(
     filter: &ProductFilter,
-    sight: Sight,
+    sight: Visibility,
     reference: &Reference,
     currency: Currency,
 ) -> Result<Condition, DomainError> {
@@ -132,7 +132,7 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     reference: &'a Reference,
     currency: Currency,
-    sight: Sight,
+    sight: Visibility,
     leaves: usize,
     objects: usize,
 }

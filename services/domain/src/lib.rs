@@ -19,7 +19,7 @@
 //! | [`page`] | page arguments and cursors |
 //! | [`import`] | writing what feeds say |
 //! | [`propagation`] | carrying changes of suppliers to their products, and of products to bundles |
-//! | [`upkeep`] | bringing computed data up to date |
+//! | [`maintenance`] | bringing computed data up to date |
 //! | [`wakeups`] | what wakes workers before their time |
 //! | [`workers`] | what is done in the background, and when |
 //! | [`error`] | what can go wrong, by what the caller can do about it |
@@ -33,10 +33,10 @@ pub mod error;
 pub mod facets;
 pub mod feed;
 pub mod filter;
-mod flight;
 pub mod import;
 mod lane;
 mod limits;
+pub mod maintenance;
 pub mod page;
 pub mod products;
 pub mod propagation;
@@ -45,10 +45,10 @@ pub mod reference;
 pub mod reviewing;
 pub mod reviews;
 pub mod search;
+mod single_flight;
 mod specs;
 pub mod suppliers;
 pub mod trending;
-pub mod upkeep;
 pub mod wakeups;
 pub mod workers;
 

@@ -1,7 +1,7 @@
 //! Page arguments and cursors.
 
 use vitrine_model::cursor::{ListFingerprint, Position};
-use vitrine_storage::keyset::{From, Page, PageRequest};
+use vitrine_storage::keyset::{Boundary, Page, PageRequest};
 
 use crate::{Catalog, DomainError};
 
@@ -57,7 +57,7 @@ impl<T> ListedRow<T> {
 /// What is known of whether a list goes on.
 pub(crate) enum Beyond {
     Known(bool),
-    Look(From),
+    Look(Boundary),
 }
 
 impl PageArguments {
@@ -81,7 +81,7 @@ impl PageArguments {
             )),
             (None, Some(last)) => {
                 refuse_other("after", self.after.as_deref(), "last", "before")?;
-                let from = From::Before(position("before", &self.before)?);
+                let from = Boundary::Before(position("before", &self.before)?);
                 Ok(PageRequest {
                     size: size("last", last)?,
                     from,
@@ -92,7 +92,7 @@ impl PageArguments {
                 let size = first.map_or(Ok(DEFAULT_PAGE), |first| size("first", first))?;
                 Ok(PageRequest {
                     size,
-                    from: From::After(position("after", &self.after)?),
+                    from: Boundary::After(position("after", &self.after)?),
                 })
             }
         }
@@ -144,18 +144,21 @@ impl<T, L> Listed<T, L> {
 
     /// How many rows the list has, if this page shows all of them.
     pub(crate) fn is_all(&self) -> Option<usize> {
-        let from_an_end = matches!(self.request.from, From::After(None) | From::Before(None));
+        let from_an_end = matches!(
+            self.request.from,
+            Boundary::After(None) | Boundary::Before(None)
+        );
         (from_an_end && !self.more).then_some(self.rows.len())
     }
 
     /// Whether rows follow: known when reading forwards, to be looked up when reading backwards.
     pub(crate) fn beyond_end(&self) -> Beyond {
         match &self.request.from {
-            From::After(_) => Beyond::Known(self.more),
-            From::Before(None) => Beyond::Known(false),
-            From::Before(Some(_)) => {
+            Boundary::After(_) => Beyond::Known(self.more),
+            Boundary::Before(None) => Beyond::Known(false),
+            Boundary::Before(Some(_)) => {
                 let last = self.rows.last().map(|row| row.position.clone());
-                Beyond::Look(From::After(last))
+                Beyond::Look(Boundary::After(last))
             }
         }
     }
@@ -164,11 +167,11 @@ impl<T, L> Listed<T, L> {
     /// forwards.
     pub(crate) fn beyond_start(&self) -> Beyond {
         match &self.request.from {
-            From::Before(_) => Beyond::Known(self.more),
-            From::After(None) => Beyond::Known(false),
-            From::After(Some(_)) => {
+            Boundary::Before(_) => Beyond::Known(self.more),
+            Boundary::After(None) => Beyond::Known(false),
+            Boundary::After(Some(_)) => {
                 let first = self.rows.first().map(|row| row.position.clone());
-                Beyond::Look(From::Before(first))
+                Beyond::Look(Boundary::Before(first))
             }
         }
     }

@@ -24,7 +24,7 @@ use crate::{Catalog, DomainError};
 
 /// What a caller may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Sight {
+pub enum Visibility {
     /// What is on sale.
     #[default]
     Public,
@@ -32,7 +32,7 @@ pub enum Sight {
     Everything,
 }
 
-impl Sight {
+impl Visibility {
     /// The states of products that may be seen.
     #[must_use]
     pub const fn states(self) -> &'static [ProductStatus] {
@@ -61,7 +61,7 @@ pub struct ProductsQuery {
     /// Which page.
     pub page: PageArguments,
     /// What the caller may see.
-    pub sight: Sight,
+    pub sight: Visibility,
     /// What of them.
     pub fields: ProductFields,
 }
@@ -114,7 +114,7 @@ impl Catalog {
     pub async fn product(
         &self,
         key: ProductKey,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Option<ProductView>, DomainError> {
         self.read(|store| async move { store.get_product(&key, sight.states()).await })
             .await
@@ -127,7 +127,7 @@ impl Catalog {
     pub async fn products_by_id(
         &self,
         ids: Vec<ProductId>,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
         let found =
             self.read(|store| async move { store.get_many_products(&ids, sight.states()).await });
@@ -238,7 +238,7 @@ impl Catalog {
     /// [`DomainError`] when the database fails.
     pub async fn category_counts(
         &self,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<HashMap<CategoryId, u64>, DomainError> {
         let counts = self.own_counts().await?;
         let reference = self.reference();
@@ -333,7 +333,7 @@ impl Catalog {
     pub(crate) async fn product_condition(
         &self,
         filter: &ProductFilter,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<(Arc<Reference>, Condition), DomainError> {
         let known = |reference: &Reference| crate::filter::is_known(filter, reference);
         let reference = self.reference_knowing(known).await?;
@@ -392,6 +392,6 @@ fn fingerprint(query: &ProductsQuery) -> ListFingerprint {
     ListFingerprint::of(&[
         b"products",
         &filter,
-        &[u8::from(query.sight == Sight::Everything)],
+        &[u8::from(query.sight == Visibility::Everything)],
     ])
 }

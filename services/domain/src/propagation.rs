@@ -14,7 +14,7 @@ use vitrine_model::product::{Bundle, BundleItem, Details, Product, ProductStatus
 use vitrine_model::supplier::Supplier;
 use vitrine_model::worker::Run;
 use vitrine_storage::products::ProductKey;
-use vitrine_storage::propagation::CopyDue;
+use vitrine_storage::propagation::StaleCopy;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, retry_contended};
@@ -67,28 +67,28 @@ impl Catalog {
     /// rest only counts as left.
     pub async fn propagate_suppliers(
         &self,
-        upkeep: &mut PropagationUpkeep,
+        maintenance: &mut PropagationUpkeep,
     ) -> Result<Run, DomainError> {
-        self.sweep_suppliers(upkeep).await?;
+        self.sweep_suppliers(maintenance).await?;
         let changed = self.maintain(|store| async move { store.changed_suppliers().await });
         let mut changed: HashMap<SupplierId, Supplier> = changed
             .await?
             .into_iter()
             .map(|one| (one.id, one))
             .collect();
-        for (id, supplier) in &upkeep.found {
+        for (id, supplier) in &maintenance.found {
             changed.entry(*id).or_insert_with(|| supplier.clone());
         }
-        upkeep.behind.retain(|id, _| changed.contains_key(id));
+        maintenance.behind.retain(|id, _| changed.contains_key(id));
         let (mut done, mut failed) = (0, None);
         for supplier in changed.into_values() {
             // One that cannot be carried on does not keep others from it.
-            match self.propagate(supplier, upkeep).await {
+            match self.propagate(supplier, maintenance).await {
                 Ok(products) => done += products,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let backlog = upkeep.behind.values().sum();
+        let backlog = maintenance.behind.values().sum();
         let run = Run {
             done,
             backlog,
@@ -97,22 +97,25 @@ impl Catalog {
         carried(run, failed)
     }
 
-    async fn sweep_suppliers(&self, upkeep: &mut PropagationUpkeep) -> Result<(), DomainError> {
+    async fn sweep_suppliers(
+        &self,
+        maintenance: &mut PropagationUpkeep,
+    ) -> Result<(), DomainError> {
         let began = Instant::now();
-        if upkeep.sweep_at.is_some_and(|at| began < at) {
+        if maintenance.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
         let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
-        upkeep.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
+        maintenance.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
         let rest = (began.elapsed() * SWEEP_SHARE).clamp(SWEEP, MAX_SWEEP_PAUSE);
-        upkeep.sweep_at = Some(Instant::now() + rest);
+        maintenance.sweep_at = Some(Instant::now() + rest);
         Ok(())
     }
 
     async fn propagate(
         &self,
         supplier: Supplier,
-        upkeep: &mut PropagationUpkeep,
+        maintenance: &mut PropagationUpkeep,
     ) -> Result<u64, DomainError> {
         let (of, now) = (supplier.clone(), self.now());
         let batch =
@@ -125,18 +128,18 @@ impl Catalog {
             }
             // Those that cannot be written are met again, when no others are left.
         } else if batch.found < BATCH as usize {
-            upkeep.behind.remove(&supplier.id);
-            upkeep.found.remove(&supplier.id);
+            maintenance.behind.remove(&supplier.id);
+            maintenance.found.remove(&supplier.id);
             self.maintain(|store| async move { store.supplier_propagated(&supplier).await })
                 .await?;
             return Ok(carried);
         }
-        let behind = match upkeep.behind.get(&supplier.id) {
+        let behind = match maintenance.behind.get(&supplier.id) {
             // Never none: whether there are more is seen by the next pass.
             Some(behind) => behind.saturating_sub(carried).max(1),
             None => self.count_behind(&supplier).await?.max(1),
         };
-        upkeep.behind.insert(supplier.id, behind);
+        maintenance.behind.insert(supplier.id, behind);
         Ok(carried)
     }
 
@@ -156,14 +159,17 @@ impl Catalog {
     /// # Errors
     /// The first [`DomainError`] met, when nothing could be rewritten. As long as something can, the
     /// rest only counts as left.
-    pub async fn refresh_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<Run, DomainError> {
-        self.sweep_bundles(upkeep).await?;
-        let after = upkeep.after.take();
+    pub async fn refresh_bundles(
+        &self,
+        maintenance: &mut BundleUpkeep,
+    ) -> Result<Run, DomainError> {
+        self.sweep_bundles(maintenance).await?;
+        let after = maintenance.after.take();
         let due = self
-            .maintain(|store| async move { store.copies_due(after, DUE).await })
+            .maintain(|store| async move { store.stale_copies(after, DUE).await })
             .await?;
         if due.len() >= DUE as usize {
-            upkeep.after = due.last().map(|due| due.product);
+            maintenance.after = due.last().map(|due| due.product);
         } else if due.is_empty() && after.is_none() {
             return Ok(Run::default());
         }
@@ -183,7 +189,7 @@ impl Catalog {
         let backlog = self
             .maintain(|store| async move {
                 store.copies_done(&done).await?;
-                store.count_copies_due().await
+                store.count_stale_copies().await
             })
             .await?;
         let run = Run {
@@ -194,16 +200,16 @@ impl Catalog {
         carried(run, failed)
     }
 
-    async fn sweep_bundles(&self, upkeep: &mut BundleUpkeep) -> Result<(), DomainError> {
+    async fn sweep_bundles(&self, maintenance: &mut BundleUpkeep) -> Result<(), DomainError> {
         let began = Instant::now();
-        if upkeep.sweep_at.is_some_and(|at| began < at) {
+        if maintenance.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
         let noted = self
             .maintain(|store| async move { store.note_stale_bundles(NOTED).await })
             .await?;
         if noted < NOTED as usize {
-            upkeep.sweep_at = Some(Instant::now() + BUNDLE_SWEEP);
+            maintenance.sweep_at = Some(Instant::now() + BUNDLE_SWEEP);
         }
         Ok(())
     }
@@ -212,7 +218,7 @@ impl Catalog {
     /// how many, and whether these were all, or why one of them could not be.
     async fn refresh_copies(
         &self,
-        due: CopyDue,
+        due: StaleCopy,
     ) -> Result<(u64, Result<bool, StorageError>), DomainError> {
         let catalog = self.clone();
         self.maintain(|_| async move {

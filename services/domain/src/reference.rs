@@ -16,7 +16,7 @@ use vitrine_model::id::CategoryId;
 use vitrine_model::review::DimensionTable;
 use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::unit::UnitTable;
-use vitrine_storage::keyset::{From, PageRequest};
+use vitrine_storage::keyset::{Boundary, PageRequest};
 use vitrine_storage::{StorageError, Store};
 
 use crate::page::{ListedRow, PageArguments};
@@ -156,7 +156,7 @@ impl Catalog {
         Ok(reference.dictionary.get(key).cloned().map(Arc::new))
     }
 
-    /// A page of the spec dictionary, by key. From memory.
+    /// A page of the spec dictionary, by key. Boundary memory.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
@@ -237,14 +237,14 @@ fn range(keys: &[SpecKey], request: &PageRequest) -> std::ops::Range<usize> {
         _ => String::new(),
     };
     match &request.from {
-        From::After(position) => {
+        Boundary::After(position) => {
             let start = position.as_ref().map_or(0, |position| {
                 let after = name(position);
                 keys.partition_point(|key| key.key <= after)
             });
             start..keys.len().min(start + request.size)
         }
-        From::Before(position) => {
+        Boundary::Before(position) => {
             let end = position.as_ref().map_or(keys.len(), |position| {
                 let before = name(position);
                 keys.partition_point(|key| key.key < before)

@@ -19,14 +19,14 @@ mod checks;
 mod decisions;
 pub mod dimensions;
 pub mod erasure;
-mod heat;
+mod group_commit;
+mod hot_products;
 mod marks;
 pub mod ratings;
-mod together;
 mod writing;
 
 pub use checks::is_subject;
-pub(crate) use heat::Heat;
+pub(crate) use hot_products::HotProducts;
 
 /// Whether reviews are seen before a moderator looked at them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct Reviewed {
 
 /// What a moderator decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ModerationAction {
     /// It is seen by everyone; reports of it are settled.
     Publish,
     /// It is not seen.
@@ -103,7 +103,7 @@ pub enum Verdict {
     Restore,
 }
 
-impl Verdict {
+impl ModerationAction {
     /// The state that it brings a review to.
     pub(crate) const fn status(self) -> ReviewStatus {
         match self {
@@ -316,9 +316,9 @@ fn no_decisions() -> Vec<RatingDecisions> {
 
 /// A decision of a moderator as it is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct ModerationInput {
     /// What is decided.
-    pub verdict: Verdict,
+    pub verdict: ModerationAction,
     /// Why.
     pub reason: DecisionReason,
     /// What else there is to say, for other moderators.

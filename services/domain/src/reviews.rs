@@ -7,11 +7,11 @@ use vitrine_model::filter::{ReviewFilter, ReviewSort};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS, TopReview};
-use vitrine_storage::keyset::{From, Page, PageRequest, Row};
+use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
 use vitrine_storage::reviews::ReviewList;
 
 use crate::page::{Beyond, Listed, PageArguments};
-use crate::products::{ProductView, Sight};
+use crate::products::{ProductView, Visibility};
 use crate::{Catalog, DomainError};
 
 /// Which reviews are wanted, and how.
@@ -33,7 +33,7 @@ pub struct ReviewsQuery {
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// The products that they may see, and with them their published reviews.
-    pub sight: Sight,
+    pub sight: Visibility,
     /// The author whose own reviews they may see in every state.
     pub author: Option<String>,
     /// Whether they may see all reviews in every state.
@@ -98,7 +98,7 @@ impl Catalog {
     ) -> Result<Option<ListedReviews>, DomainError> {
         let first = PageRequest {
             size: TOP_REVIEWS,
-            from: From::After(None),
+            from: Boundary::After(None),
         };
         if query.sort != ReviewSort::MostHelpful || query.filter != ReviewFilter::default() {
             return Ok(None);

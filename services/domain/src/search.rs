@@ -15,10 +15,10 @@ use vitrine_model::filter::{Condition, Direction, ProductSort, ProductSortKey, W
 use vitrine_model::search::{
     SearchQuery, completions, name_keyword, other_keyword, prefix_keywords, within_one,
 };
-use vitrine_storage::keyset::{From as PageFrom, PageRequest};
+use vitrine_storage::keyset::{Boundary as PageFrom, PageRequest};
 use vitrine_storage::products::{ProductList, Ranking};
 
-use crate::products::{ListedProducts, ProductFields, Sight};
+use crate::products::{ListedProducts, ProductFields, Visibility};
 use crate::{Catalog, DomainError};
 
 /// The products that have a word are counted up to here, to know how common it is.
@@ -170,7 +170,7 @@ impl Catalog {
     pub(crate) async fn understand(
         &self,
         text: Option<&str>,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Option<Search>, DomainError> {
         // A search box that was cleared searches nothing.
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
@@ -231,7 +231,7 @@ impl Catalog {
         clauses.push(last_word);
         let is_single = clauses.len() == 1;
         let mut condition = Condition::All(vec![
-            Condition::Status(Sight::Public.states().to_vec()),
+            Condition::Status(Visibility::Public.states().to_vec()),
             words_condition(clauses),
         ]);
         // Those of a single word come in order.
@@ -271,7 +271,12 @@ impl Catalog {
     }
 
     /// How one word is to be understood.
-    async fn word(&self, word: &str, open: bool, sight: Sight) -> Result<Understood, DomainError> {
+    async fn word(
+        &self,
+        word: &str,
+        open: bool,
+        sight: Visibility,
+    ) -> Result<Understood, DomainError> {
         let exact = self.products_with(anywhere(word), sight, MAX_COUNTED);
         let (exact, beginning) = if open {
             let beginning = async {
@@ -363,7 +368,7 @@ impl Catalog {
     async fn corrections(
         &self,
         word: &str,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Vec<(String, u64)>, DomainError> {
         if word.chars().count() < MIN_CORRECTED || word.contains(char::is_numeric) {
             return Ok(Vec::new());
@@ -383,7 +388,7 @@ impl Catalog {
     async fn weigh(
         &self,
         words: Vec<String>,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Vec<(String, u64)>, DomainError> {
         let counts = words
             .iter()
@@ -402,7 +407,7 @@ impl Catalog {
     async fn products_with(
         &self,
         keywords: Vec<String>,
-        sight: Sight,
+        sight: Visibility,
         most: u64,
     ) -> Result<u64, DomainError> {
         let condition = Condition::All(vec![
@@ -450,7 +455,7 @@ impl Catalog {
 
     /// The word that comes nearest to one that nobody has, at most two typing mistakes away, of
     /// those that begin alike.
-    async fn nearest(&self, word: &str, sight: Sight) -> Result<Option<String>, DomainError> {
+    async fn nearest(&self, word: &str, sight: Visibility) -> Result<Option<String>, DomainError> {
         let beginning: String = word.chars().take(2).collect();
         if word.chars().count() < MIN_CORRECTED {
             return Ok(None);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
-use vitrine_model::activity::{Standing, TrendingWindow, decay};
+use vitrine_model::activity::{ActivitySummary, TrendingWindow, decay};
 use vitrine_model::category::CategoryTree;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::filter::Condition;
@@ -18,11 +18,11 @@ use vitrine_model::product::ProductStatus;
 use vitrine_model::worker::Run;
 use vitrine_storage::StorageError;
 use vitrine_storage::activity::{Attention, AttentionCursor};
-use vitrine_storage::trending::{NewStanding, Placed, Trending};
+use vitrine_storage::trending::{NewSummary, ProductSummary, Trending};
 
 pub use vitrine_storage::trending::TrendingRow;
 
-use crate::products::Sight;
+use crate::products::Visibility;
 use crate::recent::Busy;
 use crate::{Catalog, DomainError};
 
@@ -77,7 +77,7 @@ impl Catalog {
         category: Option<&str>,
         window: TrendingWindow,
         first: i32,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Vec<TrendingRow>, DomainError> {
         let most = u32::try_from(first).ok();
         let most = most.filter(|most| (1..=MAX_TRENDING).contains(&(*most as usize)));
@@ -111,11 +111,14 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails; the next call begins anew. The first failure of a
     /// product that cannot be read or written, when all others are done.
-    pub async fn refresh_trending(&self, upkeep: &mut TrendingUpkeep) -> Result<Run, DomainError> {
+    pub async fn refresh_trending(
+        &self,
+        maintenance: &mut TrendingUpkeep,
+    ) -> Result<Run, DomainError> {
         let began = Instant::now();
-        let mut pass = match upkeep.pass.take() {
+        let mut pass = match maintenance.pass.take() {
             Some(pass) => pass,
-            None => match self.begin_pass(upkeep).await? {
+            None => match self.begin_pass(maintenance).await? {
                 Some(pass) => pass,
                 None => return Ok(Run::default()),
             },
@@ -127,7 +130,7 @@ impl Catalog {
                 if let Through::All { spent, .. } = &mut pass.through {
                     *spent += began.elapsed();
                 }
-                upkeep.pass = Some(pass);
+                maintenance.pass = Some(pass);
                 return Ok(Run {
                     done,
                     backlog: 1,
@@ -136,10 +139,10 @@ impl Catalog {
             }
         }
         self.keep_lists(&mut pass).await?;
-        upkeep.full_pass_at = match pass.through {
+        maintenance.full_pass_at = match pass.through {
             Through::All { spent, .. } => {
                 let rest = (spent + began.elapsed()) * FULL_PASS_SHARE;
-                upkeep.rests_until = Some(Instant::now() + rest);
+                maintenance.rests_until = Some(Instant::now() + rest);
                 Some(Instant::now() + FULL_PASS.max(rest))
             }
             Through::Busy { full_pass_at, .. } => full_pass_at,
@@ -162,9 +165,12 @@ impl Catalog {
     }
 
     /// Begins to look at all products, or at those that are busy; `None` when none are.
-    async fn begin_pass(&self, upkeep: &mut TrendingUpkeep) -> Result<Option<Pass>, DomainError> {
+    async fn begin_pass(
+        &self,
+        maintenance: &mut TrendingUpkeep,
+    ) -> Result<Option<Pass>, DomainError> {
         let now = self.now();
-        let full_pass_at = upkeep.full_pass_at.filter(|at| Instant::now() < *at);
+        let full_pass_at = maintenance.full_pass_at.filter(|at| Instant::now() < *at);
         let through = match self.busy().take() {
             Busy::These(products) if full_pass_at.is_some() => {
                 if products.is_empty() {
@@ -175,7 +181,11 @@ impl Catalog {
                     full_pass_at,
                 }
             }
-            Busy::Any if upkeep.rests_until.is_some_and(|at| Instant::now() < at) => {
+            Busy::Any
+                if maintenance
+                    .rests_until
+                    .is_some_and(|at| Instant::now() < at) =>
+            {
                 self.busy().note_any();
                 return Ok(None);
             }
@@ -189,7 +199,7 @@ impl Catalog {
             }
         };
         // A pass that fails is followed by one through all products.
-        upkeep.full_pass_at = None;
+        maintenance.full_pass_at = None;
         Ok(Some(Pass {
             now,
             through,
@@ -212,7 +222,7 @@ impl Catalog {
                 let until = some.last().filter(|_| more).map(|last| last.product);
                 let ids = some.iter().map(|one| one.product).collect();
                 let attention = self.look_at(ids, some, pass).await?;
-                self.sit_down((after, until), &attention, pass).await?;
+                self.clear_stale((after, until), &attention, pass).await?;
                 if let Through::All { after, .. } = &mut pass.through {
                     *after = until;
                 }
@@ -245,7 +255,7 @@ impl Catalog {
         let placed = self.placed(products, pass).await?;
         let categories = &self.reference().categories;
         pass.lists.add(&placed, &attention, categories);
-        self.restand(placed, &attention, pass).await?;
+        self.write_summaries(placed, &attention, pass).await?;
         Ok(attention)
     }
 
@@ -276,7 +286,7 @@ impl Catalog {
         &self,
         ids: Vec<ProductId>,
         pass: &mut Pass,
-    ) -> Result<Vec<Placed>, DomainError> {
+    ) -> Result<Vec<ProductSummary>, DomainError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -291,23 +301,23 @@ impl Catalog {
 
     /// Writes how products stand, of those that stand otherwise than before, or whose popularity is
     /// to be put right.
-    async fn restand(
+    async fn write_summaries(
         &self,
-        placed: Vec<Placed>,
+        placed: Vec<ProductSummary>,
         attention: &HashMap<ProductId, Attention>,
         pass: &mut Pass,
     ) -> Result<(), DomainError> {
         let now = pass.now;
-        let standing = |placed: Placed| {
+        let standing = |placed: ProductSummary| {
             let attention = attention.get(&placed.product);
             // The score of the week says what gets attention now.
-            let standing = attention.map(|one| Standing::of(one.counts, one.scores[1], now));
+            let standing = attention.map(|one| ActivitySummary::of(one.counts, one.scores[1], now));
             let same = placed.standing.is_near(standing.unwrap_or_default())
                 && placed.standing.as_of.is_some() == standing.is_some();
             (!same || placed.adrift || placed.is_ahead(now))
-                .then_some(NewStanding { placed, standing })
+                .then_some(NewSummary { placed, standing })
         };
-        let changed: Vec<NewStanding> = placed.into_iter().filter_map(standing).collect();
+        let changed: Vec<NewSummary> = placed.into_iter().filter_map(standing).collect();
         if changed.is_empty() {
             return Ok(());
         }
@@ -321,7 +331,7 @@ impl Catalog {
 
     /// Products around which nothing happened for so long do not stand out any more: those behind the
     /// last that was looked at, up to this one.
-    async fn sit_down(
+    async fn clear_stale(
         &self,
         (mut after, until): (Option<ProductId>, Option<ProductId>),
         attention: &HashMap<ProductId, Attention>,
@@ -338,7 +348,7 @@ impl Catalog {
                 .filter(|product| !attention.contains_key(product))
                 .collect();
             let placed = self.placed(gone, pass).await?;
-            self.restand(placed, attention, pass).await?;
+            self.write_summaries(placed, attention, pass).await?;
             if !more {
                 return Ok(());
             }
@@ -376,11 +386,11 @@ impl Lists {
     /// Adds products to their categories, to all above these, and to the list of all.
     fn add(
         &mut self,
-        placed: &[Placed],
+        placed: &[ProductSummary],
         attention: &HashMap<ProductId, Attention>,
         categories: &CategoryTree,
     ) {
-        let on_sale = |placed: &&Placed| placed.status == ProductStatus::Active;
+        let on_sale = |placed: &&ProductSummary| placed.status == ProductStatus::Active;
         for placed in placed.iter().filter(on_sale) {
             let Some(one) = attention.get(&placed.product) else {
                 continue;

@@ -11,9 +11,9 @@ use vitrine_model::worker::{Run, WorkerReport};
 use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelUpkeep;
+use crate::maintenance::{FoldUpkeep, RanksUpkeep};
 use crate::propagation::{BundleUpkeep, PropagationUpkeep};
 use crate::trending::TrendingUpkeep;
-use crate::upkeep::{FoldUpkeep, RanksUpkeep};
 use crate::{Catalog, DomainError};
 
 /// The lease of whoever does the work in the background.
@@ -55,7 +55,7 @@ pub enum Worker {
 /// What workers remember between their runs, each its own; lost with the process, and not needed
 /// for correctness.
 #[derive(Debug, Default)]
-pub struct Upkeep {
+pub struct Maintenance {
     fold: FoldUpkeep,
     propagation: PropagationUpkeep,
     bundles: BundleUpkeep,
@@ -187,15 +187,19 @@ impl Catalog {
     /// # Errors
     /// The first [`DomainError`] met; what could be done is done. Many workers fail only once nothing
     /// else is to be done.
-    pub async fn work(&self, worker: Worker, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
+    pub async fn work(
+        &self,
+        worker: Worker,
+        maintenance: &mut Maintenance,
+    ) -> Result<Run, DomainError> {
         match worker {
             Worker::Fold => {
-                let (folded, all) = self.fold_some(&mut upkeep.fold).await?;
+                let (folded, all) = self.fold_some(&mut maintenance.fold).await?;
                 self.fold_run(folded, all).await
             }
-            Worker::Ranks => self.move_ranks(&mut upkeep.ranks).await,
-            Worker::Suppliers => self.propagate_suppliers(&mut upkeep.propagation).await,
-            Worker::Bundles => self.refresh_bundles(&mut upkeep.bundles).await,
+            Worker::Ranks => self.move_ranks(&mut maintenance.ranks).await,
+            Worker::Suppliers => self.propagate_suppliers(&mut maintenance.propagation).await,
+            Worker::Bundles => self.refresh_bundles(&mut maintenance.bundles).await,
             Worker::Merges => {
                 let products = self.continue_merges().await?;
                 let keys = self.reference();
@@ -208,14 +212,14 @@ impl Catalog {
                     ..Run::default()
                 })
             }
-            Worker::Panels => self.refresh_panels(&mut upkeep.panels).await,
+            Worker::Panels => self.refresh_panels(&mut maintenance.panels).await,
             Worker::Erasures => self.continue_erasures().await,
             Worker::ReviewVersions => self.upgrade_reviews().await,
             Worker::ProductVersions => self.upgrade_products().await,
             Worker::Activity => self.fill_buckets().await,
-            Worker::Trending => self.refresh_trending(&mut upkeep.trending).await,
+            Worker::Trending => self.refresh_trending(&mut maintenance.trending).await,
             Worker::Purchases => self.recheck_purchases().await,
-            Worker::Audit => self.recount_some(upkeep).await,
+            Worker::Audit => self.recount_some(maintenance).await,
         }
     }
 
@@ -224,9 +228,9 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::work`].
     pub async fn work_off(&self, worker: Worker) -> Result<u64, DomainError> {
-        let (mut upkeep, mut done) = (Upkeep::default(), 0);
+        let (mut maintenance, mut done) = (Maintenance::default(), 0);
         loop {
-            let run = self.work(worker, &mut upkeep).await?;
+            let run = self.work(worker, &mut maintenance).await?;
             done += run.done;
             if run.backlog == 0 {
                 return Ok(done);
@@ -236,9 +240,9 @@ impl Catalog {
 
     /// Counts the reviews of the next products anew; behind the last one it begins at the first
     /// again.
-    async fn recount_some(&self, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
+    async fn recount_some(&self, maintenance: &mut Maintenance) -> Result<Run, DomainError> {
         let audit = self
-            .rating_stats_audit(upkeep.audited, RECOUNTED, None)
+            .rating_stats_audit(maintenance.audited, RECOUNTED, None)
             .await?;
         for one in &audit.differences {
             tracing::warn!(
@@ -249,8 +253,8 @@ impl Catalog {
                 "a number is not what the reviews say; `vitrine audit --repair` makes it so"
             );
         }
-        upkeep.audited = audit.last;
-        upkeep.audit = Audited {
+        maintenance.audited = audit.last;
+        maintenance.audit = Audited {
             products: audit.checked,
             round: audit.last.is_none(),
             differences: audit.differences.iter().map(|one| one.field).collect(),

@@ -221,7 +221,7 @@ pub fn admitted(at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, Unfi
 
 /// How a product stands after the activity of today and the 30 days before, coarse enough to change rarely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct ActivitySummary {
     /// Views, rounded to two digits.
     pub views: i64,
     /// Carts, rounded to two digits.
@@ -235,7 +235,7 @@ pub struct Standing {
     pub as_of: Option<Timestamp>,
 }
 
-impl Standing {
+impl ActivitySummary {
     /// How a product stands with these counts and this score.
     #[must_use]
     pub fn of(counts: ActivityCounts, score: f64, as_of: Timestamp) -> Self {
@@ -439,7 +439,7 @@ mod tests {
             purchases,
         };
         let standing =
-            |views, purchases, score| Standing::of(counts(views, purchases), score, at(NOW));
+            |views, purchases, score| ActivitySummary::of(counts(views, purchases), score, at(NOW));
         assert_eq!(standing(1_249, 3, 0.0).views, 1_200);
         assert_eq!(
             (standing(99, 0, 0.0).views, standing(995, 0, 0.0).views),
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(standing(1_249, 3, 1.0).trend, 4);
         assert_eq!(standing(0, 0, f64::NAN).trend, 0);
         assert_eq!(standing(40, 3, 0.0).interest(), 5);
-        let later = Standing {
+        let later = ActivitySummary {
             as_of: None,
             ..standing(1_249, 3, 1.0)
         };

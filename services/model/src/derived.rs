@@ -135,7 +135,7 @@ fn short(folded: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::Standing;
+    use crate::activity::ActivitySummary;
     use crate::clock::Timestamp;
     use crate::fold::Computed;
     use crate::id::CategoryId;
@@ -205,7 +205,7 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: Standing::default(),
+            standing: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,

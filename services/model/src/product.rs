@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::activity::Standing;
+use crate::activity::ActivitySummary;
 use crate::clock::Timestamp;
 use crate::fold::Computed;
 use crate::id::{CategoryId, ProductId};
@@ -200,7 +200,7 @@ pub struct Product {
     /// Which special paths apply.
     pub outlier: Outlier,
     /// How it stands after the activity of the last 30 days.
-    pub standing: Standing,
+    pub standing: ActivitySummary,
     /// How often it was sold.
     pub sold: Sold,
     /// Where it was imported from.

@@ -239,7 +239,7 @@ impl RatingStats {
     }
 
     /// A coarse popularity: the number of bits that the number of reviews takes, together with those
-    /// for whom the activity of the last 30 days stands ([`crate::activity::Standing::interest`]).
+    /// for whom the activity of the last 30 days stands ([`crate::activity::ActivitySummary::interest`]).
     /// (1, 2–3, 4–7, 8–15 … are 1, 2, 3, 4 …; none is 0.)
     #[must_use]
     pub fn popularity(&self, interest: i64) -> i32 {

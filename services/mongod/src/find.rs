@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::hunt::Hunt;
+use crate::locate::Locator;
 use crate::probe::{Rejection, probe};
 use crate::provision::ProvisionError;
 use crate::version::Version;
@@ -92,11 +92,11 @@ impl Mongod {
         if let Some(path) = &search.binary {
             return Self::named(path).await;
         }
-        let mut hunt = Hunt::new(search, report);
-        match hunt.run().await {
+        let mut locate = Locator::new(search, report);
+        match locate.run().await {
             Some(found) => Ok(found),
             None => Err(FindError::NotFound {
-                tried: hunt.into_tried(),
+                tried: locate.into_tried(),
             }),
         }
     }

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::data_dir::DataDir;
-use crate::death::{Death, port_was_taken};
+use crate::exit::{ExitReason, port_was_taken};
 use crate::find::Mongod;
 use crate::options::{StartOptions, arguments};
 use crate::replica_set;
@@ -35,7 +35,7 @@ pub struct Instance {
 pub enum StopError {
     /// mongod ended with an error, or had ended before.
     #[error("mongod did not stop cleanly: {0}")]
-    Died(Death),
+    Died(ExitReason),
     /// mongod or the shell that supervises it did not end.
     #[error(
         "mongod (process {pid}) did not stop in time; end it with `kill -9 {pid}`; its log is {}",
@@ -93,9 +93,9 @@ impl Instance {
 
     /// Why mongod has ended by itself, for example because the disk is full; `None` while it
     /// runs.
-    pub fn death(&mut self) -> Option<Death> {
+    pub fn exit(&mut self) -> Option<ExitReason> {
         let status = self.process.ended()?;
-        Some(Death::explain(status, self.log_path()))
+        Some(ExitReason::explain(status, self.log_path()))
     }
 
     /// Shuts mongod down, which takes about a second, and waits for it.
@@ -105,7 +105,10 @@ impl Instance {
     pub async fn stop(mut self) -> Result<(), StopError> {
         match self.process.stop().await {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(StopError::Died(Death::explain(status, self.log_path()))),
+            Some(status) => Err(StopError::Died(ExitReason::explain(
+                status,
+                self.log_path(),
+            ))),
             None => Err(StopError::TimedOut {
                 pid: self.pid(),
                 log_path: self.log_path().to_owned(),
@@ -126,7 +129,7 @@ impl Instance {
                 Ok(Settled::Ready(Self::new(process, directory, port)))
             }
             Outcome::Ended(status) if port_was_taken(status) => Ok(Settled::PortTaken(directory)),
-            Outcome::Ended(status) => Err(StartError::Died(Death::explain(status, &log_path))),
+            Outcome::Ended(status) => Err(StartError::Died(ExitReason::explain(status, &log_path))),
             Outcome::Refused(source) => {
                 process.stop().await;
                 Err(StartError::ReplicaSet { source, log_path })

@@ -28,10 +28,10 @@
 
 mod command;
 mod data_dir;
-mod death;
+mod exit;
 mod find;
-mod hunt;
 mod instance;
+mod locate;
 mod lock;
 mod members;
 mod options;
@@ -44,7 +44,7 @@ mod start_error;
 mod version;
 mod wrapper;
 
-pub use death::Death;
+pub use exit::ExitReason;
 pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
 pub use instance::{Instance, StopError};
 pub use members::{Member, ReplicaSet};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::data_dir::DataDir;
-use crate::death::{Death, port_was_taken};
+use crate::exit::{ExitReason, port_was_taken};
 use crate::find::Mongod;
 use crate::options::{StartOptions, arguments};
 use crate::replica_set::{self, Direct};
@@ -126,8 +126,8 @@ impl Member {
                 }
                 Some(status) if port_was_taken(status) => {}
                 Some(status) => {
-                    let death = Death::explain(status, directory.log_path());
-                    return Err(StartError::Died(death));
+                    let exit = ExitReason::explain(status, directory.log_path());
+                    return Err(StartError::Died(exit));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::death::Death;
+use crate::exit::ExitReason;
 
 /// An instance was not started; nothing of it is left running.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum StartError {
     },
     /// mongod ended instead of becoming ready.
     #[error("mongod did not start: {0}")]
-    Died(Death),
+    Died(ExitReason),
     /// mongod runs but did not become ready.
     #[error(
         "mongod was not ready after {} s and was stopped; its log is {}; if it was recovering \

@@ -3,7 +3,7 @@
 //! A shell starts mongod and reads from a pipe whose only write end is held here. When the
 //! pipe closes, because it was released or because the kernel closed it with this process,
 //! the shell ends mongod. Destructors alone would not do: they do not run for statics or
-//! after SIGKILL, and the kernel's parent-death signal cannot be asked for in safe code.
+//! after SIGKILL, and the kernel's parent-exit signal cannot be asked for in safe code.
 
 use std::ffi::OsString;
 use std::fs::File;

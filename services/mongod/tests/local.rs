@@ -16,7 +16,7 @@ use mongodb::Client;
 use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
 use vitrine_mongod::{
-    Death, Instance, Mongod, ReplicaSet, Search, StartError, StartOptions, StopError,
+    ExitReason, Instance, Mongod, ReplicaSet, Search, StartError, StartOptions, StopError,
 };
 
 const PINNED: &str = include_str!("../../../docker/mongodb-version").trim_ascii();
@@ -247,11 +247,11 @@ async fn a_killed_mongod_is_noticed_and_the_next_start_recovers() {
     let data = tempfile::tempdir().unwrap();
     let mut first = start(data.path()).await;
     insert(&first, 1).await;
-    assert!(first.death().is_none());
+    assert!(first.exit().is_none());
     kill(first.pid());
     let error = first.stop().await.unwrap_err();
     assert!(
-        matches!(error, StopError::Died(Death::Unexplained { status, .. }) if status == "signal 9")
+        matches!(error, StopError::Died(ExitReason::Unexplained { status, .. }) if status == "signal 9")
     );
     let second = start(data.path()).await;
     assert_eq!(count(&second).await, 1);
@@ -310,7 +310,10 @@ async fn a_full_disk_is_one_clear_message() {
     let error = Instance::start(&mongod, &options(data.path()))
         .await
         .unwrap_err();
-    assert!(matches!(error, StartError::Died(Death::DiskFull { .. })));
+    assert!(matches!(
+        error,
+        StartError::Died(ExitReason::DiskFull { .. })
+    ));
     assert!(
         error
             .to_string()

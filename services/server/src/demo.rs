@@ -7,7 +7,7 @@ use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::{ImportMode, RunState};
-use vitrine_domain::products::{ProductKey, Sight};
+use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::reviewing::Purchase;
 use vitrine_domain::workers::Worker;
 use vitrine_ingest::demo::{Demo, DemoAttention, DemoOptions};
@@ -75,7 +75,7 @@ async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
     let (mut purchases, mut events) = (Vec::new(), Vec::new());
     for noticed in demo.attention(catalog.now()) {
         let key = ProductKey::Sku(noticed.sku.clone());
-        let product = catalog.product(key, Sight::Public).await?;
+        let product = catalog.product(key, Visibility::Public).await?;
         let product = product.with_context(|| format!("{} is not there", noticed.sku))?;
         add(product.id(), noticed, &mut purchases, &mut events);
     }

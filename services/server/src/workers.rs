@@ -7,8 +7,8 @@
 //! outlasts it does no harm, because everything that workers write is guarded.
 
 mod board;
-mod hold;
 mod listener;
+mod work_lease;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -18,15 +18,15 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vitrine_api::http::Sockets;
-use vitrine_domain::upkeep::UncountedWatch;
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::maintenance::UncountedWatch;
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::worker::Run;
 
 use crate::metrics::{MEDIA_TYPE, Metrics};
 use crate::pulse::Pulse;
-use board::Board;
-use hold::Hold;
+use board::WorkerBoard;
+use work_lease::WorkLease;
 
 /// How often reference data is looked at, and counted views are handed over.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ pub(crate) struct Workers {
     stop: CancellationToken,
     pulse: Pulse,
     metrics: Metrics,
-    hold: OnceLock<Hold>,
+    work_lease: OnceLock<WorkLease>,
 }
 
 impl Workers {
@@ -56,7 +56,7 @@ impl Workers {
             stop: CancellationToken::new(),
             pulse,
             metrics: Metrics::new(),
-            hold: OnceLock::new(),
+            work_lease: OnceLock::new(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Workers {
                 .await
                 .is_some()
             {
-                let outcome = tamed(catalog.refresh_reference()).await;
+                let outcome = catching_panics(catalog.refresh_reference()).await;
                 metrics.ran("reference", outcome.is_err());
                 report("reference", outcome.as_ref().err(), &mut failing);
             }
@@ -96,7 +96,7 @@ impl Workers {
                 .await
                 .is_some()
             {
-                let outcome = tamed(catalog.watch_uncounted(&mut watch)).await;
+                let outcome = catching_panics(catalog.watch_uncounted(&mut watch)).await;
                 if let Ok(waiting) = &outcome {
                     metrics.uncounted(waiting, catalog.own_uncounted_age(), catalog.now());
                 }
@@ -119,7 +119,7 @@ impl Workers {
                 .await
                 .is_some()
             {
-                let outcome = tamed(catalog.hand_over_activity()).await;
+                let outcome = catching_panics(catalog.hand_over_activity()).await;
                 metrics.counted(catalog.activity_waiting());
                 metrics.ran("handover", outcome.is_err());
                 report("handover", outcome.as_ref().err(), &mut failing);
@@ -130,20 +130,20 @@ impl Workers {
 
     /// Works in the background as well, whenever no other process does.
     pub(crate) fn work(&self, catalog: &Catalog, owner: &str) -> &Self {
-        let board = Arc::new(Board::default());
-        let hold = Hold::new(catalog.clone(), owner.to_owned());
-        let keep = hold.clone().keep(self.stop.clone());
+        let board = Arc::new(WorkerBoard::default());
+        let work_lease = WorkLease::new(catalog.clone(), owner.to_owned());
+        let keep = work_lease.clone().keep(self.stop.clone());
         self.tasks.spawn(keep);
         let listen = listener::listen(
             catalog.clone(),
-            hold.clone(),
+            work_lease.clone(),
             Arc::clone(&board),
             self.stop.clone(),
         );
         self.tasks.spawn(listen);
         let report = board::keep_reports(
             catalog.clone(),
-            hold.clone(),
+            work_lease.clone(),
             Arc::clone(&board),
             self.stop.clone(),
         );
@@ -152,7 +152,7 @@ impl Workers {
             let job = Job {
                 worker,
                 catalog: catalog.clone(),
-                hold: hold.clone(),
+                work_lease: work_lease.clone(),
                 board: Arc::clone(&board),
                 metrics: self.metrics.clone(),
                 stop: self.stop.clone(),
@@ -160,7 +160,7 @@ impl Workers {
             self.tasks.spawn(job.run());
         }
         // The first is what is released at the end; nobody begins twice.
-        let _ = self.hold.set(hold);
+        let _ = self.work_lease.set(work_lease);
         self
     }
 
@@ -197,8 +197,8 @@ impl Workers {
                 "a worker did not stop in time; what it had begun is completed by the next"
             );
         }
-        if let Some(hold) = self.hold.into_inner() {
-            hold.release().await;
+        if let Some(work_lease) = self.work_lease.into_inner() {
+            work_lease.release().await;
         }
     }
 }
@@ -215,8 +215,8 @@ async fn second_or_much(catalog: &Catalog) {
 struct Job {
     worker: Worker,
     catalog: Catalog,
-    hold: Hold,
-    board: Arc<Board>,
+    work_lease: WorkLease,
+    board: Arc<WorkerBoard>,
     metrics: Metrics,
     stop: CancellationToken,
 }
@@ -225,7 +225,7 @@ impl Job {
     async fn run(self) {
         while self
             .stop
-            .run_until_cancelled(self.hold.held())
+            .run_until_cancelled(self.work_lease.held())
             .await
             .is_some()
         {
@@ -235,32 +235,32 @@ impl Job {
 
     /// Runs at once, since nobody knows what waits, and then whenever there is a reason to.
     async fn run_while_held(&self) {
-        let (mut upkeep, mut failures) = (Upkeep::default(), 0_u32);
+        let (mut maintenance, mut failures) = (Maintenance::default(), 0_u32);
         let mut failing = false;
-        while self.hold.holds() && !self.stop.is_cancelled() {
+        while self.work_lease.holds() && !self.stop.is_cancelled() {
             let began = Instant::now();
             // Never cut off: it ends by itself within seconds.
-            let outcome = self.run_once(&mut upkeep).await;
+            let outcome = self.run_once(&mut maintenance).await;
             report(self.worker.name(), outcome.as_ref().err(), &mut failing);
             failures = if outcome.is_err() { failures + 1 } else { 0 };
             let rest = self.rest(outcome.as_ref().ok(), began.elapsed(), failures);
             tokio::select! {
                 () = tokio::time::sleep(rest) => {}
                 () = self.board.woken(self.worker) => {}
-                () = self.hold.lost() => {}
+                () = self.work_lease.lost() => {}
                 () = self.stop.cancelled() => {}
             }
         }
     }
 
-    async fn run_once(&self, upkeep: &mut Upkeep) -> Result<Run, DomainError> {
+    async fn run_once(&self, maintenance: &mut Maintenance) -> Result<Run, DomainError> {
         let (turn, began) = (self.board.begin(self.worker), Instant::now());
-        let outcome = tamed(Box::pin(self.catalog.work(self.worker, upkeep))).await;
+        let outcome = catching_panics(Box::pin(self.catalog.work(self.worker, maintenance))).await;
         let took = began.elapsed();
         let now = self.catalog.now();
         let report = self.board.ended(self.worker, turn, &outcome, now, took);
         self.metrics.reported(self.worker.name(), &report, now);
-        self.count(&outcome, upkeep);
+        self.count(&outcome, maintenance);
         if let Ok(run) = &outcome
             && run.done > 0
             && self.worker != Worker::Audit
@@ -275,7 +275,7 @@ impl Job {
         outcome
     }
 
-    fn count(&self, outcome: &Result<Run, DomainError>, upkeep: &mut Upkeep) {
+    fn count(&self, outcome: &Result<Run, DomainError>, maintenance: &mut Maintenance) {
         let name = self.worker.name();
         self.metrics.ran(name, outcome.is_err());
         let Ok(run) = outcome else { return };
@@ -284,7 +284,7 @@ impl Job {
             self.metrics.folded(run.done);
         }
         if self.worker == Worker::Audit {
-            let audit = std::mem::take(&mut upkeep.audit);
+            let audit = std::mem::take(&mut maintenance.audit);
             self.metrics.recounted(audit.products as u64, audit.round);
             for field in audit.differences {
                 self.metrics.differed(field);
@@ -309,7 +309,9 @@ impl Job {
 }
 
 /// Work that fails when it panics, so that whoever does it again and again goes on.
-async fn tamed<T>(work: impl Future<Output = Result<T, DomainError>>) -> Result<T, DomainError> {
+async fn catching_panics<T>(
+    work: impl Future<Output = Result<T, DomainError>>,
+) -> Result<T, DomainError> {
     let caught = AssertUnwindSafe(work).catch_unwind().await;
     caught.unwrap_or_else(|payload| {
         let said = payload.downcast_ref::<&str>().copied();
@@ -340,7 +342,7 @@ mod tests {
     async fn work_that_panics_fails_and_says_why() {
         async fn said(payload: impl std::any::Any + Send) -> String {
             let work = async { std::panic::panic_any(payload) };
-            match tamed::<()>(work).await {
+            match catching_panics::<()>(work).await {
                 Err(DomainError::Internal(cause)) => cause.to_string(),
                 other => panic!("it does not fail: {other:?}"),
             }
@@ -348,6 +350,6 @@ mod tests {
         assert_eq!(said("no hour").await, "panicked: no hour");
         assert_eq!(said("no hour".to_owned()).await, "panicked: no hour");
         assert_eq!(said(7).await, "panicked: without a message");
-        assert_eq!(tamed(async { Ok(7) }).await.unwrap(), 7);
+        assert_eq!(catching_panics(async { Ok(7) }).await.unwrap(), 7);
     }
 }

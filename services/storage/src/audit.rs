@@ -130,14 +130,14 @@ impl Store {
         let all = self.in_order(MONTHS, by_id.clone(), "_id_");
         let mut months = InOrder::new(all.await?, read_month);
         let all = self.in_order(ranks::DUE, by_id, "_id_");
-        let mut ranks_due = InOrder::new(all.await?, ranks::read_due);
+        let mut stale_ranks = InOrder::new(all.await?, ranks::read_due);
         let mut lookups = Lookups::default();
         let mut names = 0;
         while let Some(doc) = products.try_next().await? {
             let mut product = ProductAudit::new(doc, encoding)?;
             let id = product.product.id;
-            while ranks_due.before(&id).await?.is_some() {}
-            if ranks_due.at(&id).await?.is_some() {
+            while stale_ranks.before(&id).await?.is_some() {}
+            if stale_ranks.at(&id).await?.is_some() {
                 product.settle_ranks();
             }
             while let Some((_, stored)) = reviews.before(&id).await? {

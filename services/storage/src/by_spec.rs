@@ -12,7 +12,7 @@ use mongodb::options::Hint;
 use vitrine_model::cursor::{KeyValue, Position};
 use vitrine_model::filter::Direction;
 
-use crate::keyset::{From, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Page, PageRequest, Row};
 use crate::products::{COLLECTION, ProductList, SpecOrder, projection};
 use crate::raw::{Fields, number, stored_id};
 use crate::{StorageError, Store, products_query};
@@ -31,8 +31,8 @@ impl Store {
     ) -> Result<Page<RawDocumentBuf>, StorageError> {
         let descending = list.sort.direction == Direction::Descending;
         let (position, backward) = match &request.from {
-            From::After(position) => (position.as_ref(), false),
-            From::Before(position) => (position.as_ref(), true),
+            Boundary::After(position) => (position.as_ref(), false),
+            Boundary::Before(position) => (position.as_ref(), true),
         };
         let mut pipeline = products_query::window(&list.condition).unwrap_or_default();
         pipeline.extend([

@@ -1,5 +1,5 @@
 //! How many products each category holds: kept by the transactions that write products, beside the
-//! stamp of the category, and so always exact.
+//! generation of the category, and so always exact.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct CategoryCount {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CategoryChange {
     /// How many products it changes.
-    pub(crate) stamp: i64,
+    pub(crate) generation: i64,
     count: CategoryCount,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct CategoryChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryTotals {
     /// Another number whenever one of its products has changed.
-    pub stamp: i64,
+    pub generation: i64,
     /// How many products it holds.
     pub count: CategoryCount,
 }
@@ -59,7 +59,7 @@ impl CategoryChange {
         let id = doc! { "c": category.clone(), "s": i32::from(shard) };
         let first = doc! { "schema_version": REFERENCE_VERSION, "category": category };
         let change = doc! {
-            "n": self.stamp,
+            "n": self.generation,
             "on_sale": self.count.on_sale,
             "all": self.count.all,
         };
@@ -95,7 +95,7 @@ impl Store {
         let totals = |doc: &RawDocumentBuf| {
             let fields = Fields::of(STAMPS, doc);
             let totals = CategoryTotals {
-                stamp: fields.i64("n")?,
+                generation: fields.i64("n")?,
                 count: read_count(&fields)?,
             };
             Ok((CategoryId::from_i64(fields.id("_id")?), totals))
@@ -156,7 +156,7 @@ impl Store {
         counted: CategoryCount,
     ) -> Result<(), StorageError> {
         let correction = CategoryChange {
-            stamp: 0,
+            generation: 0,
             count: CategoryCount {
                 on_sale: counted.on_sale - kept.on_sale,
                 all: counted.all - kept.all,

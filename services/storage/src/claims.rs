@@ -12,7 +12,7 @@ use vitrine_model::id::ReviewId;
 use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, date, stored_id};
 use crate::store::durable;
-use crate::write::{MUTATIONS, Recorded, read_recorded};
+use crate::write::{MUTATIONS, RecordedMutation, read_recorded};
 use crate::{StorageError, Store};
 
 /// A review that is about to be stored with an idempotency key.
@@ -37,7 +37,7 @@ impl Store {
         &self,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Recorded>, StorageError> {
+    ) -> Result<Option<RecordedMutation>, StorageError> {
         let collection = self.raw(MUTATIONS);
         let found = collection.find_one(doc! { "_id": name });
         let Some(found) = found.max_time(self.max_time).await? else {

@@ -1,9 +1,9 @@
 //! Counting for facets, and counts that were made ahead.
 //!
 //! Counting reads the products that fulfil a condition once and counts everything in one pass.
-//! What was counted for a whole category is kept with the stamp the category had before the
-//! counting began: every write of a product by admins, imports and workers raises that stamp in its
-//! own transaction, so equal stamps mean that nothing has changed since. Only what is computed from
+//! What was counted for a whole category is kept with the generation the category had before the
+//! counting began: every write of a product by admins, imports and workers raises that generation in its
+//! own transaction, so equal generations mean that nothing has changed since. Only what is computed from
 //! reviews changes without it.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ use crate::{StorageError, Store, products_query};
 
 const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
-pub(crate) const STAMPS: &str = "category_stamps";
+pub(crate) const STAMPS: &str = "category_generations";
 /// How many products are looked at for tokens beyond the known ones.
 const MAX_OTHERS: i64 = 100;
 /// From how many products on a word is common.
@@ -114,8 +114,8 @@ impl Bound {
 /// Something that was counted ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The stamp of what it was counted from, as it was before the counting.
-    pub stamp: String,
+    /// The generation of what it was counted from, as it was before the counting.
+    pub generation: String,
     /// When it was counted.
     pub as_of: Timestamp,
     /// What was counted, in a form that the caller can read.
@@ -127,8 +127,8 @@ pub struct Kept {
 /// What is known of a panel without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanelSummary {
-    /// The stamp of what it was counted from.
-    pub stamp: String,
+    /// The generation of what it was counted from.
+    pub generation: String,
     /// When it was counted.
     pub as_of: Timestamp,
 }
@@ -254,7 +254,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn stamp(&self, categories: Option<&[CategoryId]>) -> Result<i64, StorageError> {
+    pub async fn generation(&self, categories: Option<&[CategoryId]>) -> Result<i64, StorageError> {
         let filter = categories.map_or_else(Document::new, |ids| {
             let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
             doc! { "category": { "$in": ids } }
@@ -283,14 +283,14 @@ impl Store {
         let collection = self.raw(PANELS);
         let find = collection
             .find(Document::new())
-            .projection(doc! { "stamp": 1, "as_of": 1 })
+            .projection(doc! { "generation": 1, "as_of": 1 })
             .hint(Hint::Name("summary".to_owned()))
             .batch_size(10_000);
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let summary = |doc: &RawDocumentBuf| {
             let fields = Fields::of(PANELS, doc);
             let summary = PanelSummary {
-                stamp: fields.string("stamp")?,
+                generation: fields.string("generation")?,
                 as_of: fields.date("as_of")?,
             };
             Ok((fields.string("_id")?, summary))
@@ -476,7 +476,7 @@ fn count_spec(
 fn read_kept(collection: &'static str, doc: &RawDocument, field: &str) -> Read<Kept> {
     let fields = Fields::of(collection, doc);
     Ok(Kept {
-        stamp: fields.string("stamp")?,
+        generation: fields.string("generation")?,
         as_of: fields.date("as_of")?,
         counted: fields.string(field)?,
         products: fields.i64("products")?,
@@ -486,7 +486,7 @@ fn read_kept(collection: &'static str, doc: &RawDocument, field: &str) -> Read<K
 fn kept_document(kept: &Kept, field: &str) -> Document {
     let mut doc = doc! {
         "schema_version": REFERENCE_VERSION,
-        "stamp": &kept.stamp,
+        "generation": &kept.generation,
         "as_of": date(kept.as_of),
         "products": kept.products,
     };

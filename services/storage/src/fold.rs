@@ -550,7 +550,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), TransactionError> {
         let due = states.iter();
-        let due = due.filter_map(|(id, state)| state.ranks_due(*id, now));
+        let due = due.filter_map(|(id, state)| state.stale_ranks(*id, now));
         self.update_each(session, ranks::DUE, due.collect()).await
     }
 
@@ -657,7 +657,7 @@ impl FoldState {
 
     /// Returns a note that the product is to be moved in lists, or that its stars have changed; none
     /// where neither is so.
-    fn ranks_due(&self, id: ProductId, now: Timestamp) -> Option<Document> {
+    fn stale_ranks(&self, id: ProductId, now: Timestamp) -> Option<Document> {
         let stats = &self.computed.stats;
         (Ranks::of(stats, self.interest) != self.ranks).then(|| ranks::due(id, stats.fold_seq, now))
     }

@@ -23,13 +23,13 @@ use crate::{StorageError, Store};
 pub struct PageRequest {
     /// How many rows at most.
     pub size: usize,
-    /// From where, in which direction.
-    pub from: From,
+    /// Boundary where, in which direction.
+    pub from: Boundary,
 }
 
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq)]
-pub enum From {
+pub enum Boundary {
     /// The first rows, or the rows right after a position.
     After(Option<Position>),
     /// The last rows, or the rows right before a position; still given in the order of the list.
@@ -113,10 +113,10 @@ enum Segment {
 impl ListQuery {
     /// The scans that a page may need, in order; the next one only when the last one gave too
     /// little.
-    pub(crate) fn scans(&self, from: &From) -> Vec<Scan> {
+    pub(crate) fn scans(&self, from: &Boundary) -> Vec<Scan> {
         let (position, backward) = match from {
-            From::After(position) => (position.as_ref(), false),
-            From::Before(position) => (position.as_ref(), true),
+            Boundary::After(position) => (position.as_ref(), false),
+            Boundary::Before(position) => (position.as_ref(), true),
         };
         let segments = self.segments(position, backward);
         let mut scans = Vec::with_capacity(segments.len());
@@ -233,7 +233,7 @@ impl Store {
         }
         let more = found.len() > request.size;
         found.truncate(request.size);
-        if matches!(request.from, From::Before(_)) {
+        if matches!(request.from, Boundary::Before(_)) {
             found.reverse();
         }
         let row = |value: RawDocumentBuf| {
@@ -255,7 +255,7 @@ impl Store {
     pub(crate) async fn has_row(
         &self,
         query: &ListQuery,
-        from: &From,
+        from: &Boundary,
     ) -> Result<bool, StorageError> {
         let id_only = ListQuery {
             projection: Some(doc! { "_id": 1 }),
@@ -277,8 +277,8 @@ impl Store {
         request: &PageRequest,
     ) -> Result<Page<RawDocumentBuf>, StorageError> {
         let (position, backward) = match &request.from {
-            From::After(position) => (position.as_ref(), false),
-            From::Before(position) => (position.as_ref(), true),
+            Boundary::After(position) => (position.as_ref(), false),
+            Boundary::Before(position) => (position.as_ref(), true),
         };
         let mut rows: Vec<Row<RawDocumentBuf>> = Vec::with_capacity(request.size + 1);
         for (tier, from) in tiers_from(tiers.len(), position, backward) {
@@ -308,11 +308,11 @@ impl Store {
     pub(crate) async fn has_row_in_tiers(
         &self,
         tiers: &[ListQuery],
-        from: &From,
+        from: &Boundary,
     ) -> Result<bool, StorageError> {
         let (position, backward) = match from {
-            From::After(position) => (position.as_ref(), false),
-            From::Before(position) => (position.as_ref(), true),
+            Boundary::After(position) => (position.as_ref(), false),
+            Boundary::Before(position) => (position.as_ref(), true),
         };
         for (tier, from) in tiers_from(tiers.len(), position, backward) {
             if self.has_row(&tiers[tier], &from).await? {
@@ -373,12 +373,12 @@ impl Store {
 }
 
 /// The lists that a page may reach, in the order of reading, and from where in each.
-fn tiers_from(tiers: usize, position: Option<&Position>, backward: bool) -> Vec<(usize, From)> {
+fn tiers_from(tiers: usize, position: Option<&Position>, backward: bool) -> Vec<(usize, Boundary)> {
     let from = |position| {
         if backward {
-            From::Before(position)
+            Boundary::Before(position)
         } else {
-            From::After(position)
+            Boundary::After(position)
         }
     };
     let first = match position.and_then(|position| position.keys.first()) {
@@ -386,7 +386,7 @@ fn tiers_from(tiers: usize, position: Option<&Position>, backward: bool) -> Vec<
         _ if backward => tiers - 1,
         _ => 0,
     };
-    let mut reached: Vec<(usize, From)> = vec![(first, from(position.map(rest)))];
+    let mut reached: Vec<(usize, Boundary)> = vec![(first, from(position.map(rest)))];
     if backward {
         reached.extend((0..first).rev().map(|tier| (tier, from(None))));
     } else {

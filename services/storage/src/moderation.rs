@@ -9,7 +9,7 @@ use vitrine_model::rating::Stars;
 use vitrine_model::review::{QueueReason, Review, ReviewStatus};
 
 use crate::documents::stats;
-use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, date};
 use crate::reviewing::DECISIONS;
 use crate::reviews::{COLLECTION, read};
@@ -59,7 +59,7 @@ impl Store {
     pub async fn has_queued(
         &self,
         reason: Option<QueueReason>,
-        from: From,
+        from: Boundary,
     ) -> Result<bool, StorageError> {
         self.has_row(&queue(reason), &from).await
     }

@@ -12,7 +12,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
-use crate::keyset::{From, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, ListQuery, Page, PageRequest, Row};
 use crate::names::{self, NameKind, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
@@ -208,7 +208,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn has_product(&self, list: &ProductList, from: From) -> Result<bool, StorageError> {
+    pub async fn has_product(
+        &self,
+        list: &ProductList,
+        from: Boundary,
+    ) -> Result<bool, StorageError> {
         match (&list.by_spec, tiers(list)) {
             (Some(order), _) => {
                 let request = PageRequest { size: 1, from };

@@ -2,7 +2,7 @@
 //! bundles carry of the products in them.
 //!
 //! What is to be done is stored, so that it can be gone on with after a crash: a supplier says
-//! which version all of its products carry, and a product that changed stands in `copies_due`
+//! which version all of its products carry, and a product that changed stands in `stale_copies`
 //! until the bundles with it were looked at. A copy says which version it was taken from, and no
 //! copy is ever replaced by one of an older version.
 
@@ -25,7 +25,7 @@ use crate::{StorageError, Store, products};
 
 /// Products whose name, price or state changed, and bundles that were written: what is copied of
 /// them, or by them, may be out of date.
-pub(crate) const COPIES_DUE: &str = "copies_due";
+pub(crate) const COPIES_DUE: &str = "stale_copies";
 
 /// A product that carries an older version of its supplier.
 struct Behind {
@@ -36,7 +36,7 @@ struct Behind {
 
 /// A product that may have copies, or a bundle that may have some, that are out of date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyDue {
+pub struct StaleCopy {
     /// The product.
     pub product: ProductId,
     /// Another one each time there is a new reason to look.
@@ -146,7 +146,7 @@ impl Store {
         Ok(())
     }
 
-    /// The country stands among the tokens, so facets change with it: the stamps of the categories
+    /// The country stands among the tokens, so facets change with it: the generations of the categories
     /// are raised in the same transaction.
     async fn carry_country(
         &self,
@@ -222,11 +222,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn copies_due(
+    pub async fn stale_copies(
         &self,
         after: Option<ProductId>,
         most: u32,
-    ) -> Result<Vec<CopyDue>, StorageError> {
+    ) -> Result<Vec<StaleCopy>, StorageError> {
         let collection = self.raw(COPIES_DUE);
         let behind = |after: ProductId| doc! { "_id": { "$gt": stored_id(after.to_i64()) } };
         let find = collection
@@ -236,7 +236,7 @@ impl Store {
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let read = |doc: &RawDocumentBuf| {
             let fields = Fields::of(COPIES_DUE, doc);
-            Ok(CopyDue {
+            Ok(StaleCopy {
                 product: ProductId::from_i64(fields.id("_id")?),
                 mark: fields.id("mark")?,
             })
@@ -248,7 +248,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn count_copies_due(&self) -> Result<u64, StorageError> {
+    pub async fn count_stale_copies(&self) -> Result<u64, StorageError> {
         let collection = self.raw(COPIES_DUE);
         Ok(collection.estimated_document_count().await?)
     }
@@ -369,11 +369,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; they are looked at again then.
-    pub async fn copies_done(&self, done: &[CopyDue]) -> Result<(), StorageError> {
+    pub async fn copies_done(&self, done: &[StaleCopy]) -> Result<(), StorageError> {
         if done.is_empty() {
             return Ok(());
         }
-        let seen = |due: &CopyDue| doc! { "_id": stored_id(due.product.to_i64()), "mark": stored_id(due.mark) };
+        let seen = |due: &StaleCopy| doc! { "_id": stored_id(due.product.to_i64()), "mark": stored_id(due.mark) };
         let deletes = done
             .iter()
             .map(|due| doc! { "q": seen(due), "limit": 1 })

@@ -1,7 +1,7 @@
 //! Where products are in lists by rating and popularity. Their reviews and what happens around them
 //! decide it; a worker moves them there, soon and together.
 //!
-//! A product that is to be moved stands in `ranks_due`, with the number of the fold that noted it: a
+//! A product that is to be moved stands in `stale_ranks`, with the number of the fold that noted it: a
 //! note is taken away only by who has seen the product as of that fold or a later one.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::raw::{Fields, Read, date, number, stored_id};
 use crate::store::durable_document;
 use crate::{StorageError, Store, products};
 
-pub(crate) const DUE: &str = "ranks_due";
+pub(crate) const DUE: &str = "stale_ranks";
 
 /// Where a product is in lists, and the stars that it is filtered by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +67,7 @@ pub struct Moved {
 
 /// Products that are to be moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RanksDue {
+pub struct StaleRanks {
     /// About how many.
     pub products: u64,
     /// Since when the first of them waits.
@@ -102,7 +102,7 @@ impl Store {
         most: u32,
         skipped: &[ProductId],
     ) -> Result<Moved, StorageError> {
-        let ids = self.ranks_due(most, skipped).await?;
+        let ids = self.stale_ranks(most, skipped).await?;
         let mut moved = Moved {
             found: ids.len(),
             ..Moved::default()
@@ -147,7 +147,7 @@ impl Store {
         Ok(moved)
     }
 
-    async fn ranks_due(
+    async fn stale_ranks(
         &self,
         most: u32,
         skipped: &[ProductId],
@@ -217,7 +217,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn count_ranks_due(&self) -> Result<RanksDue, StorageError> {
+    pub async fn count_stale_ranks(&self) -> Result<StaleRanks, StorageError> {
         let collection = self.raw(DUE);
         let first = collection
             .find_one(Document::new())
@@ -226,9 +226,9 @@ impl Store {
             .hint(Hint::Name("since".to_owned()))
             .max_time(self.max_time);
         let Some(first) = first.await? else {
-            return Ok(RanksDue::default());
+            return Ok(StaleRanks::default());
         };
-        Ok(RanksDue {
+        Ok(StaleRanks {
             products: collection.estimated_document_count().await?.max(1),
             since: Fields::of(DUE, &first).opt_date("since")?,
         })

@@ -213,7 +213,7 @@ impl Store {
             .iter()
             .map(|doc| Fields::of("products", doc).id("_id"));
         let ids: Vec<Bson> = ids.map(|id| Ok(stored_id(id?))).collect::<Read<_>>()?;
-        let due = self.ranks_due_among(session, &ids).await?;
+        let due = self.stale_ranks_among(session, &ids).await?;
         let mut all = Vec::with_capacity(found.len());
         for doc in &found {
             let id = ProductId::from_i64(Fields::of("products", doc).id("_id")?);
@@ -341,7 +341,7 @@ impl Store {
     }
 
     /// Those of some products that are noted to be moved in lists.
-    async fn ranks_due_among(
+    async fn stale_ranks_among(
         &self,
         session: &mut ClientSession,
         ids: &[Bson],

@@ -12,7 +12,7 @@ use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use crate::documents::reference;
-use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
 use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::retry_contended;
 use crate::write::WriteUnit;
@@ -73,7 +73,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn has_supplier(&self, from: From) -> Result<bool, StorageError> {
+    pub async fn has_supplier(&self, from: Boundary) -> Result<bool, StorageError> {
         self.has_row(&supplier_list(), &from).await
     }
 

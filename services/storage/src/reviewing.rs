@@ -75,7 +75,7 @@ pub enum Submitted {
 
 /// What is written beside a change of a review.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct ReviewSideWrites {
     /// The review as it was before.
     pub version: Option<ReviewVersion>,
     /// A moderator's decision, for the log.
@@ -86,7 +86,7 @@ pub struct Beside {
 
 /// What became of a vote or a report.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Marked {
+pub enum ReactionOutcome {
     /// It is written; the review as it is now.
     Done(Review),
     /// It was so before.
@@ -99,7 +99,7 @@ pub enum Marked {
 
 /// What became of a purchase that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedPurchase {
     /// What stands for all that the customer buys of the product, where no order is named; it says
     /// nothing about the customer.
     pub sale: String,
@@ -259,7 +259,7 @@ impl Store {
         &self,
         before: &Review,
         after: &Review,
-        beside: &Beside,
+        beside: &ReviewSideWrites,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         retry_contended(async || {
@@ -273,7 +273,7 @@ impl Store {
         &self,
         before: &Review,
         after: &Review,
-        beside: &Beside,
+        beside: &ReviewSideWrites,
         now: Timestamp,
     ) -> Result<bool, TransactionError> {
         let mut filter = key(before.product_id, before.id);
@@ -284,7 +284,7 @@ impl Store {
         filter.insert("schema_version", up_to(REVIEW_VERSION));
         let update = change(before, after, beside.close_reports, now);
         let collection = self.documents(COLLECTION);
-        if *beside == Beside::default() {
+        if *beside == ReviewSideWrites::default() {
             let updated = collection
                 .update_one(filter, update)
                 .write_concern(durable());
@@ -413,7 +413,7 @@ impl Store {
         voter: &AuthorId,
         vote: Option<Vote>,
         now: Timestamp,
-    ) -> Result<Marked, StorageError> {
+    ) -> Result<ReactionOutcome, StorageError> {
         retry_contended(async || {
             let marked = self.try_vote((product, id), voter, vote, now).await;
             marked.map_err(TransactionError::into_storage)
@@ -427,12 +427,12 @@ impl Store {
         voter: &AuthorId,
         vote: Option<Vote>,
         now: Timestamp,
-    ) -> Result<Marked, TransactionError> {
+    ) -> Result<ReactionOutcome, TransactionError> {
         let mut session = self.begin().await?;
         let reviews = self.raw(COLLECTION);
         let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
             let _ = session.abort_transaction().await;
-            return Ok(Marked::Gone);
+            return Ok(ReactionOutcome::Gone);
         };
         if seen
             .author
@@ -440,7 +440,7 @@ impl Store {
             .is_some_and(|author| author.id == *voter)
         {
             let _ = session.abort_transaction().await;
-            return Ok(Marked::Own(seen));
+            return Ok(ReactionOutcome::Own(seen));
         }
         let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &voter.0 } };
         let votes = self.raw(VOTES);
@@ -469,7 +469,7 @@ impl Store {
         if before == vote {
             // Nothing changes, but what was read is only said when it is there to stay.
             commit(&mut session).await?;
-            return Ok(Marked::Same(seen));
+            return Ok(ReactionOutcome::Same(seen));
         }
         let counts =
             |which: Vote| i64::from(vote == Some(which)) - i64::from(before == Some(which));
@@ -487,10 +487,10 @@ impl Store {
             .await?;
         let Some(updated) = updated else {
             let _ = session.abort_transaction().await;
-            return Ok(Marked::Gone);
+            return Ok(ReactionOutcome::Gone);
         };
         commit(&mut session).await?;
-        Ok(Marked::Done(read(&updated)?))
+        Ok(ReactionOutcome::Done(read(&updated)?))
     }
 
     /// A published review of a product that is on sale. One command.
@@ -562,7 +562,7 @@ impl Store {
         &self,
         (product, id): (ProductId, ReviewId),
         report: &Report,
-    ) -> Result<Marked, StorageError> {
+    ) -> Result<ReactionOutcome, StorageError> {
         retry_contended(async || {
             let marked = self.try_report((product, id), report).await;
             marked.map_err(TransactionError::into_storage)
@@ -574,11 +574,11 @@ impl Store {
         &self,
         (product, id): (ProductId, ReviewId),
         report: &Report,
-    ) -> Result<Marked, TransactionError> {
+    ) -> Result<ReactionOutcome, TransactionError> {
         let mut session = self.begin().await?;
         let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
             let _ = session.abort_transaction().await;
-            return Ok(Marked::Gone);
+            return Ok(ReactionOutcome::Gone);
         };
         let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &report.by.0 } };
         let mut set = doc! {
@@ -613,7 +613,7 @@ impl Store {
                 .read_concern(ReadConcern::majority())
                 .await?;
             return match lasting {
-                Some(_) => Ok(Marked::Same(seen)),
+                Some(_) => Ok(ReactionOutcome::Same(seen)),
                 None => Err(TransactionError::Storage(StorageError::Unavailable(
                     mongodb::error::Error::custom("a report may be taken back by an election"),
                 ))),
@@ -634,10 +634,10 @@ impl Store {
             .await?;
         let Some(updated) = updated else {
             let _ = session.abort_transaction().await;
-            return Ok(Marked::Gone);
+            return Ok(ReactionOutcome::Gone);
         };
         commit(&mut session).await?;
-        Ok(Marked::Done(read(&updated)?))
+        Ok(ReactionOutcome::Done(read(&updated)?))
     }
 
     /// The open reports of reviews, oldest first, at most so many of each. One command.
@@ -673,7 +673,7 @@ impl Store {
         customer: &AuthorId,
         at: Timestamp,
         now: Timestamp,
-    ) -> Result<Recorded, StorageError> {
+    ) -> Result<RecordedPurchase, StorageError> {
         let row = doc! { "_id": { "p": stored_id(product.to_i64()), "c": &customer.0 } };
         let new = doc! { "$eq": [{ "$type": "$at" }, "missing"] };
         let recheck = date(now.plus_millis(RECHECK_MILLIS));
@@ -697,7 +697,7 @@ impl Store {
             None => ProductId::random().to_string(),
         };
         let verified = self.verify_buyer(product, customer, now).await?;
-        Ok(Recorded { sale, verified })
+        Ok(RecordedPurchase { sale, verified })
     }
 
     /// Looks again for reviews that were being written when their author's purchase was recorded.

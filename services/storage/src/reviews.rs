@@ -15,7 +15,7 @@ use vitrine_model::review::{Review, ReviewStatus};
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
 use crate::fold::dirty_at;
-use crate::keyset::{Column, ColumnKind, From, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
 use crate::names::stored_ids;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::PURCHASES;
@@ -141,7 +141,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn has_review(&self, list: &ReviewList, from: From) -> Result<bool, StorageError> {
+    pub async fn has_review(
+        &self,
+        list: &ReviewList,
+        from: Boundary,
+    ) -> Result<bool, StorageError> {
         self.has_row(&query(list), &from).await
     }
 

@@ -126,7 +126,7 @@ pub const SCATTER_GATHER: &[ScatterGather] = &[
     scatter("purchases", "recheck_at", "the worker purchases: once in ten seconds, in an index of what waits"),
     scatter("moderation_log", "at", "the fairness report that an admin asks for"),
     scatter("mutations", "_id", "the keys of an author's orders, for an erasure"),
-    scatter("ranks_due", "*", "the worker ranks: once a second, in an index of what waits"),
+    scatter("stale_ranks", "*", "the worker ranks: once a second, in an index of what waits"),
     scatter("sales", "due", "the worker activity: once in two seconds, in an index of what waits"),
     scatter("activity_handed", "open", "the worker activity: once in two seconds, in an index of what waits"),
     scatter("activity", "_id.h", "the worker trending: the hours of the last day, once an hour or more rarely"),
@@ -140,11 +140,17 @@ pub const MAX_SHARDS: usize = 8;
 /// The transactions that write to more than [`MAX_SHARDS`].
 pub const MANY_SHARDS: &[ManyShards] = &[
     ManyShards {
-        collections: &["products", "names", "copies_due"],
+        collections: &["products", "names", "stale_copies"],
         why: "an import of products, a batch with its names at a time; the workers suppliers and merges, some hundred products at a time",
     },
     ManyShards {
-        collections: &["products", "reviews", "rating_months", "ranks_due", "names"],
+        collections: &[
+            "products",
+            "reviews",
+            "rating_months",
+            "stale_ranks",
+            "names",
+        ],
         why: "an import of reviews, a batch with its names at a time; the worker fold, up to a hundred products at a time",
     },
     ManyShards {

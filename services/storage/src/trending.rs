@@ -5,7 +5,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::activity::{DAY_MILLIS, Standing, TrendingWindow};
+use vitrine_model::activity::{ActivitySummary, DAY_MILLIS, TrendingWindow};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::filter::Condition;
 use vitrine_model::id::{CategoryId, ProductId};
@@ -28,7 +28,7 @@ const MAX_AHEAD_MILLIS: i64 = 60_000;
 
 /// Where a product is and how it stands.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct ProductSummary {
     /// The product.
     pub product: ProductId,
     /// The category it is in.
@@ -36,7 +36,7 @@ pub struct Placed {
     /// Its state.
     pub status: ProductStatus,
     /// How it stands as stored.
-    pub standing: Standing,
+    pub standing: ActivitySummary,
     /// Whether its popularity is another than follows from that, although nothing is to follow: a
     /// release from before, which knows reviews only, has moved it.
     pub adrift: bool,
@@ -44,7 +44,7 @@ pub struct Placed {
     reviews: (i64, i64),
 }
 
-impl Placed {
+impl ProductSummary {
     /// Whether its standing is said to be of a time that is still to come.
     #[must_use]
     pub fn is_ahead(&self, now: Timestamp) -> bool {
@@ -54,20 +54,20 @@ impl Placed {
 
 /// Products that were looked up, and why others could not be read; the first reason.
 #[derive(Debug, Default)]
-pub struct PlacedBatch {
+pub struct ProductSummaries {
     /// Those that could be read.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<ProductSummary>,
     /// Why others could not.
     pub failed: Option<StorageError>,
 }
 
 /// A new standing of a product.
 #[derive(Clone, Debug)]
-pub struct NewStanding {
+pub struct NewSummary {
     /// The product as it was read.
-    pub placed: Placed,
+    pub placed: ProductSummary,
     /// How it stands now; `None` when nothing happened in all the time.
-    pub standing: Option<Standing>,
+    pub standing: Option<ActivitySummary>,
 }
 
 /// What gets attention in a category, or everywhere.
@@ -97,7 +97,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError`] when the database fails.
-    pub async fn placed(&self, ids: &[ProductId]) -> Result<PlacedBatch, StorageError> {
+    pub async fn placed(&self, ids: &[ProductId]) -> Result<ProductSummaries, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let filter = doc! { "_id": { "$in": ids } };
         let collection = self.raw(products::COLLECTION);
@@ -109,7 +109,7 @@ impl Store {
             })
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut batch = PlacedBatch::default();
+        let mut batch = ProductSummaries::default();
         for doc in &found {
             match read_placed(doc) {
                 Ok(placed) => batch.placed.push(placed),
@@ -157,7 +157,7 @@ impl Store {
     /// [`StorageError`] when the database fails; it may be called again.
     pub async fn keep_standings(
         &self,
-        standings: &[NewStanding],
+        standings: &[NewSummary],
         now: Timestamp,
     ) -> Result<Batch, StorageError> {
         let updates: Vec<Document> = standings.iter().map(|one| one.update(now)).collect();
@@ -296,7 +296,7 @@ impl Store {
     }
 }
 
-impl NewStanding {
+impl NewSummary {
     fn update(&self, now: Timestamp) -> Document {
         let placed = &self.placed;
         let (count, fold_seq) = placed.reviews;
@@ -338,13 +338,13 @@ fn not_newer(field: &str, now: Timestamp) -> Document {
     ] }
 }
 
-fn read_placed(doc: &RawDocumentBuf) -> Read<Placed> {
+fn read_placed(doc: &RawDocumentBuf) -> Read<ProductSummary> {
     let fields = Fields::of(products::COLLECTION, doc);
     let standing = stats::read_standing(&fields)?;
     let (stats, rank) = (fields.doc("stats")?, fields.doc("rank")?);
     let count = stats.i64("count")?;
     let follows = popularity(count.saturating_add(standing.interest()));
-    Ok(Placed {
+    Ok(ProductSummary {
         product: ProductId::from_i64(fields.id("_id")?),
         category: read_category(&fields)?,
         status: read_status(&fields)?,

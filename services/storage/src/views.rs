@@ -2,7 +2,7 @@
 //! asked for, so that a page pays for what it shows.
 
 use mongodb::bson::{Document, RawDocumentBuf};
-use vitrine_model::activity::Standing;
+use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
@@ -144,7 +144,7 @@ impl ProductView {
     }
 
     /// How it stands after the activity of the last 30 days.
-    pub fn standing(&self) -> Read<Standing> {
+    pub fn standing(&self) -> Read<ActivitySummary> {
         stats::read_standing(&self.fields())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`WriteUnit`] is one transaction. It reads one snapshot, and what it writes becomes visible
 //! with [`WriteUnit::commit`] together with two things that follow from it: how many products the
-//! categories hold that it touched, with their stamps, by which counts that were made ahead know
+//! categories hold that it touched, with their generations, by which counts that were made ahead know
 //! that they are out of date, and the version of the reference data, by which processes know to read it again.
 //! Dropped without a commit, nothing has happened.
 //!
@@ -24,7 +24,7 @@ use vitrine_model::unit::Unit;
 
 use crate::category_counts::CategoryChange;
 use crate::counts::STAMPS;
-use crate::documents::product::{self as document, Encoding, Face, OPTIONAL_CONTENT};
+use crate::documents::product::{self as document, BundledFields, Encoding, OPTIONAL_CONTENT};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::products::write_error;
@@ -34,9 +34,9 @@ use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
 use crate::{StorageError, Store, names, products};
 
-/// How many counters the stamp of a category is spread over, so that writers rarely meet; each
+/// How many counters the generation of a category is spread over, so that writers rarely meet; each
 /// takes one by chance.
-const STAMP_SHARDS: u8 = 8;
+const GENERATION_SHARDS: u8 = 8;
 /// How many documents are inserted with one command, which must be smaller than 16 MB; no new
 /// document has more than 48 kB.
 const MAX_INSERTED: usize = 300;
@@ -47,11 +47,11 @@ pub(crate) const MUTATIONS: &str = "mutations";
 pub struct WriteUnit {
     store: Store,
     session: ClientSession,
-    /// Which of the counters of a stamp it raises.
+    /// Which of the counters of a generation it raises.
     shard: u8,
     touched: BTreeMap<CategoryId, CategoryChange>,
     /// Of which products bundles carry what is no longer so, and which bundles were written.
-    copies_due: BTreeSet<ProductId>,
+    stale_copies: BTreeSet<ProductId>,
     reference_changed: bool,
     /// Slugs of the products that were written, to be cached after the commit.
     slugs: Vec<(String, ProductId)>,
@@ -70,7 +70,7 @@ pub enum Answer {
 
 /// An order that was carried out before.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedMutation {
     /// The digest of its input.
     pub input: String,
     /// Its answer.
@@ -87,15 +87,15 @@ impl Store {
         Ok(WriteUnit {
             store: self.clone(),
             session,
-            shard: random_bytes::<1>()[0] % STAMP_SHARDS,
+            shard: random_bytes::<1>()[0] % GENERATION_SHARDS,
             touched: BTreeMap::new(),
-            copies_due: BTreeSet::new(),
+            stale_copies: BTreeSet::new(),
             reference_changed: false,
             slugs: Vec::new(),
         })
     }
 
-    /// Inserts products in one transaction with the stamps of their categories. Gives the fields of
+    /// Inserts products in one transaction with the generations of their categories. Gives the fields of
     /// the unique index, and stores none, when one of them is refused.
     pub(crate) async fn insert_products_together(
         &self,
@@ -129,7 +129,7 @@ impl WriteUnit {
         &mut self,
         order: &str,
         now: Timestamp,
-    ) -> Result<Option<Recorded>, StorageError> {
+    ) -> Result<Option<RecordedMutation>, StorageError> {
         let Some(doc) = self.find_one(MUTATIONS, doc! { "_id": order }).await? else {
             return Ok(None);
         };
@@ -149,7 +149,7 @@ impl WriteUnit {
     pub async fn record(
         &mut self,
         order: &str,
-        recorded: &Recorded,
+        recorded: &RecordedMutation,
         until: Timestamp,
     ) -> Result<(), StorageError> {
         let answer = match &recorded.answer {
@@ -246,7 +246,7 @@ impl WriteUnit {
     /// What a bundle was given of its items may have changed before the bundle can be found.
     fn written_bundle(&mut self, product: &Product) {
         if matches!(&product.details, Details::Bundle(bundle) if !bundle.items.is_empty()) {
-            self.copies_due.insert(product.id);
+            self.stale_copies.insert(product.id);
         }
     }
 
@@ -306,8 +306,8 @@ impl WriteUnit {
             .store
             .replace_names(&mut self.session, product.id, (&old, &new));
         renamed.await.map_err(TransactionError::into_storage)?;
-        if Face::read(&fields)? != Face::of(product) {
-            self.copies_due.insert(product.id);
+        if BundledFields::read(&fields)? != BundledFields::of(product) {
+            self.stale_copies.insert(product.id);
         }
         self.written_bundle(product);
         self.slugs.push((names::slug(&product.slug), product.id));
@@ -653,8 +653,8 @@ impl WriteUnit {
     /// [`StorageError::Contended`] when another writer was met; nothing was written then. Any other
     /// error leaves it open whether it was written.
     pub async fn commit(mut self) -> Result<(), StorageError> {
-        self.write_stamps().await?;
-        self.write_copies_due().await?;
+        self.write_generations().await?;
+        self.write_stale_copies().await?;
         if self.reference_changed {
             self.raise_reference_version().await?;
         }
@@ -672,7 +672,7 @@ impl WriteUnit {
     /// # Errors
     /// As there.
     pub async fn commit_copies(mut self) -> Result<(), StorageError> {
-        self.copies_due.clear();
+        self.stale_copies.clear();
         self.commit().await
     }
 
@@ -684,11 +684,11 @@ impl WriteUnit {
     /// Notes that a product of this category changes.
     fn touch(&mut self, category: CategoryId) -> &mut CategoryChange {
         let change = self.touched.entry(category).or_default();
-        change.stamp += 1;
+        change.generation += 1;
         change
     }
 
-    async fn write_stamps(&mut self) -> Result<(), StorageError> {
+    async fn write_generations(&mut self) -> Result<(), StorageError> {
         let changes = self.touched.iter();
         let updates = changes.map(|(category, change)| change.update(*category, self.shard));
         let updates = updates.collect();
@@ -697,7 +697,7 @@ impl WriteUnit {
             .update_each(&mut self.session, STAMPS, updates)
             .await;
         match written {
-            // Two writers made the first stamp of a category at once.
+            // Two writers made the first generation of a category at once.
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Err(StorageError::Contended(error))
             }
@@ -705,7 +705,7 @@ impl WriteUnit {
         }
     }
 
-    async fn write_copies_due(&mut self) -> Result<(), StorageError> {
+    async fn write_stale_copies(&mut self) -> Result<(), StorageError> {
         // By its mark whoever has looked knows whether this is still the reason why.
         let mark = stored_id(ProductId::random().to_i64());
         let update = |product: &ProductId| {
@@ -714,7 +714,7 @@ impl WriteUnit {
             let note = doc! { "$set": { "mark": &mark }, "$setOnInsert": first };
             doc! { "q": row, "u": note, "upsert": true }
         };
-        let updates: Vec<Document> = self.copies_due.iter().map(update).collect();
+        let updates: Vec<Document> = self.stale_copies.iter().map(update).collect();
         let written = self
             .store
             .update_each(&mut self.session, COPIES_DUE, updates)
@@ -842,7 +842,7 @@ impl WriteUnit {
 
 /// The fields of a product that is replaced that decide what else is written.
 fn replaced_fields() -> Document {
-    let mut fields = Face::fields();
+    let mut fields = BundledFields::fields();
     fields.extend(doc! { "sku": 1, "slug": 1, "sources": 1, "category": 1, "status": 1 });
     fields
 }
@@ -859,7 +859,7 @@ fn read_names(fields: &Fields<'_>) -> Read<Vec<String>> {
 }
 
 /// What is recorded under an idempotency key.
-pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<Recorded> {
+pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<RecordedMutation> {
     let answer = fields.doc("answer")?;
     let answer = if let Some(text) = answer.opt_str("text")? {
         Answer::Text(text.to_owned())
@@ -868,7 +868,7 @@ pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<Recorded> {
     } else {
         Answer::Product(Box::new(ProductView::new(answer.doc("product")?.owned())?))
     };
-    Ok(Recorded {
+    Ok(RecordedMutation {
         input: fields.string("input")?,
         answer,
     })

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use vitrine_domain::activity::Event;
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::{GlobalId, ProductId};
 
@@ -21,7 +21,7 @@ const BATCH: usize = 50;
 /// A worker with what it remembers.
 struct Kept {
     worker: Worker,
-    upkeep: Upkeep,
+    maintenance: Maintenance,
 }
 
 /// What some runs of a worker cost.
@@ -45,7 +45,7 @@ impl Kept {
         let (mut done, mut runs) = (0, 0);
         let worked = desk.profile_of(async {
             loop {
-                let run = Box::pin(desk.catalog.work(self.worker, &mut self.upkeep))
+                let run = Box::pin(desk.catalog.work(self.worker, &mut self.maintenance))
                     .await
                     .unwrap();
                 (done, runs) = (done + run.done, runs + 1);
@@ -86,7 +86,7 @@ impl Kept {
         let profiled = self.work_off(desk).await;
         let (start, cpu) = (Instant::now(), desk.cpu().await);
         for _ in 0..IDLE {
-            let run = Box::pin(desk.catalog.work(self.worker, &mut self.upkeep)).await;
+            let run = Box::pin(desk.catalog.work(self.worker, &mut self.maintenance)).await;
             run.unwrap();
         }
         let (took, cpu) = (start.elapsed() / IDLE, desk.since(cpu).await / IDLE);
@@ -151,7 +151,7 @@ pub(crate) async fn measure(desk: &Desk) {
     for worker in Worker::ALL {
         let mut kept = Kept {
             worker,
-            upkeep: Upkeep::default(),
+            maintenance: Maintenance::default(),
         };
         kept.print(desk, "first").await;
         all.push(kept);

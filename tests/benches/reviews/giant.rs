@@ -134,7 +134,7 @@ async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
         let target = Box::pin(prepare(desk, of, act)).await;
         if round == TIMES {
             let (keys, docs, commands) = desk
-                .profile_of(Box::pin(carry_out(desk, of, act, &target)))
+                .profile_of(Box::pin(execute(desk, of, act, &target)))
                 .await;
             let row = Row {
                 name: format!("{act:?}, {} reviews", of.reviews),
@@ -148,7 +148,7 @@ async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
             row.print();
         } else {
             let (before, start) = (desk.cpu().await, Instant::now());
-            Box::pin(carry_out(desk, of, act, &target)).await;
+            Box::pin(execute(desk, of, act, &target)).await;
             times.push(start.elapsed());
             cpu += desk.since(before).await;
         }
@@ -186,7 +186,7 @@ async fn prepare(desk: &Desk, of: &Rated, act: Act) -> (String, Option<ReviewKey
     prepared
 }
 
-async fn carry_out(desk: &Desk, of: &Rated, act: Act, (by, review): &(String, Option<ReviewKey>)) {
+async fn execute(desk: &Desk, of: &Rated, act: Act, (by, review): &(String, Option<ReviewKey>)) {
     let done = match (act, *review) {
         (Act::Vote, Some(review)) => {
             let vote = desk.catalog.vote_review(by, review, Some(Vote::Helpful));

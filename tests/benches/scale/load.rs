@@ -103,11 +103,11 @@ pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
 
 /// Counts ahead what filter panels show: what has changed is counted once it is quiet.
 pub(crate) async fn count_ahead(catalog: &Catalog) {
-    let (start, mut upkeep) = (Instant::now(), PanelUpkeep::default());
+    let (start, mut maintenance) = (Instant::now(), PanelUpkeep::default());
     let mut counted = 0;
     let mut quiet = false;
     loop {
-        let run = catalog.refresh_panels(&mut upkeep).await.unwrap();
+        let run = catalog.refresh_panels(&mut maintenance).await.unwrap();
         counted += run.done;
         if quiet && run.backlog == 0 {
             break;

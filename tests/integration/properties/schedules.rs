@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use vitrine_domain::Catalog;
 use vitrine_domain::admin::Outcome;
-use vitrine_domain::reviewing::{Judgement, Purchase, ReviewContent, ReviewPatch, Verdict};
+use vitrine_domain::reviewing::{
+    ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch,
+};
 use vitrine_harness::{App, product, test};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::{Media, MediaKind, ProductStatus};
@@ -46,7 +48,7 @@ enum Act {
     },
     Moderate {
         on: usize,
-        verdict: Verdict,
+        verdict: ModerationAction,
     },
     Reply {
         on: usize,
@@ -63,9 +65,9 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(None),
     ];
     let verdict = prop_oneof![
-        Just(Verdict::Publish),
-        Just(Verdict::Reject),
-        Just(Verdict::Restore),
+        Just(ModerationAction::Publish),
+        Just(ModerationAction::Reject),
+        Just(ModerationAction::Restore),
     ];
     prop_oneof![
         4 => (who(), 1..=5_i64, prop::option::of(any::<bool>()))
@@ -176,12 +178,12 @@ impl Shop {
             Act::Moderate { on, verdict } => match self.reviews.get_mut(&on) {
                 Some(known) if known.status != ReviewStatus::Deleted => {
                     let to = match verdict {
-                        Verdict::Publish => ReviewStatus::Published,
-                        Verdict::Reject => ReviewStatus::Rejected,
-                        Verdict::Restore => ReviewStatus::Pending,
+                        ModerationAction::Publish => ReviewStatus::Published,
+                        ModerationAction::Reject => ReviewStatus::Rejected,
+                        ModerationAction::Restore => ReviewStatus::Pending,
                     };
                     let waits = known.status == ReviewStatus::Pending || !known.reports.is_empty();
-                    if to != known.status || (waits && verdict != Verdict::Restore) {
+                    if to != known.status || (waits && verdict != ModerationAction::Restore) {
                         known.hidden = to != ReviewStatus::Published;
                         known.status = to;
                         known.reports.clear();
@@ -255,7 +257,7 @@ async fn review_by(catalog: &Catalog, product: ProductId, author: usize) -> (Rev
 }
 
 /// Does it for real, and says whether it was done.
-async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
+async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
     match *act {
         Act::Submit {
             by,
@@ -305,7 +307,7 @@ async fn carry_out(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
         }
         Act::Moderate { on, verdict } => {
             let (id, _) = review_by(catalog, product, on).await;
-            let judgement = Judgement {
+            let judgement = ModerationInput {
                 verdict,
                 reason: DecisionReason::Other,
                 note: None,
@@ -406,7 +408,7 @@ fn any_schedule_gives_what_a_simple_reference_gives() {
             let mut shop = Shop::default();
             for act in &schedule {
                 let expected = shop.act(act);
-                let was = carry_out(&app.catalog, product, act).await;
+                let was = execute(&app.catalog, product, act).await;
                 prop_assert_eq!(was, expected, "{:?} of {:?}", act, schedule);
             }
             compare(app, &name, &shop).await
@@ -429,7 +431,7 @@ fn what_many_do_at_once_adds_up() {
                 let catalog = catalog.clone();
                 actors.spawn(async move {
                     for act in &schedule {
-                        carry_out(&catalog, product, act).await;
+                        execute(&catalog, product, act).await;
                     }
                 });
             }

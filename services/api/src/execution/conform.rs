@@ -39,7 +39,7 @@ pub(super) fn check(prepared: &Prepared, answer: &GraphqlResponse) {
 /// How many steps down the path the nearest nullable position at or above its end is.
 fn nearest_nullable(prepared: &Prepared, path: &[PathSegment]) -> usize {
     let mut walk = Walk {
-        rules: prepared.judge.rules(),
+        rules: prepared.validator.rules(),
         prepared,
         sets: vec![&prepared.operation().selection_set],
         types: Vec::new(),

@@ -1,4 +1,4 @@
-//! Ties the judge, the variables, the normal form and the library together.
+//! Ties the validator, the variables, the normal form and the library together.
 
 use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc};
 
@@ -9,9 +9,9 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use serde_json::Map;
 
 use super::{
-    ErrorCode, GraphqlRequest, GraphqlResponse, Judge, JudgeError, Prepared, ResponseError,
-    Scalars, Toll, conform, hints::Hints, judge::Shape, limits::MAX_NESTING, plan::OperationPlan,
-    restore, variables,
+    CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse, Prepared,
+    ResponseError, Scalars, ValidatorError, conform, hints::Hints, limits::MAX_NESTING,
+    plan::OperationPlan, restore, validator::Shape, variables,
 };
 
 type Run = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
@@ -20,7 +20,7 @@ type Follow = dyn Fn(Request) -> BoxStream<'static, Response> + Send + Sync;
 /// Answers GraphQL requests against one schema. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    judge: Judge,
+    validator: DocumentValidator,
     run: Arc<Run>,
     follow: Arc<Follow>,
     sdl: Arc<str>,
@@ -28,11 +28,11 @@ pub struct Engine {
 
 impl Engine {
     /// Finishes the schema, with the library's own validation and suggestions switched off,
-    /// and sets a judge in front of it.
+    /// and sets a validator in front of it.
     pub fn new<Q, M, S>(
         builder: SchemaBuilder<Q, M, S>,
         scalars: Scalars,
-    ) -> Result<Self, JudgeError>
+    ) -> Result<Self, ValidatorError>
     where
         Q: ObjectType + 'static,
         M: ObjectType + 'static,
@@ -46,7 +46,7 @@ impl Engine {
         let sdl = schema.sdl();
         let followed = schema.clone();
         Ok(Self {
-            judge: Judge::new(&sdl, scalars)?,
+            validator: DocumentValidator::new(&sdl, scalars)?,
             follow: Arc::new(move |request| followed.execute_stream(request)),
             run: Arc::new(move |request| {
                 let schema = schema.clone();
@@ -62,10 +62,10 @@ impl Engine {
         &self.sdl
     }
 
-    /// The judge in front of the schema.
+    /// The validator in front of the schema.
     #[must_use]
-    pub fn judge(&self) -> &Judge {
-        &self.judge
+    pub fn validator(&self) -> &DocumentValidator {
+        &self.validator
     }
 
     /// Answers a request. `data` adds to the library's request what resolvers need.
@@ -74,47 +74,48 @@ impl Engine {
         request: GraphqlRequest,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
-        self.execute_with(request, |_| Toll::free(), data).await
+        self.execute_with(request, |_| CostCheck::free(), data)
+            .await
     }
 
     /// The same, with a rule that sees the request before it runs, such as a price.
     pub async fn execute_with(
         &self,
         request: GraphqlRequest,
-        toll: impl FnOnce(&Prepared) -> Toll,
+        cost_check: impl FnOnce(&Prepared) -> CostCheck,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
         match self.prepare(request) {
-            Ok(prepared) => self.run(prepared, toll, data).await,
+            Ok(prepared) => self.run(prepared, cost_check, data).await,
             Err(errors) => GraphqlResponse::refused(errors),
         }
     }
 
     /// Does everything that comes before execution.
     pub fn prepare(&self, request: GraphqlRequest) -> Result<Prepared, Vec<ResponseError>> {
-        let verdict = self.judge.judge(&request.query);
-        let plan = verdict.outcome.as_ref().map_err(Clone::clone)?;
+        let validated = self.validator.validate(&request.query);
+        let plan = validated.outcome.as_ref().map_err(Clone::clone)?;
         let name = request.operation_name.as_deref();
         let index = plan.find(name).map_err(|error| vec![error])?;
         let chosen = &plan.operations[index];
         admissible(chosen, request.hide_schema).map_err(|error| vec![error])?;
         let variables = variables::coerce(
-            self.judge.rules(),
+            self.validator.rules(),
             &chosen.operation,
             &plan.document.sources,
             &chosen.never_null,
             &request.variables,
         )?;
         let shape = Shape {
-            verdict: &verdict,
+            validated: &validated,
             plan,
             index,
             variables: &variables,
         };
-        let normal = self.judge.normal(&shape).map_err(|error| vec![error])?;
+        let normal = self.validator.normal(&shape).map_err(|error| vec![error])?;
         Ok(Prepared {
-            judge: self.judge.clone(),
-            verdict: Arc::clone(&verdict),
+            validator: self.validator.clone(),
+            validated: Arc::clone(&validated),
             index,
             variables,
             normal,
@@ -123,30 +124,30 @@ impl Engine {
         })
     }
 
-    /// Executes a prepared request, unless the toll refuses it.
+    /// Executes a prepared request, unless the cost_check refuses it.
     pub async fn run(
         &self,
         prepared: Prepared,
-        toll: impl FnOnce(&Prepared) -> Toll,
+        cost_check: impl FnOnce(&Prepared) -> CostCheck,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
         if prepared.kind().is_subscription() {
             return answers_once();
         }
-        let toll = toll(&prepared);
-        let mut answer = match &toll.verdict {
+        let cost_check = cost_check(&prepared);
+        let mut answer = match &cost_check.outcome {
             Ok(()) => self.answer(&prepared, data).await,
             Err(failure) => {
                 restore::note(failure, "", &prepared.request_id);
                 GraphqlResponse::failed(failure, &prepared.request_id)
             }
         };
-        answer.extensions.extend(toll.extensions);
+        answer.extensions.extend(cost_check.extensions);
         answer
     }
 
     /// Follows a prepared subscription, one answer for each event. The caller has taken its
-    /// toll, and sees to it that the stream is polled in a task of its own.
+    /// cost_check, and sees to it that the stream is polled in a task of its own.
     pub fn follow(
         &self,
         prepared: Prepared,

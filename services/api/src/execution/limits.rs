@@ -30,5 +30,5 @@ pub(super) const MAX_ERRORS: usize = 10;
 pub(super) const MAX_MESSAGE: usize = 500;
 /// How many hints an answer has at most: of many alike, the first few are the useful ones.
 pub(super) const MAX_HINTS: usize = 20;
-/// How many bytes of verdicts are remembered.
+/// How many bytes of documents are remembered.
 pub(super) const CACHE_BYTES: u64 = 32 * 1024 * 1024;

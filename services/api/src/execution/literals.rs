@@ -157,11 +157,11 @@ impl<'a> Check<'a> {
         let Some(check) = self.rules.scalars.get(ty) else {
             return self.anything(value);
         };
-        let verdict = match &**value {
+        let validated = match &**value {
             Value::String(text) => check(text),
             _ => Err("expected a string".to_owned()),
         };
-        if let Err(reason) = verdict {
+        if let Err(reason) = validated {
             self.refuse(value, format!("Not a value of type {ty}: {reason}."));
         }
     }

@@ -10,8 +10,8 @@ use apollo_compiler::{
 
 use super::{
     ErrorCode, ResponseError, convert,
-    judge::refuse_unless,
     limits::{MAX_ALIASES, MAX_DEPTH, MAX_FIELDS, MAX_MUTATIONS, MAX_ROOT_FIELDS},
+    validator::refuse_unless,
 };
 
 /// Refuses documents that ask for too much.

@@ -9,15 +9,15 @@ use async_graphql::{Request, Variables};
 use serde_json::Map;
 
 use super::{
-    Failure, Judge, Verdict,
+    DocumentValidator, Failure, ValidatedDocument,
     normal::Normal,
     plan::{OperationPlan, Plan},
 };
 
 /// A request that has passed everything that can be known before execution.
 pub struct Prepared {
-    pub(super) judge: Judge,
-    pub(super) verdict: Arc<Verdict>,
+    pub(super) validator: DocumentValidator,
+    pub(super) validated: Arc<ValidatedDocument>,
     pub(super) index: usize,
     pub(super) variables: Variables,
     pub(super) normal: Arc<Normal>,
@@ -28,20 +28,20 @@ pub struct Prepared {
 /// What a rule over prepared requests decides (see [`super::Engine::execute_with`]): entries for the
 /// `extensions` of the answer, and whether the request may run.
 #[derive(Debug)]
-pub struct Toll {
+pub struct CostCheck {
     /// Part of the answer, also of a refusal.
     pub extensions: Map<String, serde_json::Value>,
     /// Whether the request may run.
-    pub verdict: Result<(), Failure>,
+    pub outcome: Result<(), Failure>,
 }
 
-impl Toll {
+impl CostCheck {
     /// The request may run and nothing is to be said about it.
     #[must_use]
     pub fn free() -> Self {
         Self {
             extensions: Map::new(),
-            verdict: Ok(()),
+            outcome: Ok(()),
         }
     }
 }
@@ -50,7 +50,7 @@ impl Prepared {
     /// The schema, for rules that price or inspect a request.
     #[must_use]
     pub fn schema(&self) -> &Valid<Schema> {
-        &self.judge.rules().schema
+        &self.validator.rules().schema
     }
 
     /// The whole document, whose fragments the operation may use.
@@ -84,7 +84,7 @@ impl Prepared {
     }
 
     fn plan(&self) -> &Plan {
-        let outcome = self.verdict.outcome.as_ref();
+        let outcome = self.validated.outcome.as_ref();
         outcome.expect("only accepted documents are prepared")
     }
 

@@ -31,7 +31,7 @@ fn restored(error: ServerError, request_id: &str) -> ResponseError {
         column: place.column,
     });
     let Some(located) = error.source::<Located>() else {
-        // Judge and coercion leave nothing for the library to object to, so its own errors
+        // DocumentValidator and coercion leave nothing for the library to object to, so its own errors
         // are faults of ours, and their text is not for strangers.
         tracing::error!(request_id, message = error.message, "the library refused");
         let mut internal = ResponseError::internal(request_id).located(places);

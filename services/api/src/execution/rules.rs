@@ -1,4 +1,4 @@
-//! The schema as judge, coercion and normal form see it.
+//! The schema as validator, coercion and normal form see it.
 
 use apollo_compiler::{
     Name, Schema,
@@ -19,18 +19,18 @@ pub(super) struct Rules {
 /// The schema's own text is not a valid schema.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema is not valid GraphQL: {0}")]
-pub struct JudgeError(String);
+pub struct ValidatorError(String);
 
-impl JudgeError {
+impl ValidatorError {
     pub(super) fn new(found: &DiagnosticList) -> Self {
         Self(found.to_string())
     }
 }
 
 impl Rules {
-    pub(super) fn new(sdl: &str, scalars: Scalars) -> Result<Self, JudgeError> {
+    pub(super) fn new(sdl: &str, scalars: Scalars) -> Result<Self, ValidatorError> {
         let schema = Schema::parse_and_validate(sdl, "schema.graphql")
-            .map_err(|error| JudgeError::new(&error.errors))?;
+            .map_err(|error| ValidatorError::new(&error.errors))?;
         Ok(Self {
             possible: possible_types(&schema),
             schema,

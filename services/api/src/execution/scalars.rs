@@ -1,4 +1,4 @@
-//! The scalars of our own schema, as the judge must know them.
+//! The scalars of our own schema, as the validator must know them.
 
 use std::{collections::HashMap, sync::Arc};
 

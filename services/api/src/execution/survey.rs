@@ -6,14 +6,14 @@ use apollo_compiler::{
     schema::ExtendedType,
 };
 
-use super::JudgeError;
+use super::ValidatorError;
 
 /// What the schema with this text lacks, one line each, in the order of the text: root query
 /// fields that are not nullable, and types, fields, arguments, input fields and enum values
 /// without a description. Meant for a test that compares with the exceptions it knows.
-pub fn survey(sdl: &str) -> Result<Vec<String>, JudgeError> {
+pub fn survey(sdl: &str) -> Result<Vec<String>, ValidatorError> {
     let schema = Schema::parse_and_validate(sdl, "schema.graphql")
-        .map_err(|error| JudgeError::new(&error.errors))?;
+        .map_err(|error| ValidatorError::new(&error.errors))?;
     let mut findings = Vec::new();
     for definition in schema
         .types

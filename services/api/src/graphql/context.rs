@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{ContextBase, Request};
 use vitrine_domain::Catalog;
-use vitrine_domain::products::Sight;
+use vitrine_domain::products::Visibility;
 
 use super::loaders::Loaders;
 use super::viewer::Viewer;
@@ -16,7 +16,7 @@ pub struct Session {
     /// Who asks.
     pub(crate) viewer: Viewer,
     /// What the caller may see.
-    pub(crate) sight: Sight,
+    pub(crate) sight: Visibility,
     /// Batches look-ups.
     pub(crate) loaders: Loaders,
 }

@@ -5,10 +5,10 @@ pub(crate) mod details;
 pub(crate) mod dictionary;
 pub(crate) mod product;
 pub(crate) mod reference;
-pub(crate) mod refusals;
 pub(crate) mod review;
 pub(crate) mod reviewing;
 pub(crate) mod spec;
+pub(crate) mod user_errors;
 
 use async_graphql::{Enum, InputObject, OneofObject};
 use vitrine_model::filter::{

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ::dataloader::{BatchFn, cached::Loader};
 use vitrine_domain::facets::KeyCoverage;
-use vitrine_domain::products::{ProductView, Sight};
+use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviewing::Report;
 use vitrine_domain::reviewing::ratings::RatingMonth;
 use vitrine_domain::reviews::Reader;
@@ -51,10 +51,10 @@ struct Own {
     votes: Batched<(ReviewId, i32), Vote, OwnVotes>,
 }
 
-struct Products(Catalog, Sight);
+struct Products(Catalog, Visibility);
 struct Reviews(Catalog, Reader);
 struct Suppliers(Catalog);
-struct Counts(Catalog, Sight);
+struct Counts(Catalog, Visibility);
 struct Coverage(Catalog);
 struct Trends(Catalog);
 struct Recent(Catalog);
@@ -75,7 +75,7 @@ impl Loaders {
         Self {
             products: Batched::new(Products(catalog.clone(), sight)),
             reviewed: moderates.then(|| {
-                let everything = Products(catalog.clone(), Sight::Everything);
+                let everything = Products(catalog.clone(), Visibility::Everything);
                 Batched::new(everything)
             }),
             reviews: Batched::new(Reviews(catalog.clone(), reader)),

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_graphql::{Context, Object};
-use vitrine_domain::admin::{Order, Outcome};
+use vitrine_domain::admin::{MutationRequest, Outcome};
 use vitrine_domain::products::ProductView;
 use vitrine_domain::reviewing::Reviewed;
 use vitrine_domain::{Catalog, DomainError};
@@ -26,7 +26,6 @@ use super::inputs::product::{
 use super::inputs::reference::{
     CreateCategoryInput, CreateSupplierInput, UpdateCategoryInput, UpdateSupplierInput,
 };
-use super::inputs::refusals::Asked;
 use super::inputs::review::{
     DeleteReviewInput, EditReviewInput, ModerateReviewInput, RemoveVoteInput, ReplyToReviewInput,
     ReportReviewInput, SubmitReviewInput, VoteReviewInput,
@@ -35,6 +34,7 @@ use super::inputs::reviewing::{
     DefineReviewDimensionsInput, EraseAuthorInput, RecordPurchaseInput, RepairRatingStatsInput,
 };
 use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
+use super::inputs::user_errors::Asked;
 use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
 use super::types::payload::{
@@ -519,12 +519,12 @@ async fn record_activity(
 async fn give<W, T, F>(
     ctx: &Context<'_>,
     asked: Asked<W>,
-    carry_out: impl FnOnce(Catalog, Order, W) -> F,
+    execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
     F: Future<Output = Result<Outcome<T>, DomainError>>,
 {
-    give_as(Viewer::admin, ctx, asked, carry_out).await
+    give_as(Viewer::admin, ctx, asked, execute).await
 }
 
 /// Gives an order, unless the caller may not, as `who` says, or the input is wrong.
@@ -532,13 +532,13 @@ async fn give_as<W, T, F>(
     who: impl FnOnce(&Viewer) -> Result<&str, Failure>,
     ctx: &Context<'_>,
     asked: Asked<W>,
-    carry_out: impl FnOnce(Catalog, Order, W) -> F,
+    execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
     F: Future<Output = Result<Outcome<T>, DomainError>>,
 {
     let session = ctx.session();
-    let order = Order {
+    let order = MutationRequest {
         subject: who(&session.viewer)?.to_owned(),
         idempotency_key: asked.idempotency_key,
         expected_revision: asked.expected_revision.map(i64::from),
@@ -550,7 +550,7 @@ where
             return Ok(Outcome::Refused { refusals, current });
         }
     };
-    let outcome = carry_out(session.catalog.clone(), order, wanted).await;
+    let outcome = execute(session.catalog.clone(), order, wanted).await;
     // What the mutations before this one looked up may have changed.
     session.loaders.forget().await;
     outcome.map_err(Failure::from)

@@ -1,6 +1,6 @@
 //! Who asks, and what they may do.
 
-use vitrine_domain::products::Sight;
+use vitrine_domain::products::Visibility;
 
 use crate::execution::{ErrorCode, Failure};
 
@@ -112,11 +112,11 @@ impl Viewer {
 
     /// What the caller may see.
     #[must_use]
-    pub fn sight(&self) -> Sight {
+    pub fn sight(&self) -> Visibility {
         if self.has(Role::Admin) {
-            Sight::Everything
+            Visibility::Everything
         } else {
-            Sight::Public
+            Visibility::Public
         }
     }
 }

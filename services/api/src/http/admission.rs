@@ -5,18 +5,19 @@ use std::{fmt, sync::Arc};
 use async_graphql::Request;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 
-use crate::execution::{ErrorCode, Failure, Prepared, Toll};
+use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
 /// Looks at the headers of a request and admits it or not.
-pub(super) type Admit = Arc<dyn Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync>;
+pub(super) type Authenticate =
+    Arc<dyn Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync>;
 
 type Attach = Box<dyn FnOnce(Request) -> Request + Send>;
-type Price = Box<dyn FnOnce(&Prepared) -> Toll + Send>;
+type Price = Box<dyn FnOnce(&Prepared) -> CostCheck + Send>;
 
 /// What one admitted request brings along.
 pub struct RequestContext {
     pub(super) attach: Attach,
-    pub(super) toll: Price,
+    pub(super) cost_check: Price,
     pub(super) hide_schema: bool,
 }
 
@@ -26,7 +27,7 @@ impl RequestContext {
     pub fn new() -> Self {
         Self {
             attach: Box::new(|request| request),
-            toll: Box::new(|_| Toll::free()),
+            cost_check: Box::new(|_| CostCheck::free()),
             hide_schema: false,
         }
     }
@@ -40,8 +41,11 @@ impl RequestContext {
 
     /// Sets the rule that sees the request before it runs.
     #[must_use]
-    pub fn toll(mut self, toll: impl FnOnce(&Prepared) -> Toll + Send + 'static) -> Self {
-        self.toll = Box::new(toll);
+    pub fn cost_check(
+        mut self,
+        cost_check: impl FnOnce(&Prepared) -> CostCheck + Send + 'static,
+    ) -> Self {
+        self.cost_check = Box::new(cost_check);
         self
     }
 

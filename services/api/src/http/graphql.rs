@@ -102,15 +102,19 @@ async fn execute(
     }
 }
 
-/// Execution in a task of its own: see [`super::Shield`].
+/// Execution in a task of its own: see [`super::RequestLimiter`].
 pub(super) async fn run(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
     let engine = api.engine.clone();
-    let work = async move { engine.run(prepared, context.toll, context.attach).await };
-    api.shield.run(work).await
+    let work = async move {
+        engine
+            .run(prepared, context.cost_check, context.attach)
+            .await
+    };
+    api.request_limiter.run(work).await
 }
 
 pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {

@@ -14,8 +14,8 @@ use tower_http::{cors::CorsLayer, trace::TraceLayer};
 use tracing::Span;
 
 use super::{
-    RequestContext, RequestId, Shield, SocketLimits, Sockets,
-    admission::Admit,
+    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets,
+    admission::Authenticate,
     answer, graphql,
     health::{self, Ready},
     identity::{self, Ids},
@@ -27,8 +27,8 @@ use crate::execution::{Engine, Failure};
 #[derive(Clone)]
 pub struct Api {
     pub(super) engine: Engine,
-    pub(super) shield: Shield,
-    pub(super) admit: Admit,
+    pub(super) request_limiter: RequestLimiter,
+    pub(super) admit: Authenticate,
     pub(super) ready: Ready,
     pub(super) playground: bool,
     pub(super) origins: Vec<HeaderValue>,
@@ -41,10 +41,10 @@ impl Api {
     /// Everyone is admitted, the service is always ready, no playground, no other origins,
     /// WebSocket connections with the default limits.
     #[must_use]
-    pub fn new(engine: Engine, shield: Shield) -> Self {
+    pub fn new(engine: Engine, request_limiter: RequestLimiter) -> Self {
         Self {
             engine,
-            shield,
+            request_limiter,
             admit: Arc::new(|_| Ok(RequestContext::new())),
             ready: Arc::new(|| Ok(())),
             playground: false,

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves until `shutdown` completes, then lets open requests finish, within ten seconds.
 ///
-/// Executions that outlast their connections are waited for by [`super::Shield::drain`].
+/// Executions that outlast their connections are waited for by [`super::RequestLimiter::drain`].
 pub async fn serve(
     listener: TcpListener,
     router: Router,

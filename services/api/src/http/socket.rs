@@ -10,21 +10,21 @@
 //! operations and nothing else, and what waits for it is bounded; soon it is dropped.
 //!
 //! What protects the database over HTTP does so here: queries and mutations run in the
-//! [`Shield`](super::Shield), and go on when the client leaves. Subscriptions end with their
+//! [`RequestLimiter`](super::RequestLimiter), and go on when the client leaves. Subscriptions end with their
 //! connection.
 
 mod closing;
 mod connection;
+mod connection_init;
 mod handshake;
-mod introduction;
+mod keep_alive;
 mod limits;
 mod operation;
+mod operation_sink;
 mod operations;
 mod origin;
-mod outlet;
 mod protocol;
 mod sockets;
-mod vigil;
 
 pub(super) use handshake::{Upgrade, is_wanted, open};
 pub use limits::SocketLimits;

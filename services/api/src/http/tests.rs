@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use self::feed::{Feed, Subscription};
-use super::{Api, Capacity, Shield, Sockets, router, serve_with};
+use super::{Api, Capacity, RequestLimiter, Sockets, router, serve_with};
 use crate::execution::{At, Engine, Failure, R, Scalars};
 
 /// Lets tests see and hold the work that requests cause.
@@ -98,7 +98,7 @@ struct Parts {
     router: Router,
     gate: Gate,
     feed: Feed,
-    shield: Shield,
+    request_limiter: RequestLimiter,
     sockets: Sockets,
 }
 
@@ -109,14 +109,14 @@ impl Parts {
             .data(gate.clone())
             .data(feed.clone());
         let engine = Engine::new(schema, Scalars::none()).unwrap();
-        let shield = Shield::new(capacity);
-        let api = configure(Api::new(engine, shield.clone()));
+        let request_limiter = RequestLimiter::new(capacity);
+        let api = configure(Api::new(engine, request_limiter.clone()));
         Self {
             sockets: api.sockets.clone(),
             router: router(api),
             gate,
             feed,
-            shield,
+            request_limiter,
         }
     }
 }
@@ -126,7 +126,7 @@ struct Server {
     address: std::net::SocketAddr,
     gate: Gate,
     feed: Feed,
-    shield: Shield,
+    request_limiter: RequestLimiter,
     sockets: Sockets,
     stop: oneshot::Sender<()>,
     tasks: JoinSet<std::io::Result<()>>,
@@ -147,7 +147,7 @@ impl Server {
             router,
             gate,
             feed,
-            shield,
+            request_limiter,
             sockets,
         } = Parts::new(capacity, configure);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -160,7 +160,7 @@ impl Server {
             address,
             gate,
             feed,
-            shield,
+            request_limiter,
             sockets,
             stop,
             tasks,

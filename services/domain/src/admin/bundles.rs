@@ -7,14 +7,14 @@ use vitrine_model::product::{Bundle, BundleItem, Kind, ProductStatus};
 use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
-use super::refusals::{Found, Place};
+use super::refusals::{FieldPath, ValidationErrors};
 use crate::limits::{self, MAX_ITEMS};
 
 /// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
 pub(super) async fn read(
     items: &[(ProductId, i32)],
     store: &Store,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Result<Bundle, StorageError> {
     check_form(items, found);
     if !found.is_empty() {
@@ -26,7 +26,7 @@ pub(super) async fn read(
         views.into_iter().map(|view| (view.id(), view)).collect();
     let mut read = Bundle::default();
     for (at, (id, quantity)) in items.iter().enumerate() {
-        let place: Place<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
+        let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
         match views.get(id) {
             None => found.missing(place, "there is no such product"),
             Some(view) if Kind::of(view.kind()?) == Kind::Bundle => {
@@ -38,8 +38,8 @@ pub(super) async fn read(
     Ok(read)
 }
 
-fn check_form(items: &[(ProductId, i32)], found: &mut Found) {
-    let place: Place<'_> = &[&"details", &"bundle", &"items"];
+fn check_form(items: &[(ProductId, i32)], found: &mut ValidationErrors) {
+    let place: FieldPath<'_> = &[&"details", &"bundle", &"items"];
     if items.is_empty() {
         found.invalid(place, "a bundle has at least one item");
     }
@@ -48,7 +48,7 @@ fn check_form(items: &[(ProductId, i32)], found: &mut Found) {
         found.cap(place, Err(message));
     }
     for (at, (_, quantity)) in items.iter().enumerate() {
-        let place: Place<'_> = &[&"details", &"bundle", &"items", &at, &"quantity"];
+        let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"quantity"];
         found.check(place, limits::quantity(*quantity));
     }
 }
@@ -68,7 +68,7 @@ pub(crate) fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, Stor
 
 #[cfg(test)]
 mod tests {
-    use super::super::RefusalCode;
+    use super::super::UserErrorCode;
     use super::*;
 
     fn id(n: u8) -> ProductId {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_form_of_items() {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         check_form(&[(id(1), 0), (id(2), 1), (id(3), 10_001)], &mut found);
         check_form(&[], &mut found);
         check_form(&vec![(id(1), 1); 101], &mut found);
@@ -85,15 +85,15 @@ mod tests {
             found.places(),
             [
                 (
-                    RefusalCode::Invalid,
+                    UserErrorCode::Invalid,
                     "details.bundle.items.0.quantity".to_owned()
                 ),
                 (
-                    RefusalCode::Invalid,
+                    UserErrorCode::Invalid,
                     "details.bundle.items.2.quantity".to_owned()
                 ),
-                (RefusalCode::Invalid, "details.bundle.items".to_owned()),
-                (RefusalCode::TooLarge, "details.bundle.items".to_owned()),
+                (UserErrorCode::Invalid, "details.bundle.items".to_owned()),
+                (UserErrorCode::TooLarge, "details.bundle.items".to_owned()),
             ]
         );
     }

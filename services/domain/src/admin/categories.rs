@@ -7,9 +7,9 @@ use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
-use super::orders::{Attempt, Change, Step, Task};
-use super::refusals::Found;
-use super::{CategoryPatch, NewCategory, Order, Outcome, Refusal, RefusalCode};
+use super::commands::{Attempt, Change, Command, Step};
+use super::refusals::ValidationErrors;
+use super::{CategoryPatch, MutationRequest, NewCategory, Outcome, UserError, UserErrorCode};
 use crate::import::categories::free_slug;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
@@ -21,14 +21,14 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn create_category(
         &self,
-        order: Order,
+        order: MutationRequest,
         new: NewCategory,
     ) -> Result<Outcome<Category>, DomainError> {
         let create = CreateCategory {
             id: CategoryId::random(),
             new: new.clone(),
         };
-        self.carry_out(order, ("createCategory", "", &new), create)
+        self.execute(order, ("createCategory", "", &new), create)
             .await
     }
 
@@ -38,7 +38,7 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn update_category(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: CategoryId,
         patch: CategoryPatch,
     ) -> Result<Outcome<Category>, DomainError> {
@@ -47,7 +47,7 @@ impl Catalog {
             id,
             patch: patch.clone(),
         };
-        self.carry_out(order, named, update).await
+        self.execute(order, named, update).await
     }
 }
 
@@ -61,7 +61,7 @@ struct UpdateCategory {
     patch: CategoryPatch,
 }
 
-impl Task for CreateCategory {
+impl Command for CreateCategory {
     type Answer = Category;
 
     async fn attempt(
@@ -82,7 +82,7 @@ impl Task for CreateCategory {
     }
 }
 
-impl Task for UpdateCategory {
+impl Command for UpdateCategory {
     type Answer = Category;
 
     async fn attempt(
@@ -93,7 +93,7 @@ impl Task for UpdateCategory {
         let tree = CategoryTree::new(unit.categories().await?);
         let Some(before) = tree.get(self.id) else {
             let message = "there is no such category";
-            let refusal = Refusal::new(RefusalCode::NotFound, &[&"id"], message);
+            let refusal = UserError::new(UserErrorCode::NotFound, &[&"id"], message);
             return Ok(Step::refuse(refusal, None));
         };
         if let Some(refusal) = at.stale("category", before.revision) {
@@ -119,8 +119,8 @@ fn create(
     id: CategoryId,
     new: &NewCategory,
     tree: &CategoryTree,
-) -> Result<Category, Vec<Refusal>> {
-    let mut found = Found::default();
+) -> Result<Category, Vec<UserError>> {
+    let mut found = ValidationErrors::default();
     let parent = match &new.parent {
         None => None,
         Some(slug) => find_parent(slug, tree, &mut found),
@@ -144,8 +144,8 @@ fn update(
     before: &Category,
     patch: &CategoryPatch,
     tree: &CategoryTree,
-) -> Result<Category, Vec<Refusal>> {
-    let mut found = Found::default();
+) -> Result<Category, Vec<UserError>> {
+    let mut found = ValidationErrors::default();
     let mut after = before.clone();
     if let Some(name) = &patch.name {
         after.name = collapse(name);
@@ -166,7 +166,11 @@ fn update(
     }
 }
 
-fn find_parent(slug: &str, tree: &CategoryTree, found: &mut Found) -> Option<CategoryId> {
+fn find_parent(
+    slug: &str,
+    tree: &CategoryTree,
+    found: &mut ValidationErrors,
+) -> Option<CategoryId> {
     let parent = tree.by_slug(slug).map(|parent| parent.id);
     if parent.is_none() {
         let shown = excerpt(slug, 80).text;
@@ -177,7 +181,7 @@ fn find_parent(slug: &str, tree: &CategoryTree, found: &mut Found) -> Option<Cat
 }
 
 /// Checks a category as it would be, among the others as they are.
-fn check(category: &Category, tree: &CategoryTree, found: &mut Found) {
+fn check(category: &Category, tree: &CategoryTree, found: &mut ValidationErrors) {
     let name = limits::text(&category.name, 1..=MAX_LABEL_CHARACTERS);
     found.check(&[&"name"], name);
     found.check(&[&"slug"], limits::slug(&category.slug));
@@ -201,7 +205,7 @@ fn check(category: &Category, tree: &CategoryTree, found: &mut Found) {
     check_place(category, tree, found);
 }
 
-fn check_place(category: &Category, tree: &CategoryTree, found: &mut Found) {
+fn check_place(category: &Category, tree: &CategoryTree, found: &mut ValidationErrors) {
     let (id, parent) = (category.id, category.parent);
     if parent.is_some_and(|parent| tree.would_cycle(id, parent)) {
         let message = "a category cannot be moved below itself";
@@ -244,8 +248,8 @@ mod tests {
         }
     }
 
-    fn refused<T>(result: Result<T, Vec<Refusal>>) -> Vec<(RefusalCode, String)> {
-        Found(result.err().unwrap_or_default()).places()
+    fn refused<T>(result: Result<T, Vec<UserError>>) -> Vec<(UserErrorCode, String)> {
+        ValidationErrors(result.err().unwrap_or_default()).places()
     }
 
     #[test]
@@ -278,23 +282,23 @@ mod tests {
         assert_eq!(
             all,
             [
-                at(RefusalCode::NotFound, "parent"),
-                at(RefusalCode::Invalid, "name"),
-                at(RefusalCode::Invalid, "slug"),
+                at(UserErrorCode::NotFound, "parent"),
+                at(UserErrorCode::Invalid, "name"),
+                at(UserErrorCode::Invalid, "slug"),
             ]
         );
         let all = refused(create(id(50), &new("SÏDE", Some("c3"), None), &tree));
         assert_eq!(
             all,
             [
-                at(RefusalCode::Taken, "slug"),
-                at(RefusalCode::Taken, "name")
+                at(UserErrorCode::Taken, "slug"),
+                at(UserErrorCode::Taken, "name")
             ]
         );
         assert!(create(id(50), &new("Side", None, Some("c1")), &tree).is_ok());
         assert!(create(id(50), &new("Leaf", None, Some("c7")), &tree).is_ok());
         let deep = refused(create(id(50), &new("Leaf", None, Some("c8")), &tree));
-        assert_eq!(deep, [at(RefusalCode::TooLarge, "parent")]);
+        assert_eq!(deep, [at(UserErrorCode::TooLarge, "parent")]);
     }
 
     #[test]
@@ -312,14 +316,14 @@ mod tests {
         let at = |code| [(code, "parent".to_owned())];
         for below in ["c1", "c2", "c7"] {
             let refused = refused(update(one, &into(Some(below)), &tree));
-            assert_eq!(refused, at(RefusalCode::Invalid), "{below}");
+            assert_eq!(refused, at(UserErrorCode::Invalid), "{below}");
         }
         let side = tree.get(id(100)).unwrap();
         assert!(update(side, &into(Some("c7")), &tree).is_ok());
         let deeper = self::tree(8);
         let one = deeper.get(id(1)).unwrap();
         let all = refused(update(one, &into(Some("side")), &deeper));
-        assert_eq!(all, at(RefusalCode::TooLarge), "nine levels");
+        assert_eq!(all, at(UserErrorCode::TooLarge), "nine levels");
         let two = deeper.get(id(2)).unwrap();
         assert_eq!(update(two, &into(None), &deeper).unwrap().parent, None);
     }

@@ -6,7 +6,7 @@ use vitrine_model::product::{
 };
 
 use super::DetailsInput;
-use super::refusals::{Found, Place};
+use super::refusals::{FieldPath, ValidationErrors};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 
 /// The most pages of a book, months of a warranty, minutes of a film.
@@ -28,7 +28,7 @@ impl DetailsInput {
 
 /// Checks details by themselves and gives them as they will be stored. The items of a bundle have
 /// to be looked up and are not among them.
-pub(super) fn read(input: &DetailsInput, found: &mut Found) -> Details {
+pub(super) fn read(input: &DetailsInput, found: &mut ValidationErrors) -> Details {
     match input {
         DetailsInput::Apparel(apparel) => Details::Apparel(read_apparel(apparel, found)),
         DetailsInput::Book(book) => Details::Book(read_book(book, found)),
@@ -39,11 +39,11 @@ pub(super) fn read(input: &DetailsInput, found: &mut Found) -> Details {
     }
 }
 
-fn read_apparel(apparel: &Apparel, found: &mut Found) -> Apparel {
-    let place: Place<'_> = &[&"details", &"apparel"];
+fn read_apparel(apparel: &Apparel, found: &mut ValidationErrors) -> Apparel {
+    let place: FieldPath<'_> = &[&"details", &"apparel"];
     optional(apparel.fit.as_deref(), place, "fit", found);
     for (at, row) in apparel.size_chart.iter().enumerate() {
-        let place: Place<'_> = &[&"details", &"apparel", &"sizeChart", &at];
+        let place: FieldPath<'_> = &[&"details", &"apparel", &"sizeChart", &at];
         label(&row.size, &within(place, &[&"size"]), found);
         for (nth, measurement) in row.measurements.iter().enumerate() {
             let place = within(place, &[&"measurements", &nth]);
@@ -53,8 +53,8 @@ fn read_apparel(apparel: &Apparel, found: &mut Found) -> Apparel {
     apparel.clone()
 }
 
-fn read_book(book: &Book, found: &mut Found) -> Book {
-    let place: Place<'_> = &[&"details", &"book"];
+fn read_book(book: &Book, found: &mut ValidationErrors) -> Book {
+    let place: FieldPath<'_> = &[&"details", &"book"];
     check_people(&book.contributors, place, "contributors", found);
     optional(book.format.as_deref(), place, "format", found);
     count(book.pages, 1, place, "pages", found);
@@ -72,16 +72,16 @@ fn read_book(book: &Book, found: &mut Found) -> Book {
     }
 }
 
-fn read_electronics(device: &Electronics, found: &mut Found) -> Electronics {
-    let place: Place<'_> = &[&"details", &"electronics"];
+fn read_electronics(device: &Electronics, found: &mut ValidationErrors) -> Electronics {
+    let place: FieldPath<'_> = &[&"details", &"electronics"];
     optional(device.energy_label.as_deref(), place, "energyLabel", found);
     count(device.warranty_months, 0, place, "warrantyMonths", found);
     labels(&device.compatibility, place, "compatibility", found);
     device.clone()
 }
 
-fn read_grocery(grocery: &Grocery, found: &mut Found) -> Grocery {
-    let place: Place<'_> = &[&"details", &"grocery"];
+fn read_grocery(grocery: &Grocery, found: &mut ValidationErrors) -> Grocery {
+    let place: FieldPath<'_> = &[&"details", &"grocery"];
     if let Some(ingredients) = &grocery.ingredients {
         let checked = limits::text(ingredients, 1..=MAX_DESCRIPTION_CHARACTERS);
         found.check(&within(place, &[&"ingredients"]), checked);
@@ -93,21 +93,30 @@ fn read_grocery(grocery: &Grocery, found: &mut Found) -> Grocery {
     grocery.clone()
 }
 
-fn read_movie(movie: &Movie, found: &mut Found) -> Movie {
-    let place: Place<'_> = &[&"details", &"movie"];
+fn read_movie(movie: &Movie, found: &mut ValidationErrors) -> Movie {
+    let place: FieldPath<'_> = &[&"details", &"movie"];
     check_people(&movie.cast, place, "cast", found);
     count(movie.runtime_minutes, 1, place, "runtimeMinutes", found);
     movie.clone()
 }
 
-fn check_people(people: &[Contributor], place: Place<'_>, field: &str, found: &mut Found) {
+fn check_people(
+    people: &[Contributor],
+    place: FieldPath<'_>,
+    field: &str,
+    found: &mut ValidationErrors,
+) {
     for (at, person) in people.iter().enumerate() {
         label(&person.name, &within(place, &[&field, &at, &"name"]), found);
         label(&person.role, &within(place, &[&field, &at, &"role"]), found);
     }
 }
 
-fn check_measurement(measurement: &Measurement, place: Place<'_>, found: &mut Found) {
+fn check_measurement(
+    measurement: &Measurement,
+    place: FieldPath<'_>,
+    found: &mut ValidationErrors,
+) {
     label(&measurement.name, &within(place, &[&"name"]), found);
     label(&measurement.unit, &within(place, &[&"unit"]), found);
     if !measurement.value.is_finite() {
@@ -115,23 +124,29 @@ fn check_measurement(measurement: &Measurement, place: Place<'_>, found: &mut Fo
     }
 }
 
-fn label(text: &str, place: Place<'_>, found: &mut Found) {
+fn label(text: &str, place: FieldPath<'_>, found: &mut ValidationErrors) {
     found.check(place, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
 }
 
-fn optional(text: Option<&str>, place: Place<'_>, field: &str, found: &mut Found) {
+fn optional(text: Option<&str>, place: FieldPath<'_>, field: &str, found: &mut ValidationErrors) {
     if let Some(text) = text {
         label(text, &within(place, &[&field]), found);
     }
 }
 
-fn labels(texts: &[String], place: Place<'_>, field: &str, found: &mut Found) {
+fn labels(texts: &[String], place: FieldPath<'_>, field: &str, found: &mut ValidationErrors) {
     for (at, text) in texts.iter().enumerate() {
         label(text, &within(place, &[&field, &at]), found);
     }
 }
 
-fn count(number: Option<i32>, least: i32, place: Place<'_>, field: &str, found: &mut Found) {
+fn count(
+    number: Option<i32>,
+    least: i32,
+    place: FieldPath<'_>,
+    field: &str,
+    found: &mut ValidationErrors,
+) {
     let Some(number) = number.filter(|number| !(least..=MAX_OF_ANYTHING).contains(number)) else {
         return;
     };
@@ -141,7 +156,7 @@ fn count(number: Option<i32>, least: i32, place: Place<'_>, field: &str, found: 
 
 /// A place inside another one.
 fn within<'a>(
-    place: Place<'a>,
+    place: FieldPath<'a>,
     inner: &[&'a dyn std::fmt::Display],
 ) -> Vec<&'a dyn std::fmt::Display> {
     place.iter().chain(inner).copied().collect()
@@ -166,11 +181,11 @@ fn is_isbn(isbn: &str) -> bool {
 mod tests {
     use vitrine_model::product::SizeChartRow;
 
-    use super::super::RefusalCode;
+    use super::super::UserErrorCode;
     use super::*;
 
-    fn book(isbn: &str) -> (Option<String>, Vec<(RefusalCode, String)>) {
-        let mut found = Found::default();
+    fn book(isbn: &str) -> (Option<String>, Vec<(UserErrorCode, String)>) {
+        let mut found = ValidationErrors::default();
         let input = DetailsInput::Book(Book {
             isbn: Some(isbn.to_owned()),
             ..Book::default()
@@ -189,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(book(given), (Some(kept.to_owned()), vec![]));
         }
-        let place = vec![(RefusalCode::Invalid, "details.book.isbn".to_owned())];
+        let place = vec![(UserErrorCode::Invalid, "details.book.isbn".to_owned())];
         for bad in [
             "",
             "978316148410",
@@ -212,7 +227,7 @@ mod tests {
             size: "M".to_owned(),
             measurements: vec![measurement],
         };
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let apparel = DetailsInput::Apparel(Apparel {
             fit: Some(String::new()),
             size_chart: vec![row],

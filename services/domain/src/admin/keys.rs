@@ -7,9 +7,9 @@ use vitrine_model::unit::UnitTable;
 use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, Store};
 
-use super::orders::{Attempt, Change, Step, Task};
-use super::refusals::Found;
-use super::{NewSpecKey, Order, Outcome, Refusal, RefusalCode, SpecKeyPatch};
+use super::commands::{Attempt, Change, Command, Step};
+use super::refusals::ValidationErrors;
+use super::{MutationRequest, NewSpecKey, Outcome, SpecKeyPatch, UserError, UserErrorCode};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
 
@@ -27,11 +27,11 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn define_spec_key(
         &self,
-        order: Order,
+        order: MutationRequest,
         new: NewSpecKey,
     ) -> Result<Outcome<SpecKey>, DomainError> {
         let define = DefineKey(new.clone());
-        self.carry_out(order, ("defineSpecKey", "", &new), define)
+        self.execute(order, ("defineSpecKey", "", &new), define)
             .await
     }
 
@@ -41,7 +41,7 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn update_spec_key(
         &self,
-        order: Order,
+        order: MutationRequest,
         key: String,
         patch: SpecKeyPatch,
     ) -> Result<Outcome<SpecKey>, DomainError> {
@@ -49,7 +49,7 @@ impl Catalog {
             key: key.clone(),
             patch: patch.clone(),
         };
-        self.carry_out(order, ("updateSpecKey", &key, &patch), update)
+        self.execute(order, ("updateSpecKey", &key, &patch), update)
             .await
     }
 }
@@ -61,7 +61,7 @@ struct UpdateKey {
     patch: SpecKeyPatch,
 }
 
-impl Task for DefineKey {
+impl Command for DefineKey {
     type Answer = SpecKey;
 
     async fn attempt(
@@ -83,7 +83,7 @@ impl Task for DefineKey {
     }
 }
 
-impl Task for UpdateKey {
+impl Command for UpdateKey {
     type Answer = SpecKey;
 
     async fn attempt(
@@ -99,13 +99,13 @@ impl Task for UpdateKey {
         if let Some(refusal) = at.stale("key", before.revision) {
             return Ok(Step::refuse(refusal, Some(before.clone())));
         }
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let mut after = update(before, &self.patch, &dictionary, &units, &mut found);
         if found.is_empty() && after.allowed_values != before.allowed_values {
             let allowed = after.allowed_values.as_deref().unwrap_or_default();
             let others = other_values(before, allowed, at.store()).await?;
             if !others.is_empty() {
-                found.add(RefusalCode::InUse, &[&"allowedValues"], told(&others));
+                found.add(UserErrorCode::InUse, &[&"allowedValues"], told(&others));
             }
         }
         if !found.is_empty() {
@@ -124,10 +124,10 @@ impl Task for UpdateKey {
 }
 
 /// That there is no such key.
-pub(super) fn unknown(field: &str, key: &str) -> Refusal {
+pub(super) fn unknown(field: &str, key: &str) -> UserError {
     let shown = excerpt(key, 80).text;
     let message = format!("there is no spec key {shown:?}");
-    Refusal::new(RefusalCode::NotFound, &[&field], message)
+    UserError::new(UserErrorCode::NotFound, &[&field], message)
 }
 
 /// Texts that products have for the key beyond those allowed, at most [`NAMED_VALUES`], by every
@@ -178,8 +178,8 @@ fn define(
     new: &NewSpecKey,
     dictionary: &Dictionary,
     units: &UnitTable,
-) -> Result<SpecKey, Vec<Refusal>> {
-    let mut found = Found::default();
+) -> Result<SpecKey, Vec<UserError>> {
+    let mut found = ValidationErrors::default();
     let mut key = SpecKey::new(&new.key, new.value_type);
     match check_key(&new.key) {
         Err(wrong) => found.invalid(&[&"key"], wrong.to_string()),
@@ -214,7 +214,7 @@ fn update(
     patch: &SpecKeyPatch,
     dictionary: &Dictionary,
     units: &UnitTable,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> SpecKey {
     let mut after = before.clone();
     if let Some(label) = &patch.label {
@@ -235,14 +235,19 @@ fn update(
 }
 
 /// Type and dimension are fixed once products have the key.
-fn update_type(after: &mut SpecKey, patch: &SpecKeyPatch, units: &UnitTable, found: &mut Found) {
+fn update_type(
+    after: &mut SpecKey,
+    patch: &SpecKeyPatch,
+    units: &UnitTable,
+    found: &mut ValidationErrors,
+) {
     let value_type = patch.value_type.unwrap_or(after.value_type);
     let given = Measure {
         dimension: patch.dimension.as_deref(),
         base_unit: patch.base_unit.as_deref(),
     };
     if value_type != after.value_type && after.used {
-        found.add(RefusalCode::InUse, &[&"type"], in_use(after));
+        found.add(UserErrorCode::InUse, &[&"type"], in_use(after));
         return;
     }
     if value_type == after.value_type && given.is_empty() {
@@ -251,7 +256,7 @@ fn update_type(after: &mut SpecKey, patch: &SpecKeyPatch, units: &UnitTable, fou
     let (dimension, base_unit) = given.read(value_type, units, found);
     if after.used && dimension != after.dimension {
         if found.is_empty() {
-            found.add(RefusalCode::InUse, &[&given.field()], in_use(after));
+            found.add(UserErrorCode::InUse, &[&given.field()], in_use(after));
         }
         return;
     }
@@ -296,7 +301,7 @@ impl Measure<'_> {
         self,
         value_type: ValueType,
         units: &UnitTable,
-        found: &mut Found,
+        found: &mut ValidationErrors,
     ) -> (Option<String>, Option<String>) {
         if value_type != ValueType::Quantity {
             for (field, given) in [("dimension", self.dimension), ("baseUnit", self.base_unit)] {
@@ -338,7 +343,7 @@ fn read_base<'a>(
     spelling: &str,
     dimension: Option<&str>,
     units: &'a UnitTable,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Option<&'a vitrine_model::unit::Unit> {
     let unit = match units.get(spelling) {
         Ok(unit) => unit,
@@ -359,7 +364,7 @@ fn read_base<'a>(
     None
 }
 
-fn read_label(label: &str, found: &mut Found) -> String {
+fn read_label(label: &str, found: &mut ValidationErrors) -> String {
     found.check(&[&"label"], limits::text(label, 1..=MAX_LABEL_CHARACTERS));
     collapse(label)
 }
@@ -368,7 +373,7 @@ fn read_label(label: &str, found: &mut Found) -> String {
 fn read_allowed(
     given: Option<&[String]>,
     value_type: ValueType,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Option<Vec<String>> {
     let given = given?;
     let place = "allowedValues";
@@ -408,7 +413,7 @@ fn read_aliases(
     given: &[String],
     key: &SpecKey,
     dictionary: &Dictionary,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Vec<String> {
     if given.len() > MAX_ALIASES {
         let message = format!("{} aliases; {MAX_ALIASES} are possible", given.len());
@@ -468,13 +473,13 @@ mod tests {
         Dictionary::new(vec![color, weight, SpecKey::new("fit", ValueType::Text)])
     }
 
-    fn defined(new: &NewSpecKey) -> Result<SpecKey, Vec<(RefusalCode, String)>> {
-        let refused = |refusals| Found(refusals).places();
+    fn defined(new: &NewSpecKey) -> Result<SpecKey, Vec<(UserErrorCode, String)>> {
+        let refused = |refusals| ValidationErrors(refusals).places();
         define(new, &dictionary(), &UnitTable::built_in()).map_err(refused)
     }
 
-    fn changed(key: &str, patch: &SpecKeyPatch) -> Result<SpecKey, Vec<(RefusalCode, String)>> {
-        let (dictionary, mut found) = (dictionary(), Found::default());
+    fn changed(key: &str, patch: &SpecKeyPatch) -> Result<SpecKey, Vec<(UserErrorCode, String)>> {
+        let (dictionary, mut found) = (dictionary(), ValidationErrors::default());
         let before = dictionary.get(key).unwrap();
         let after = update(
             before,
@@ -494,7 +499,7 @@ mod tests {
         given.iter().map(|&text| text.to_owned()).collect()
     }
 
-    fn at(code: RefusalCode, place: &str) -> Vec<(RefusalCode, String)> {
+    fn at(code: UserErrorCode, place: &str) -> Vec<(UserErrorCode, String)> {
         vec![(code, place.to_owned())]
     }
 
@@ -524,24 +529,24 @@ mod tests {
             };
             defined(&new).unwrap_err()
         };
-        assert_eq!(wrong(None, None), at(RefusalCode::Invalid, "dimension"));
+        assert_eq!(wrong(None, None), at(UserErrorCode::Invalid, "dimension"));
         assert_eq!(
             wrong(Some("depth"), None),
-            at(RefusalCode::NotFound, "dimension")
+            at(UserErrorCode::NotFound, "dimension")
         );
         assert_eq!(
             wrong(None, Some("furlong")),
-            at(RefusalCode::NotFound, "baseUnit")
+            at(UserErrorCode::NotFound, "baseUnit")
         );
         assert_eq!(
             wrong(None, Some("in")),
-            at(RefusalCode::Invalid, "baseUnit")
+            at(UserErrorCode::Invalid, "baseUnit")
         );
         assert_eq!(
             wrong(Some("mass"), Some(&base)),
-            at(RefusalCode::Invalid, "baseUnit")
+            at(UserErrorCode::Invalid, "baseUnit")
         );
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         read_base("in", None, &units, &mut found);
         assert!(
             found.0[0].message.contains(&format!("that is {base}")),
@@ -558,23 +563,23 @@ mod tests {
             aliases: texts(&["ok", "No", "tint", "colour", "weight", "9"]),
             ..new("Bad", ValueType::Number)
         };
-        let places: Vec<(RefusalCode, String)> = defined(&bad).unwrap_err();
+        let places: Vec<(UserErrorCode, String)> = defined(&bad).unwrap_err();
         let expected = [
-            (RefusalCode::Invalid, "key"),
-            (RefusalCode::Invalid, "label"),
-            (RefusalCode::Invalid, "dimension"),
-            (RefusalCode::Invalid, "allowedValues"),
-            (RefusalCode::Invalid, "aliases.1"),
-            (RefusalCode::Taken, "aliases.2"),
-            (RefusalCode::Taken, "aliases.3"),
-            (RefusalCode::Taken, "aliases.4"),
-            (RefusalCode::Invalid, "aliases.5"),
+            (UserErrorCode::Invalid, "key"),
+            (UserErrorCode::Invalid, "label"),
+            (UserErrorCode::Invalid, "dimension"),
+            (UserErrorCode::Invalid, "allowedValues"),
+            (UserErrorCode::Invalid, "aliases.1"),
+            (UserErrorCode::Taken, "aliases.2"),
+            (UserErrorCode::Taken, "aliases.3"),
+            (UserErrorCode::Taken, "aliases.4"),
+            (UserErrorCode::Invalid, "aliases.5"),
         ];
         let expected = expected.map(|(code, place)| (code, place.to_owned()));
         assert_eq!(places, expected);
         for taken in ["color", "tint", "colour"] {
             let refused = defined(&new(taken, ValueType::Text)).unwrap_err();
-            assert_eq!(refused, at(RefusalCode::Taken, "key"), "{taken}");
+            assert_eq!(refused, at(UserErrorCode::Taken, "key"), "{taken}");
         }
         let itself = NewSpecKey {
             aliases: texts(&["depth"]),
@@ -582,7 +587,7 @@ mod tests {
         };
         assert_eq!(
             defined(&itself).unwrap_err(),
-            at(RefusalCode::Invalid, "aliases.0")
+            at(UserErrorCode::Invalid, "aliases.0")
         );
     }
 
@@ -599,7 +604,7 @@ mod tests {
         assert_eq!(kept.allowed_values, Some(texts(&["Round", "square"])));
         assert_eq!(
             allowed(vec![]),
-            Err(at(RefusalCode::Invalid, "allowedValues"))
+            Err(at(UserErrorCode::Invalid, "allowedValues"))
         );
         let long = "x".repeat(257);
         let refused = allowed(vec!["x".to_owned(), " ".to_owned(), long]).unwrap_err();
@@ -609,7 +614,7 @@ mod tests {
         assert!(allowed(many[1..].to_vec()).is_ok());
         assert_eq!(
             allowed(many),
-            Err(at(RefusalCode::TooLarge, "allowedValues"))
+            Err(at(UserErrorCode::TooLarge, "allowedValues"))
         );
     }
 
@@ -622,7 +627,7 @@ mod tests {
         };
         assert_eq!(
             changed("color", &number),
-            Err(at(RefusalCode::InUse, "type"))
+            Err(at(UserErrorCode::InUse, "type"))
         );
         assert_eq!(
             changed("fit", &number).unwrap().value_type,
@@ -634,7 +639,7 @@ mod tests {
         };
         assert_eq!(
             changed("weight", &length),
-            Err(at(RefusalCode::InUse, "dimension"))
+            Err(at(UserErrorCode::InUse, "dimension"))
         );
         let same = SpecKeyPatch {
             value_type: Some(ValueType::Quantity),
@@ -659,7 +664,7 @@ mod tests {
         };
         assert_eq!(
             changed("fit", &back),
-            Err(at(RefusalCode::Invalid, "dimension"))
+            Err(at(UserErrorCode::Invalid, "dimension"))
         );
     }
 
@@ -677,8 +682,8 @@ mod tests {
         assert_eq!(
             refused,
             [
-                (RefusalCode::Taken, "aliases.0".to_owned()),
-                (RefusalCode::Taken, "aliases.1".to_owned())
+                (UserErrorCode::Taken, "aliases.0".to_owned()),
+                (UserErrorCode::Taken, "aliases.1".to_owned())
             ]
         );
     }

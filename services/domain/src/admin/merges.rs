@@ -16,9 +16,9 @@ use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, retry_contended};
 
+use super::commands::{Attempt, Change, Command, Step};
 use super::keys::{other_values, told, unknown};
-use super::orders::{Attempt, Change, Step, Task};
-use super::{Merge, Order, Outcome, Refusal, RefusalCode};
+use super::{Merge, MutationRequest, Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::specs::renamed;
 use crate::{Catalog, DomainError};
@@ -84,7 +84,7 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn merge_spec_keys(
         &self,
-        order: Order,
+        order: MutationRequest,
         from: String,
         into: String,
     ) -> Result<Outcome<Merge>, DomainError> {
@@ -92,7 +92,7 @@ impl Catalog {
             from: from.clone(),
             into: into.clone(),
         };
-        self.carry_out(order, ("mergeSpecKeys", &from, &into), merge)
+        self.execute(order, ("mergeSpecKeys", &from, &into), merge)
             .await
     }
 
@@ -285,7 +285,7 @@ enum Plan<'a> {
     Nothing { into: &'a SpecKey },
 }
 
-impl Task for MergeKeys {
+impl Command for MergeKeys {
     type Answer = Merge;
 
     async fn attempt(
@@ -313,7 +313,7 @@ impl Task for MergeKeys {
         let allowed = into.allowed_values.as_deref().unwrap_or_default();
         let others = other_values(from, allowed, at.store()).await?;
         if !others.is_empty() {
-            let refusal = Refusal::new(RefusalCode::InUse, &[&"from"], told(&others));
+            let refusal = UserError::new(UserErrorCode::InUse, &[&"from"], told(&others));
             return Ok(Step::refuse(refusal, Some(merge(into))));
         }
         if !unit.absorb_spec_key(from, into).await? {
@@ -325,7 +325,11 @@ impl Task for MergeKeys {
     }
 }
 
-fn plan<'a>(from: &str, into: &str, dictionary: &'a Dictionary) -> Result<Plan<'a>, Vec<Refusal>> {
+fn plan<'a>(
+    from: &str,
+    into: &str,
+    dictionary: &'a Dictionary,
+) -> Result<Plan<'a>, Vec<UserError>> {
     let found = [("from", from), ("into", into)].map(|(field, key)| {
         let found = dictionary.get(key);
         found.ok_or_else(|| unknown(field, key))
@@ -334,7 +338,7 @@ fn plan<'a>(from: &str, into: &str, dictionary: &'a Dictionary) -> Result<Plan<'
         [Ok(source), Ok(target)] => (source, target),
         found => return Err(found.into_iter().filter_map(Result::err).collect()),
     };
-    let refuse = |code, field: &str, message| Err(vec![Refusal::new(code, &[&field], message)]);
+    let refuse = |code, field: &str, message| Err(vec![UserError::new(code, &[&field], message)]);
     if source.key == target.key {
         if from != target.key && into == target.key {
             return Ok(Plan::Nothing { into: target });
@@ -344,11 +348,11 @@ fn plan<'a>(from: &str, into: &str, dictionary: &'a Dictionary) -> Result<Plan<'
         } else {
             format!("{from} and {into} both mean {} already", target.key)
         };
-        return refuse(RefusalCode::Invalid, "into", message);
+        return refuse(UserErrorCode::Invalid, "into", message);
     }
     if from != source.key {
         let message = format!("{from} is another name of {0}; merge {0}", source.key);
-        return refuse(RefusalCode::Invalid, "from", message);
+        return refuse(UserErrorCode::Invalid, "from", message);
     }
     if (source.value_type, &source.dimension) != (target.value_type, &target.dimension) {
         let message = format!(
@@ -358,7 +362,7 @@ fn plan<'a>(from: &str, into: &str, dictionary: &'a Dictionary) -> Result<Plan<'
             target.key,
             holds(target)
         );
-        return refuse(RefusalCode::TypeMismatch, "from", message);
+        return refuse(UserErrorCode::TypeMismatch, "from", message);
     }
     Ok(Plan::Absorb {
         from: source,
@@ -399,7 +403,7 @@ mod tests {
             Ok(Plan::Absorb { from, into }) => format!("{} into {}", from.key, into.key),
             Ok(Plan::Nothing { into }) => format!("{} has it", into.key),
             Err(refusals) => {
-                let places = super::super::refusals::Found(refusals).places();
+                let places = super::super::refusals::ValidationErrors(refusals).places();
                 let places = places
                     .iter()
                     .map(|(code, place)| format!("{code:?} {place}"));

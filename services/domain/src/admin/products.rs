@@ -1,6 +1,6 @@
 //! Products as admins make and change them.
 
-use vitrine_model::activity::Standing;
+use vitrine_model::activity::ActivitySummary;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId, SupplierId};
 use vitrine_model::money::{Currency, Money, minor_units};
@@ -14,11 +14,11 @@ use vitrine_storage::StorageError;
 use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 
-use super::orders::{Attempt, Change, Step, Task};
-use super::refusals::{Found, Place};
+use super::commands::{Attempt, Change, Command, Step};
+use super::refusals::{FieldPath, ValidationErrors};
 use super::{
-    DetailsInput, NewProduct, Order, Outcome, PriceInput, ProductPatch, Refusal, RefusalCode,
-    SpecRef, bundles, details, specs,
+    DetailsInput, MutationRequest, NewProduct, Outcome, PriceInput, ProductPatch, SpecRef,
+    UserError, UserErrorCode, bundles, details, specs,
 };
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::specs::renamed;
@@ -31,14 +31,14 @@ impl Catalog {
     /// [`DomainError`] when the database fails.
     pub async fn create_product(
         &self,
-        order: Order,
+        order: MutationRequest,
         new: NewProduct,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let create = CreateProduct {
             id: ProductId::random(),
             new: new.clone(),
         };
-        self.carry_out(order, ("createProduct", "", &new), create)
+        self.execute(order, ("createProduct", "", &new), create)
             .await
     }
 
@@ -48,14 +48,13 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn update_product(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: ProductId,
         patch: ProductPatch,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::Patch(Box::new(patch.clone()));
         let named = ("updateProduct", &*id.to_string(), &patch);
-        self.carry_out(order, named, ChangeProduct { id, edit })
-            .await
+        self.execute(order, named, ChangeProduct { id, edit }).await
     }
 
     /// Sets specs of a product: those given replace all with the same key and qualifier; others
@@ -65,14 +64,13 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn set_specs(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: ProductId,
         specs: Vec<Spec>,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::SetSpecs(specs.clone());
         let named = ("setSpecs", &*id.to_string(), &specs);
-        self.carry_out(order, named, ChangeProduct { id, edit })
-            .await
+        self.execute(order, named, ChangeProduct { id, edit }).await
     }
 
     /// Removes specs of a product; what it does not have is no error.
@@ -81,14 +79,13 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn remove_specs(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: ProductId,
         refs: Vec<SpecRef>,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::RemoveSpecs(refs.clone());
         let named = ("removeSpecs", &*id.to_string(), &refs);
-        self.carry_out(order, named, ChangeProduct { id, edit })
-            .await
+        self.execute(order, named, ChangeProduct { id, edit }).await
     }
 
     /// Takes a product off sale for good, or brings an archived one back on sale. A product that is
@@ -98,14 +95,13 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn set_archived(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: ProductId,
         archived: bool,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::Archived(archived);
         let named = ("setArchived", &*id.to_string(), &archived);
-        self.carry_out(order, named, ChangeProduct { id, edit })
-            .await
+        self.execute(order, named, ChangeProduct { id, edit }).await
     }
 }
 
@@ -128,7 +124,7 @@ enum Edit {
     Archived(bool),
 }
 
-impl Task for CreateProduct {
+impl Command for CreateProduct {
     type Answer = ProductView;
 
     async fn attempt(
@@ -140,7 +136,7 @@ impl Task for CreateProduct {
         draft.found.check(&[&"kind"], limits::kind(&self.new.kind));
         draft.apply(&self.new.as_patch(), unit).await?;
         if Kind::of(&self.new.kind) == Kind::Bundle && self.new.details.is_none() {
-            let place: Place<'_> = &[&"details", &"bundle"];
+            let place: FieldPath<'_> = &[&"details", &"bundle"];
             draft.found.invalid(place, "a bundle needs its items");
         }
         draft.product.specs = draft.read_specs(&self.new.specs);
@@ -184,7 +180,7 @@ impl CreateProduct {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: Standing::default(),
+            standing: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,
@@ -222,7 +218,7 @@ impl NewProduct {
     }
 }
 
-impl Task for ChangeProduct {
+impl Command for ChangeProduct {
     type Answer = ProductView;
 
     async fn attempt(
@@ -288,12 +284,16 @@ impl ChangeProduct {
         Ok(())
     }
 
-    fn missing(&self) -> Refusal {
+    fn missing(&self) -> UserError {
         let field = match self.edit {
             Edit::SetSpecs(_) | Edit::RemoveSpecs(_) => "productId",
             Edit::Patch(_) | Edit::Archived(_) => "id",
         };
-        Refusal::new(RefusalCode::NotFound, &[&field], "there is no such product")
+        UserError::new(
+            UserErrorCode::NotFound,
+            &[&field],
+            "there is no such product",
+        )
     }
 }
 
@@ -301,7 +301,7 @@ impl ChangeProduct {
 struct Draft<'a> {
     product: Product,
     at: &'a Attempt,
-    found: Found,
+    found: ValidationErrors,
     learnt: Vec<SpecKey>,
     unused: Vec<SpecKey>,
 }
@@ -311,7 +311,7 @@ impl<'a> Draft<'a> {
         Self {
             product,
             at,
-            found: Found::default(),
+            found: ValidationErrors::default(),
             learnt: Vec::new(),
             unused: Vec::new(),
         }
@@ -420,7 +420,7 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         if let DetailsInput::Bundle(items) = given {
-            let mut found = Found::default();
+            let mut found = ValidationErrors::default();
             let read = bundles::read(items, self.at.store(), &mut found).await?;
             self.found.0.append(&mut found.0);
             self.product.price = read.price();
@@ -446,7 +446,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What is wrong with the whole; `None` when nothing is.
-    fn refusals(&mut self) -> Option<Vec<Refusal>> {
+    fn refusals(&mut self) -> Option<Vec<UserError>> {
         let count = limits::spec_count(self.product.specs.len());
         self.found.cap(&[&"specs"], count);
         let count = limits::media_count(self.product.media.len());
@@ -488,7 +488,7 @@ impl<'a> Draft<'a> {
 }
 
 /// What has a text and nothing else.
-fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut Found) {
+fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut ValidationErrors) {
     if let Some(name) = &patch.name {
         found.check(&[&"name"], limits::text(name, 1..=MAX_NAME_CHARACTERS));
         product.name = collapse(name);
@@ -517,7 +517,7 @@ fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut Found) {
     }
 }
 
-fn check_media(media: &[Media], found: &mut Found) {
+fn check_media(media: &[Media], found: &mut ValidationErrors) {
     for (at, medium) in media.iter().enumerate() {
         found.check(&[&"media", &at, &"url"], limits::address(&medium.url));
         if let Some(alt) = &medium.alt {
@@ -560,7 +560,7 @@ fn taken(
         }
     };
     let message = format!("another product has the {field} {value}");
-    let refusal = Refusal::new(RefusalCode::Taken, &[&field], message);
+    let refusal = UserError::new(UserErrorCode::Taken, &[&field], message);
     Ok(Step::refuse(refusal, current))
 }
 
@@ -599,7 +599,7 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: Standing::default(),
+            standing: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 3,
@@ -609,8 +609,8 @@ mod tests {
         }
     }
 
-    fn applied(patch: &ProductPatch) -> (Product, Vec<(RefusalCode, String)>) {
-        let (mut product, mut found) = (product(), Found::default());
+    fn applied(patch: &ProductPatch) -> (Product, Vec<(UserErrorCode, String)>) {
+        let (mut product, mut found) = (product(), ValidationErrors::default());
         apply_texts(&mut product, patch, &mut found);
         (product, found.places())
     }
@@ -659,7 +659,7 @@ mod tests {
             alt: alt.map(str::to_owned),
             kind: vitrine_model::product::MediaKind::Image,
         };
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let all = [
             media("https://e.org/a", None),
             media("ftp://e.org/b", Some("")),
@@ -678,7 +678,7 @@ mod tests {
             }
             _ => None,
         };
-        let at = |field: &str| Some((RefusalCode::Taken, vec![field.to_owned()]));
+        let at = |field: &str| Some((UserErrorCode::Taken, vec![field.to_owned()]));
         assert_eq!(refused("sku"), at("sku"));
         assert_eq!(refused("slug"), at("slug"));
         assert!(taken("_id", &product(), None).is_err());

@@ -5,8 +5,8 @@ use vitrine_model::spec::{
 };
 use vitrine_model::unit::{UnitError, UnitTable};
 
-use super::refusals::Found;
-use super::{RefusalCode, SpecRef};
+use super::refusals::ValidationErrors;
+use super::{SpecRef, UserErrorCode};
 use crate::specs::{Fitted, fit, main};
 
 /// Checks specs by themselves and against the dictionary; what is wrong is noted.
@@ -14,7 +14,7 @@ pub(super) fn read(
     specs: &[Spec],
     dictionary: &Dictionary,
     units: &UnitTable,
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Fitted {
     let (mut sound, mut refused) = (Vec::with_capacity(specs.len()), Vec::new());
     for (at, given) in specs.iter().enumerate() {
@@ -79,21 +79,21 @@ fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
     out
 }
 
-fn refuse(at: usize, given: &Spec, wrong: &SpecError, found: &mut Found) {
+fn refuse(at: usize, given: &Spec, wrong: &SpecError, found: &mut ValidationErrors) {
     let (code, field) = place(given, wrong);
     found.add(code, &[&"specs", &at, &field], wrong.to_string());
 }
 
-fn place(given: &Spec, wrong: &SpecError) -> (RefusalCode, &'static str) {
+fn place(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
     match wrong {
-        SpecError::Key(_) => (RefusalCode::Invalid, "key"),
-        SpecError::Qualifier(_) => (RefusalCode::Invalid, "qualifier"),
+        SpecError::Key(_) => (UserErrorCode::Invalid, "key"),
+        SpecError::Qualifier(_) => (UserErrorCode::Invalid, "qualifier"),
         SpecError::NotFinite { .. } | SpecError::TextLength { .. } => {
-            (RefusalCode::Invalid, value_field(given))
+            (UserErrorCode::Invalid, value_field(given))
         }
         SpecError::Unit { source, .. } => match source {
-            UnitError::Unknown(_) => (RefusalCode::NotFound, "unit"),
-            UnitError::Dimension { .. } => (RefusalCode::TypeMismatch, "unit"),
+            UnitError::Unknown(_) => (UserErrorCode::NotFound, "unit"),
+            UnitError::Dimension { .. } => (UserErrorCode::TypeMismatch, "unit"),
         },
         // A number with a unit too many, or without the one it needs.
         SpecError::Type {
@@ -105,9 +105,9 @@ fn place(given: &Spec, wrong: &SpecError) -> (RefusalCode, &'static str) {
             expected: ValueType::Number,
             found_type: ValueType::Quantity,
             ..
-        } => (RefusalCode::TypeMismatch, "unit"),
+        } => (UserErrorCode::TypeMismatch, "unit"),
         SpecError::Type { .. } | SpecError::NotAllowed { .. } => {
-            (RefusalCode::TypeMismatch, value_field(given))
+            (UserErrorCode::TypeMismatch, value_field(given))
         }
     }
 }
@@ -170,23 +170,23 @@ mod tests {
             text("note", None, &"x".repeat(8193)),
             text("note", None, &"x".repeat(8192)),
         ];
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
         let places = found.places();
         let place = |code, place: &str| (code, place.to_owned());
         assert_eq!(
             places,
             [
-                place(RefusalCode::Invalid, "specs.0.key"),
-                place(RefusalCode::Invalid, "specs.1.qualifier"),
-                place(RefusalCode::TypeMismatch, "specs.2.text"),
-                place(RefusalCode::NotFound, "specs.4.unit"),
-                place(RefusalCode::TypeMismatch, "specs.5.unit"),
-                place(RefusalCode::TypeMismatch, "specs.6.unit"),
-                place(RefusalCode::TypeMismatch, "specs.7.unit"),
-                place(RefusalCode::TypeMismatch, "specs.8.boolean"),
-                place(RefusalCode::Invalid, "specs.9.number"),
-                place(RefusalCode::Invalid, "specs.10.text"),
+                place(UserErrorCode::Invalid, "specs.0.key"),
+                place(UserErrorCode::Invalid, "specs.1.qualifier"),
+                place(UserErrorCode::TypeMismatch, "specs.2.text"),
+                place(UserErrorCode::NotFound, "specs.4.unit"),
+                place(UserErrorCode::TypeMismatch, "specs.5.unit"),
+                place(UserErrorCode::TypeMismatch, "specs.6.unit"),
+                place(UserErrorCode::TypeMismatch, "specs.7.unit"),
+                place(UserErrorCode::TypeMismatch, "specs.8.boolean"),
+                place(UserErrorCode::Invalid, "specs.9.number"),
+                place(UserErrorCode::Invalid, "specs.10.text"),
             ]
         );
         let mismatch = found.0.iter().find(|r| r.path[1] == "8").unwrap();
@@ -204,7 +204,7 @@ mod tests {
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
         ];
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let fitted = read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
         assert!(found.is_empty());
         let expected = [

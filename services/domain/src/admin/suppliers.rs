@@ -6,9 +6,9 @@ use vitrine_model::text::{collapse, excerpt};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
-use super::orders::{Attempt, Change, Step, Task};
-use super::refusals::Found;
-use super::{NewSupplier, Order, Outcome, Refusal, RefusalCode, SupplierPatch};
+use super::commands::{Attempt, Change, Command, Step};
+use super::refusals::ValidationErrors;
+use super::{MutationRequest, NewSupplier, Outcome, SupplierPatch, UserError, UserErrorCode};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::{Catalog, DomainError};
 
@@ -19,14 +19,14 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn create_supplier(
         &self,
-        order: Order,
+        order: MutationRequest,
         new: NewSupplier,
     ) -> Result<Outcome<Supplier>, DomainError> {
         let create = CreateSupplier {
             id: SupplierId::random(),
             new: new.clone(),
         };
-        self.carry_out(order, ("createSupplier", "", &new), create)
+        self.execute(order, ("createSupplier", "", &new), create)
             .await
     }
 
@@ -36,7 +36,7 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn update_supplier(
         &self,
-        order: Order,
+        order: MutationRequest,
         id: SupplierId,
         patch: SupplierPatch,
     ) -> Result<Outcome<Supplier>, DomainError> {
@@ -45,7 +45,7 @@ impl Catalog {
             id,
             patch: patch.clone(),
         };
-        self.carry_out(order, named, update).await
+        self.execute(order, named, update).await
     }
 }
 
@@ -59,7 +59,7 @@ struct UpdateSupplier {
     patch: SupplierPatch,
 }
 
-impl Task for CreateSupplier {
+impl Command for CreateSupplier {
     type Answer = Supplier;
 
     async fn attempt(
@@ -67,7 +67,7 @@ impl Task for CreateSupplier {
         unit: &mut WriteUnit,
         _at: &Attempt,
     ) -> Result<Step<Supplier>, StorageError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let blank = Supplier {
             id: self.id,
             name: String::new(),
@@ -91,7 +91,7 @@ impl Task for CreateSupplier {
     }
 }
 
-impl Task for UpdateSupplier {
+impl Command for UpdateSupplier {
     type Answer = Supplier;
 
     async fn attempt(
@@ -101,13 +101,13 @@ impl Task for UpdateSupplier {
     ) -> Result<Step<Supplier>, StorageError> {
         let Some(before) = unit.supplier(self.id).await? else {
             let message = "there is no such supplier";
-            let refusal = Refusal::new(RefusalCode::NotFound, &[&"id"], message);
+            let refusal = UserError::new(UserErrorCode::NotFound, &[&"id"], message);
             return Ok(Step::refuse(refusal, None));
         };
         if let Some(refusal) = at.stale("supplier", before.version) {
             return Ok(Step::refuse(refusal, Some(before)));
         }
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let mut after = apply(&before, &self.patch, &mut found);
         if !found.is_empty() {
             return Ok(Step::refused(found.0, Some(before)));
@@ -126,7 +126,7 @@ impl Task for UpdateSupplier {
     }
 }
 
-fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut Found) -> Supplier {
+fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut ValidationErrors) -> Supplier {
     let mut after = before.clone();
     if let Some(name) = &patch.name {
         found.check(&[&"name"], limits::text(name, 1..=MAX_LABEL_CHARACTERS));
@@ -143,12 +143,12 @@ fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut Found) -> Supplie
     after
 }
 
-fn taken(supplier: &Supplier) -> Refusal {
+fn taken(supplier: &Supplier) -> UserError {
     let message = format!(
         "there is a supplier {:?}; names are compared without regard to case and accents",
         supplier.name
     );
-    Refusal::new(RefusalCode::Taken, &[&"name"], message)
+    UserError::new(UserErrorCode::Taken, &[&"name"], message)
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
             changed_at: None,
         };
         let after = |name: Option<&str>, country: Option<Option<&str>>| {
-            let mut found = Found::default();
+            let mut found = ValidationErrors::default();
             let patch = SupplierPatch {
                 name: name.map(str::to_owned),
                 country: country.map(|country| country.map(str::to_owned)),

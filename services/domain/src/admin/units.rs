@@ -4,8 +4,8 @@ use vitrine_model::unit::{Unit, UnitDefinitionError, UnitTable};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
-use super::orders::{Attempt, Change, Step, Task};
-use super::{Order, Outcome, Refusal, RefusalCode};
+use super::commands::{Attempt, Change, Command, Step};
+use super::{MutationRequest, Outcome, UserError, UserErrorCode};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -16,18 +16,17 @@ impl Catalog {
     /// As [`Catalog::create_product`].
     pub async fn define_unit(
         &self,
-        order: Order,
+        order: MutationRequest,
         unit: Unit,
     ) -> Result<Outcome<Unit>, DomainError> {
         let define = DefineUnit(unit.clone());
-        self.carry_out(order, ("defineUnit", "", &unit), define)
-            .await
+        self.execute(order, ("defineUnit", "", &unit), define).await
     }
 }
 
 struct DefineUnit(Unit);
 
-impl Task for DefineUnit {
+impl Command for DefineUnit {
     type Answer = Unit;
 
     async fn attempt(
@@ -47,7 +46,7 @@ impl Task for DefineUnit {
 }
 
 /// Whether the unit is a new one.
-fn define(unit: &Unit, mut table: UnitTable) -> Result<bool, Refusal> {
+fn define(unit: &Unit, mut table: UnitTable) -> Result<bool, UserError> {
     let before = table.units().len();
     match table.define(unit.clone()) {
         Ok(()) => Ok(table.units().len() > before),
@@ -55,17 +54,17 @@ fn define(unit: &Unit, mut table: UnitTable) -> Result<bool, Refusal> {
     }
 }
 
-fn refusal(wrong: &UnitDefinitionError) -> Refusal {
+fn refusal(wrong: &UnitDefinitionError) -> UserError {
     let code = match wrong {
         UnitDefinitionError::Taken { .. } | UnitDefinitionError::Defined { .. } => {
-            RefusalCode::Taken
+            UserErrorCode::Taken
         }
-        _ => RefusalCode::Invalid,
+        _ => UserErrorCode::Invalid,
     };
     let (field, message) = (wrong.field(), wrong.to_string());
     let prefix = format!("{field}: ");
     let message = message.strip_prefix(&prefix).unwrap_or(&message);
-    Refusal::new(code, &[&field], message)
+    UserError::new(code, &[&field], message)
 }
 
 #[cfg(test)]
@@ -98,10 +97,10 @@ mod tests {
             );
             (refusal.code, refusal.path.join("."))
         };
-        let taken = (RefusalCode::Taken, "symbol".to_owned());
+        let taken = (UserErrorCode::Taken, "symbol".to_owned());
         assert_eq!(place(unit("wear", "abrasion", 4.0)), taken);
         assert_eq!(place(unit("kg", "mass", 4.0)), taken);
-        let invalid = |field: &str| (RefusalCode::Invalid, field.to_owned());
+        let invalid = |field: &str| (UserErrorCode::Invalid, field.to_owned());
         assert_eq!(place(unit("zz", "mass", 0.0)), invalid("factor"));
         assert_eq!(place(unit("zz", "Bad", 1.0)), invalid("dimension"));
     }

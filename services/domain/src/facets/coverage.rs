@@ -11,8 +11,8 @@ use vitrine_model::spec::SpecKey;
 use vitrine_storage::counts::Kept;
 
 use super::panel::{self, Units};
-use super::{KEPT_VALUES, Scope, stamp};
-use crate::products::Sight;
+use super::{KEPT_VALUES, Scope, generation};
+use crate::products::Visibility;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
@@ -53,7 +53,7 @@ pub struct SuggestedKey {
 
 /// What is kept of the coverage of a key.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct KeptCoverage {
+struct CoverageSnapshot {
     products: u64,
     distinct_values: u64,
     kinds: Vec<(String, u64, u64)>,
@@ -190,7 +190,7 @@ impl Catalog {
         if own.on_sale(scope.categories.as_deref()) > self.most_covered() {
             return Ok(None);
         }
-        let flight = self.panel_memory().panel(&scope.name);
+        let single_flight = self.panel_memory().panel(&scope.name);
         let count = async {
             let (_, sum) = self.kept_panel(scope, reference).await?;
             let (as_of, tally) = (self.now(), self.tally_scope(scope, reference).await?);
@@ -199,7 +199,7 @@ impl Catalog {
                 .await?;
             Ok(Arc::new(panel))
         };
-        flight.share(count).await.map(Some)
+        single_flight.share(count).await.map(Some)
     }
 
     /// Counts everything on sale and keeps panel and coverage.
@@ -209,7 +209,7 @@ impl Catalog {
     ) -> Result<Arc<HashMap<String, Arc<KeyCoverage>>>, DomainError> {
         let (scope, as_of) = (Scope::all(), self.now());
         let sum = self
-            .read(|store| async move { store.stamp(None).await })
+            .read(|store| async move { store.generation(None).await })
             .await?;
         let tally = self.tally_scope(&scope, reference).await?;
         let found = self.keep_coverage(&tally, sum, as_of, reference).await?;
@@ -226,15 +226,15 @@ impl Catalog {
         as_of: Timestamp,
         reference: &Reference,
     ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
-        let stamp = stamp::of_coverage(sum, reference);
+        let generation = generation::of_coverage(sum, reference);
         let (mut found, mut kept) = (HashMap::new(), Vec::new());
         for (key, _) in tally.keys() {
             let coverage = coverage_of(tally, key, reference, as_of);
-            kept.push(keep(key, &coverage, &stamp));
+            kept.push(keep(key, &coverage, &generation));
             found.insert(key.to_owned(), Arc::new(coverage));
         }
         // Last, because it says that the others are there.
-        kept.push(keep(ALL_KEYS, &KeyCoverage::none(as_of), &stamp));
+        kept.push(keep(ALL_KEYS, &KeyCoverage::none(as_of), &generation));
         self.maintain(|store| async move { store.keep_coverage(&kept).await })
             .await?;
         Ok(found)
@@ -246,7 +246,7 @@ impl Catalog {
         scope: &Scope,
         reference: &Reference,
     ) -> Result<Tally, DomainError> {
-        let mut parts = vec![Condition::Status(Sight::Public.states().to_vec())];
+        let mut parts = vec![Condition::Status(Visibility::Public.states().to_vec())];
         parts.extend(scope.categories.clone().map(Condition::Category));
         let (condition, limits) = (Condition::All(parts), (u64::MAX - 1, None));
         let tally = self.tally(&condition, Wanted::all(), limits, reference);
@@ -259,20 +259,21 @@ impl Catalog {
         reference: &Reference,
     ) -> Result<Ahead, DomainError> {
         keys.push(ALL_KEYS.to_owned());
-        let (mut kept, stamp) = self
+        let (mut kept, generation) = self
             .read(|store| async move {
-                futures_util::future::try_join(store.kept_coverage(&keys), store.stamp(None)).await
+                futures_util::future::try_join(store.kept_coverage(&keys), store.generation(None))
+                    .await
             })
             .await?;
-        let stamp = stamp::of_coverage(stamp, reference);
+        let generation = generation::of_coverage(generation, reference);
         let all = kept.remove(ALL_KEYS);
-        let current = all.as_ref().is_some_and(|all| all.stamp == stamp);
+        let current = all.as_ref().is_some_and(|all| all.generation == generation);
         let counted = all.is_some();
         // What other passes left behind of keys that have gone since is not given.
-        let newest = all.map(|all| all.stamp);
+        let newest = all.map(|all| all.generation);
         let read = |(key, kept): (String, Kept)| {
-            let coverage: KeptCoverage = serde_json::from_str(&kept.counted).ok()?;
-            let same = Some(&kept.stamp) == newest.as_ref();
+            let coverage: CoverageSnapshot = serde_json::from_str(&kept.counted).ok()?;
+            let same = Some(&kept.generation) == newest.as_ref();
             same.then(|| (key, Arc::new(KeyCoverage::of(coverage, kept.as_of))))
         };
         Ok(Ahead {
@@ -283,7 +284,7 @@ impl Catalog {
     }
 }
 
-/// Coverage that was counted ahead, and whether nothing has changed since.
+/// Coverage that was precomputed, and whether nothing has changed since.
 struct Ahead {
     found: HashMap<String, Arc<KeyCoverage>>,
     current: bool,
@@ -293,10 +294,10 @@ struct Ahead {
 
 impl KeyCoverage {
     fn none(as_of: Timestamp) -> Self {
-        Self::of(KeptCoverage::default(), as_of)
+        Self::of(CoverageSnapshot::default(), as_of)
     }
 
-    fn of(kept: KeptCoverage, as_of: Timestamp) -> Self {
+    fn of(kept: CoverageSnapshot, as_of: Timestamp) -> Self {
         Self {
             products: kept.products,
             distinct_values: kept.distinct_values,
@@ -325,8 +326,8 @@ fn coverage_of(tally: &Tally, key: &str, reference: &Reference, as_of: Timestamp
     }
 }
 
-fn keep(key: &str, coverage: &KeyCoverage, stamp: &str) -> (String, Kept) {
-    let kept = KeptCoverage {
+fn keep(key: &str, coverage: &KeyCoverage, generation: &str) -> (String, Kept) {
+    let kept = CoverageSnapshot {
         products: coverage.products,
         distinct_values: coverage.distinct_values,
         kinds: coverage.kinds.clone(),
@@ -334,7 +335,7 @@ fn keep(key: &str, coverage: &KeyCoverage, stamp: &str) -> (String, Kept) {
     };
     let counted = serde_json::to_string(&kept).expect("coverage is plain data");
     let kept = Kept {
-        stamp: stamp.to_owned(),
+        generation: generation.to_owned(),
         as_of: coverage.as_of,
         counted,
         products: i64::try_from(coverage.products).unwrap_or(i64::MAX),

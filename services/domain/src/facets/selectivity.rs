@@ -19,9 +19,9 @@ use vitrine_model::filter::{Condition, Range};
 use super::panel::number_test;
 use super::{KEPT_VALUES, KeyCoverage, Scope};
 use crate::Catalog;
-use crate::flight::Flight;
 use crate::products::ProductsQuery;
 use crate::reference::Reference;
+use crate::single_flight::SingleFlight;
 
 /// How many counts of products are under way at once in a process.
 const MAX_COUNTING: usize = 4;
@@ -35,9 +35,9 @@ const MAX_REMEMBERED: usize = 200;
 pub(crate) struct PanelMemory {
     remembered: Mutex<HashMap<String, Remembered>>,
     /// The coverage of all keys, counted while callers wait.
-    pub(super) coverage: Flight<Arc<HashMap<String, Arc<KeyCoverage>>>>,
+    pub(super) coverage: SingleFlight<Arc<HashMap<String, Arc<KeyCoverage>>>>,
     /// Panels of categories, counted while callers wait, by scope.
-    panels: Mutex<HashMap<String, Arc<Flight<Arc<Panel>>>>>,
+    panels: Mutex<HashMap<String, Arc<SingleFlight<Arc<Panel>>>>>,
     /// Counting takes the database much longer than anything else that callers ask for.
     turns: Semaphore,
 }
@@ -46,7 +46,7 @@ impl Default for PanelMemory {
     fn default() -> Self {
         Self {
             remembered: Mutex::default(),
-            coverage: Flight::default(),
+            coverage: SingleFlight::default(),
             panels: Mutex::default(),
             turns: Semaphore::new(MAX_COUNTING),
         }
@@ -61,7 +61,7 @@ impl PanelMemory {
     }
 
     /// What callers share who have the panel of a scope counted.
-    pub(super) fn panel(&self, scope: &str) -> Arc<Flight<Arc<Panel>>> {
+    pub(super) fn panel(&self, scope: &str) -> Arc<SingleFlight<Arc<Panel>>> {
         let mut panels = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
         if panels.len() >= MAX_REMEMBERED {
             // Those that are being counted stay with their callers.

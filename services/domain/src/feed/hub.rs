@@ -60,7 +60,7 @@ struct State {
 
 /// A place among the followers of a product.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct FollowHandle {
     pub(crate) events: Receiver<Arc<Event>>,
     /// Everything behind this point comes by `events`.
     pub(crate) from: FeedPoint,
@@ -98,13 +98,13 @@ impl Hub {
     }
 
     /// Takes a place, if the stream runs.
-    fn seat(&self, product: ProductId) -> Option<Seat> {
+    fn seat(&self, product: ProductId) -> Option<FollowHandle> {
         let mut state = self.state();
         let from = state.at.clone()?;
         let sender = state.followers.entry(product);
         let sender = sender.or_insert_with(|| broadcast::channel(MAX_WAITING).0);
         let events = sender.subscribe();
-        Some(Seat { events, from })
+        Some(FollowHandle { events, from })
     }
 
     fn begin(&self, at: FeedPoint) {
@@ -171,7 +171,7 @@ impl Hub {
 
 impl Catalog {
     /// Takes a place among the followers of a product; the stream begins with the first.
-    pub(crate) async fn take_seat(&self, product: ProductId) -> Result<Seat, DomainError> {
+    pub(crate) async fn follow(&self, product: ProductId) -> Result<FollowHandle, DomainError> {
         if let Some(seat) = self.hub().seat(product) {
             return Ok(seat);
         }
@@ -189,7 +189,7 @@ impl Catalog {
         // Those before have ended by themselves.
         while task.try_join_next().is_some() {}
         // Ends by itself a minute after the last follower has left.
-        task.spawn(async move { catalog.follow(feed).await });
+        task.spawn(async move { catalog.run_feed(feed).await });
         seat.ok_or(DomainError::Unavailable(None))
     }
 
@@ -199,7 +199,7 @@ impl Catalog {
         self.hub().lose();
     }
 
-    async fn follow(&self, mut feed: Feed) {
+    async fn run_feed(&self, mut feed: Feed) {
         let (mut followed, mut looked) = (Instant::now(), Instant::now());
         loop {
             match feed.next().await {

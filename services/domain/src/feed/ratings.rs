@@ -13,10 +13,10 @@ use vitrine_model::id::ProductId;
 use vitrine_model::rating::RatingStats;
 use vitrine_storage::feed::Happened;
 
-use super::hub::Seat;
+use super::hub::FollowHandle;
 use super::reviews::QUIET;
 use super::{Ended, Event, Told};
-use crate::products::Sight;
+use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
 /// How often numbers that change fast are told.
@@ -42,8 +42,8 @@ pub struct RatingNews {
 pub struct RatingFollower {
     catalog: Catalog,
     product: ProductId,
-    sight: Sight,
-    seat: Seat,
+    sight: Visibility,
+    seat: FollowHandle,
     stats: Arc<RatingStats>,
     /// What is to be told first.
     first: Option<Told>,
@@ -60,13 +60,13 @@ impl Catalog {
         &self,
         product: ProductId,
         after: Option<&str>,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<RatingFollower, Ended> {
         let after = after
             .map(|text| self.rating_point(product, text))
             .transpose()?;
         // First the seat: what changes after the numbers were read is told.
-        let seat = self.take_seat(product).await?;
+        let seat = self.follow(product).await?;
         let stats = self.rating_stats(product, sight).await?;
         let stats = stats.ok_or(Ended::Gone)?;
         let missed = after.is_some_and(|after| after != stats.fold_seq);
@@ -89,7 +89,7 @@ impl Catalog {
     pub(crate) async fn rating_stats(
         &self,
         product: ProductId,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<Option<RatingStats>, DomainError> {
         let read = self.read(|store| async move { store.rating_stats(product).await });
         let found = read.await?;

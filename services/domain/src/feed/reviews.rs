@@ -11,9 +11,9 @@ use vitrine_model::id::ProductId;
 use vitrine_model::review::{Review, ReviewStatus};
 use vitrine_storage::feed::FeedPoint;
 
-use super::hub::{Missed, Seat};
+use super::hub::{FollowHandle, Missed};
 use super::{Ended, Event, Told};
-use crate::products::Sight;
+use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
 /// How long nothing happens before the follower is told so.
@@ -37,8 +37,8 @@ pub struct ReviewNews {
 pub struct ReviewFollower {
     catalog: Catalog,
     product: ProductId,
-    sight: Sight,
-    seat: Seat,
+    sight: Visibility,
+    seat: FollowHandle,
     /// What happened before the seat was taken, as far as it was found.
     missed: VecDeque<Arc<Event>>,
     /// Behind where it is to be looked for more of it.
@@ -60,7 +60,7 @@ impl Catalog {
         &self,
         product: ProductId,
         after: Option<&str>,
-        sight: Sight,
+        sight: Visibility,
     ) -> Result<ReviewFollower, Ended> {
         let after = after
             .map(|text| self.review_point(product, text))
@@ -68,7 +68,7 @@ impl Catalog {
         if self.rating_stats(product, sight).await?.is_none() {
             return Err(Ended::Gone);
         }
-        let seat = self.take_seat(product).await?;
+        let seat = self.follow(product).await?;
         let (missed, gap) = match &after {
             Some(after) => self.missed_reviews(product, after, &seat).await?,
             None => (VecDeque::new(), None),
@@ -98,7 +98,7 @@ impl Catalog {
         &self,
         product: ProductId,
         after: &FeedPoint,
-        seat: &Seat,
+        seat: &FollowHandle,
     ) -> Result<(VecDeque<Arc<Event>>, Option<FeedPoint>), DomainError> {
         let to = seat.from.clone();
         if *after >= to {
@@ -192,7 +192,7 @@ impl ReviewFollower {
         let review = event.review.get_or_try_init(|| async move {
             let found = catalog
                 .read(|store| async move {
-                    let on_sale = Sight::Public.states();
+                    let on_sale = Visibility::Public.states();
                     store.get_many_reviews(&[(product, id)], on_sale).await
                 })
                 .await?;
@@ -200,7 +200,7 @@ impl ReviewFollower {
             let found = found.into_iter().find(published);
             Ok::<_, DomainError>(found.map(|(review, on_sale)| (Arc::new(review), on_sale)))
         });
-        let all = self.sight == Sight::Everything;
+        let all = self.sight == Visibility::Everything;
         let seen = review
             .await?
             .as_ref()

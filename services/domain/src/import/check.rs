@@ -11,7 +11,7 @@ use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
 
 /// Everything that is wrong with a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
-    let mut found = Found::default();
+    let mut found = ValidationErrors::default();
     found.length("name", &draft.name, 1, MAX_NAME_CHARACTERS);
     found.optional(
         "description",
@@ -42,7 +42,7 @@ pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection>
 
 /// Everything that is wrong with a review draft.
 pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
-    let mut found = Found::default();
+    let mut found = ValidationErrors::default();
     found.check("external_id", limits::code(&draft.origin.external_id));
     found.length("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
     found.length("body", &draft.body, 0, MAX_BODY_CHARACTERS);
@@ -64,9 +64,9 @@ pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
 }
 
 #[derive(Default)]
-struct Found(Vec<Rejection>);
+struct ValidationErrors(Vec<Rejection>);
 
-impl Found {
+impl ValidationErrors {
     fn add(&mut self, field: &str, reason: impl Into<String>) {
         self.0.push(Rejection::new(field, reason));
     }

@@ -6,7 +6,7 @@
 //! replace those of the same keys, its texts those that are there, and what it does not mention
 //! stays.
 
-use vitrine_model::activity::Standing;
+use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{CategoryId, ProductId};
@@ -57,7 +57,7 @@ impl Prepared<'_> {
             supplier: self.supplier.clone(),
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: Standing::default(),
+            standing: ActivitySummary::default(),
             sold: Sold::default(),
             sources: vec![self.source(now)],
             revision: 1,

@@ -8,8 +8,8 @@ use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_REVIEW_MEDIA, MAX_TITLE_CHA
 use vitrine_model::text::{collapse, excerpt};
 
 use super::ReviewContent;
-use crate::admin::RefusalCode;
-use crate::admin::refusals::Found;
+use crate::admin::UserErrorCode;
+use crate::admin::refusals::ValidationErrors;
 use crate::limits;
 
 /// The longest name that is shown, in characters.
@@ -37,7 +37,7 @@ pub(super) struct Checked {
 pub(super) fn content(
     given: &ReviewContent,
     known: &[String],
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> Option<Checked> {
     let rating = Stars::new(given.rating);
     if let Err(wrong) = &rating {
@@ -86,7 +86,12 @@ pub(super) fn content(
 }
 
 /// A text of several lines that is not a review's: a reply, a note.
-pub(super) fn text(given: &str, field: &'static str, most: usize, found: &mut Found) -> String {
+pub(super) fn text(
+    given: &str,
+    field: &'static str,
+    most: usize,
+    found: &mut ValidationErrors,
+) -> String {
     let text = given.replace("\r\n", "\n").trim().to_owned();
     if text.is_empty() {
         found.invalid(
@@ -109,7 +114,7 @@ pub fn is_subject(name: &str) -> bool {
 }
 
 /// Who a token says its bearer is, or somebody it speaks of.
-pub(super) fn subject(given: &str, field: &'static str, found: &mut Found) {
+pub(super) fn subject(given: &str, field: &'static str, found: &mut ValidationErrors) {
     if !is_subject(given) {
         let message = "the subject of a token has 1 to 200 bytes, no control characters, and does \
                        not begin with a blank";
@@ -117,13 +122,13 @@ pub(super) fn subject(given: &str, field: &'static str, found: &mut Found) {
     }
 }
 
-fn line(given: &str, field: &'static str, most: usize, found: &mut Found) -> String {
+fn line(given: &str, field: &'static str, most: usize, found: &mut ValidationErrors) -> String {
     long(given.trim(), field, most, found);
     legible(given.trim(), field, false, found);
     collapse(given)
 }
 
-fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
+fn long(text: &str, field: &'static str, most: usize, found: &mut ValidationErrors) {
     let characters = if text.len() > MAX_BYTES {
         text.len()
     } else {
@@ -136,7 +141,7 @@ fn long(text: &str, field: &'static str, most: usize, found: &mut Found) {
             "characters"
         };
         let message = format!("{characters} {unit}; at most {most} characters are possible");
-        found.add(RefusalCode::TooLarge, &[&field], message);
+        found.add(UserErrorCode::TooLarge, &[&field], message);
     }
 }
 
@@ -145,7 +150,7 @@ const NOTHING: &str = "a character that shows nothing";
 const MAX_TAGS: u32 = 8;
 
 /// Notes characters that cannot be seen or that turn text around.
-fn legible(text: &str, field: &'static str, lines: bool, found: &mut Found) {
+fn legible(text: &str, field: &'static str, lines: bool, found: &mut ValidationErrors) {
     let (mut before, mut tags) = (None, 0);
     for (at, c) in text.chars().enumerate() {
         let wrong = match c {
@@ -222,13 +227,13 @@ fn is_language(tag: &str) -> bool {
     first && rest && tag.len() <= 35
 }
 
-fn media(media: &[Media], found: &mut Found) {
+fn media(media: &[Media], found: &mut ValidationErrors) {
     if media.len() > MAX_REVIEW_MEDIA {
         let message = format!(
             "{} pictures and films; at most {MAX_REVIEW_MEDIA} are possible",
             media.len()
         );
-        found.add(RefusalCode::TooLarge, &[&"media"], message);
+        found.add(UserErrorCode::TooLarge, &[&"media"], message);
         return;
     }
     for (at, one) in media.iter().enumerate() {
@@ -246,7 +251,7 @@ fn media(media: &[Media], found: &mut Found) {
 fn dimensions(
     given: &[(String, i64)],
     known: &[String],
-    found: &mut Found,
+    found: &mut ValidationErrors,
 ) -> BTreeMap<String, Stars> {
     let mut dimensions = BTreeMap::new();
     for (at, (name, stars)) in given.iter().enumerate() {
@@ -293,7 +298,7 @@ mod tests {
     }
 
     fn places(given: &ReviewContent) -> Vec<String> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let checked = content(given, &["fit".to_owned()], &mut found);
         assert_eq!(checked.is_none(), !found.is_empty());
         found.places().into_iter().map(|(_, at)| at).collect()
@@ -301,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_is_right_is_tidied() {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let checked = content(&given(), &["fit".to_owned()], &mut found).unwrap();
         assert_eq!(checked.title, "Warm and soft");
         assert_eq!(checked.body, "I wear it\nevery day.");

@@ -6,12 +6,12 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::review::{
     Decision, MAX_DECISIONS, MAX_REPLY_CHARACTERS, QueueReason, Queued, Reply, Review, ReviewStatus,
 };
-use vitrine_storage::reviewing::Beside;
+use vitrine_storage::reviewing::ReviewSideWrites;
 
 use super::writing::{Next, refused_with, stale};
-use super::{Judgement, ReviewKey, Reviewed, Verdict, checks};
-use crate::admin::refusals::Found;
-use crate::admin::{Outcome, Refusal, RefusalCode};
+use super::{ModerationAction, ModerationInput, ReviewKey, Reviewed, checks};
+use crate::admin::refusals::ValidationErrors;
+use crate::admin::{Outcome, UserError, UserErrorCode};
 use crate::{Catalog, DomainError};
 
 /// The longest note of a decision, in characters.
@@ -27,9 +27,9 @@ impl Catalog {
         &self,
         moderator: &str,
         key: ReviewKey,
-        judgement: Judgement,
+        judgement: ModerationInput,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let note = judgement
             .note
             .as_deref()
@@ -55,7 +55,7 @@ impl Catalog {
         text: Option<String>,
         expected: Option<i64>,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let text = text.map(|text| checks::text(&text, "text", MAX_REPLY_CHARACTERS, &mut found));
         if !found.is_empty() {
             return Ok(refused_with(found.0, None));
@@ -76,7 +76,7 @@ impl Catalog {
 fn decide(
     before: Review,
     moderator: &str,
-    judgement: &Judgement,
+    judgement: &ModerationInput,
     note: Option<&str>,
     now: Timestamp,
 ) -> Next {
@@ -98,12 +98,12 @@ fn decide(
     }
     if before.status == ReviewStatus::Deleted {
         let message = "its author deleted it";
-        let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+        let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
         return Next::refused(refusal, Some(before));
     }
     let to = judgement.verdict.status();
     // Saying again what is so already is no decision, unless somebody waits for it.
-    let waits = before.queued.is_some() && judgement.verdict != Verdict::Restore;
+    let waits = before.queued.is_some() && judgement.verdict != ModerationAction::Restore;
     if to == before.status && !waits {
         return Next::Unchanged(before);
     }
@@ -116,7 +116,7 @@ fn decide(
         note: note.map(str::to_owned),
     };
     let after = decided(&before, &decision);
-    let beside = Beside {
+    let beside = ReviewSideWrites {
         version: None,
         decision: Some(decision),
         close_reports: true,
@@ -128,7 +128,7 @@ fn decide(
 fn answer(before: Review, reply: Option<Reply>, expected: Option<i64>) -> Next {
     if before.status != ReviewStatus::Published {
         let message = "only a published review is answered";
-        let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+        let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
         return Next::refused(refusal, Some(before));
     }
     let said = |reply: &Option<Reply>| reply.as_ref().map(|reply| reply.text.clone());
@@ -143,11 +143,11 @@ fn answer(before: Review, reply: Option<Reply>, expected: Option<i64>) -> Next {
         revision: before.revision + 1,
         ..before.clone()
     };
-    Next::write(before, after, Beside::default())
+    Next::write(before, after, ReviewSideWrites::default())
 }
 
 /// Whether a decision is the one that is given again.
-fn is_same(last: &Decision, moderator: &str, given: &Judgement, note: Option<&str>) -> bool {
+fn is_same(last: &Decision, moderator: &str, given: &ModerationInput, note: Option<&str>) -> bool {
     last.by == moderator
         && last.to == given.verdict.status()
         && last.reason == given.reason

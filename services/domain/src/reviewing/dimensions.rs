@@ -6,9 +6,9 @@ use vitrine_model::id::CategoryId;
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
-use crate::admin::orders::{Attempt, Change, Step, Task};
-use crate::admin::refusals::Found;
-use crate::admin::{Order, Outcome, RefusalCode};
+use crate::admin::commands::{Attempt, Change, Command, Step};
+use crate::admin::refusals::ValidationErrors;
+use crate::admin::{MutationRequest, Outcome, UserErrorCode};
 use crate::limits;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
@@ -60,18 +60,18 @@ impl Catalog {
     /// [`DomainError`] when the database fails.
     pub async fn define_review_dimensions(
         &self,
-        order: Order,
+        order: MutationRequest,
         dimensions: ReviewDimensions,
     ) -> Result<Outcome<ReviewDimensions>, DomainError> {
         let define = Define(dimensions.clone());
-        self.carry_out(order, ("defineReviewDimensions", "", &dimensions), define)
+        self.execute(order, ("defineReviewDimensions", "", &dimensions), define)
             .await
     }
 }
 
 struct Define(ReviewDimensions);
 
-impl Task for Define {
+impl Command for Define {
     type Answer = ReviewDimensions;
 
     async fn attempt(
@@ -79,14 +79,14 @@ impl Task for Define {
         unit: &mut WriteUnit,
         at: &Attempt,
     ) -> Result<Step<ReviewDimensions>, StorageError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let given = &self.0;
         if given.names.len() > MAX_DIMENSIONS {
             let message = format!(
                 "{} names; at most {MAX_DIMENSIONS} are possible",
                 given.names.len()
             );
-            found.add(RefusalCode::TooLarge, &[&"names"], message);
+            found.add(UserErrorCode::TooLarge, &[&"names"], message);
         }
         for (n, name) in given.names.iter().enumerate() {
             let letters = name

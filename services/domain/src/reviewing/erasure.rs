@@ -16,7 +16,7 @@ use vitrine_storage::{StorageError, Store};
 
 use super::{ReviewKey, checks};
 use crate::admin::Outcome;
-use crate::admin::refusals::Found;
+use crate::admin::refusals::ValidationErrors;
 use crate::{Catalog, DomainError};
 
 /// How many documents are erased together.
@@ -70,7 +70,7 @@ impl Catalog {
         author: AuthorId,
         policy: ErasurePolicy,
     ) -> Result<Outcome<Erased>, DomainError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         checks::subject(&author.0, "authorId", &mut found);
         if !found.is_empty() {
             return Ok(Outcome::Refused {

@@ -7,12 +7,12 @@ use vitrine_model::idempotency::is_printable;
 use vitrine_model::review::{ReportReason, Review, Vote};
 use vitrine_model::worker::Run;
 use vitrine_storage::activity::Sale;
-use vitrine_storage::reviewing::{Marked, Report};
+use vitrine_storage::reviewing::{ReactionOutcome, Report};
 
 use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
-use crate::admin::refusals::Found;
-use crate::admin::{Outcome, Refusal, RefusalCode};
+use crate::admin::refusals::ValidationErrors;
+use crate::admin::{Outcome, UserError, UserErrorCode};
 use crate::workers::batch;
 use crate::{Catalog, DomainError};
 
@@ -41,8 +41,8 @@ impl Catalog {
         let marked = self
             .write(|store| async move { store.vote(key, &voter, vote, now).await })
             .await?;
-        if let Marked::Done(review) = &marked {
-            let known = self.heat().known(review.product_id);
+        if let ReactionOutcome::Done(review) = &marked {
+            let known = self.hot_products().known(review.product_id);
             let hot = known.is_some_and(|known| known.is_hot(now));
             self.fold_soon(review.product_id, hot);
         }
@@ -83,7 +83,7 @@ impl Catalog {
         reason: ReportReason,
         note: Option<String>,
     ) -> Result<Outcome<Review>, DomainError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let note = note.map(|note| checks::text(&note, "note", MAX_NOTE_CHARACTERS, &mut found));
         if !found.is_empty() {
             return Ok(Outcome::Refused {
@@ -125,7 +125,7 @@ impl Catalog {
         &self,
         purchase: Purchase,
     ) -> Result<Outcome<Purchased>, DomainError> {
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         checks::subject(&purchase.customer, "customerId", &mut found);
         let now = self.now();
         let at = purchase.at.unwrap_or(now);
@@ -199,16 +199,16 @@ impl Catalog {
     }
 }
 
-fn answer(marked: Marked, own: &str) -> Outcome<Review> {
-    let refuse = |refusal: Refusal, current| Outcome::Refused {
+fn answer(marked: ReactionOutcome, own: &str) -> Outcome<Review> {
+    let refuse = |refusal: UserError, current| Outcome::Refused {
         refusals: vec![refusal],
         current,
     };
     match marked {
-        Marked::Done(review) | Marked::Same(review) => Outcome::Done(review),
-        Marked::Gone => refuse(no_review(), None),
-        Marked::Own(review) => {
-            let refusal = Refusal::new(RefusalCode::NotAllowed, &[&"id"], own);
+        ReactionOutcome::Done(review) | ReactionOutcome::Same(review) => Outcome::Done(review),
+        ReactionOutcome::Gone => refuse(no_review(), None),
+        ReactionOutcome::Own(review) => {
+            let refusal = UserError::new(UserErrorCode::NotAllowed, &[&"id"], own);
             refuse(refusal, Some(review))
         }
     }

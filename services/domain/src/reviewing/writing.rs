@@ -10,15 +10,15 @@ use vitrine_model::import::digest;
 use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_model::review::{Author, QueueReason, Queued, Review, ReviewStatus, ReviewVersion};
 use vitrine_storage::claims::Claim;
-use vitrine_storage::reviewing::{Beside, ReviewTarget, Submitted};
+use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, Submitted};
 use vitrine_storage::write::Answer;
 
 use super::checks::{self, Checked};
-use super::together::{Counted, LookUp, Uncounted};
+use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
-use crate::admin::orders::{KEPT_MILLIS, idempotency_key, key_clash};
-use crate::admin::refusals::Found;
-use crate::admin::{Outcome, Refusal, RefusalCode};
+use crate::admin::commands::{KEPT_MILLIS, idempotency_key, key_clash};
+use crate::admin::refusals::ValidationErrors;
+use crate::admin::{Outcome, UserError, UserErrorCode};
 use crate::{Catalog, DomainError};
 
 /// How often a write is tried that finds things changed since it read them.
@@ -95,7 +95,7 @@ impl Catalog {
             return Ok(None);
         }
         let product = submission.product;
-        let known = self.heat().known(product);
+        let known = self.hot_products().known(product);
         let known =
             known.filter(|known| known.is_hot(self.now()) && known.status == ProductStatus::Active);
         let Some(known) = known else {
@@ -105,7 +105,7 @@ impl Catalog {
             .reference()
             .review_dimensions_of(&known.kind, known.category);
         // What is refused is looked at with the product: it may have been written before.
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
             return Ok(None);
         };
@@ -119,7 +119,7 @@ impl Catalog {
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let product = submission.product;
-        let target = self.together(LookUp(product, submission.author.clone()));
+        let target = self.together(TargetLookup(product, submission.author.clone()));
         let target = target.await?;
         // Read after the review, since it is claimed before: whoever sees the review sees the claim.
         let claimed = match self.claimed(submission).await? {
@@ -130,7 +130,7 @@ impl Catalog {
         let Some(target) = target else {
             return Ok(Some(refused(no_product(), None)));
         };
-        self.heat().remember(product, &target);
+        self.hot_products().remember(product, &target);
         if let Some(own) = &target.own
             && claimed.is_some_and(|(id, round)| id == own.id && i64::from(own.round) >= round)
         {
@@ -147,7 +147,7 @@ impl Catalog {
         let dimensions = self
             .reference()
             .review_dimensions_of(&target.kind, target.category);
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
             return Ok(Some(refused_all(found, None)));
         };
@@ -216,7 +216,7 @@ impl Catalog {
         if review.status != ReviewStatus::Published || outlier.is_hot(now) {
             return self.submit_uncounted(review, false).await;
         }
-        match self.together(Counted(review.clone())).await? {
+        match self.together(CountedInsert(review.clone())).await? {
             Submitted::Stored => {
                 self.note_review(review.product_id);
                 let review = Review {
@@ -227,7 +227,7 @@ impl Catalog {
                 Ok(Some(done(review, false)))
             }
             Submitted::Contended => {
-                self.heat_up(review.product_id, HotReason::Conflict);
+                self.mark_hot(review.product_id, HotReason::Conflict);
                 self.submit_uncounted(review, false).await
             }
             Submitted::Refused => Ok(None),
@@ -241,8 +241,8 @@ impl Catalog {
         review: Review,
         look_up: bool,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        self.heat().room(review.product_id).await;
-        let Some(review) = self.together(Uncounted { review, look_up }).await? else {
+        self.hot_products().room(review.product_id).await;
+        let Some(review) = self.together(DeferredInsert { review, look_up }).await? else {
             return Ok(None);
         };
         let pending = review.dirty;
@@ -282,9 +282,9 @@ impl Catalog {
             reports: own.reports,
             ..new
         };
-        let beside = Beside {
+        let beside = ReviewSideWrites {
             version: Some(version(&own, self.now())),
-            ..Beside::default()
+            ..ReviewSideWrites::default()
         };
         let change = Change {
             before: own,
@@ -322,7 +322,7 @@ impl Catalog {
         }
         if before.status == ReviewStatus::Deleted {
             let message = "you deleted this review; write a new one";
-            let refusal = Refusal::new(RefusalCode::NotOpen, &[&"id"], message);
+            let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
             return Ok(Next::refused(refusal, None));
         }
         if before.revision != expected {
@@ -334,7 +334,7 @@ impl Catalog {
                 Next::refused(stale(&before, expected), Some(before))
             });
         }
-        let of_review = |refusal: Refusal| refusal.at(&[&"id"]);
+        let of_review = |refusal: UserError| refusal.at(&[&"id"]);
         let Some(target) = self.target_of(&before).await? else {
             return Ok(Next::refused(of_review(no_product()), None));
         };
@@ -345,7 +345,7 @@ impl Catalog {
             .reference()
             .review_dimensions_of(&target.kind, target.category);
         let (known, given) = merged(&before, patch, dimensions);
-        let mut found = Found::default();
+        let mut found = ValidationErrors::default();
         // An imported review may have no text; what is not changed is not checked again.
         let Some(content) = checks::content(&given, &known, &mut found) else {
             return Ok(Next::Answer(refused_all(found, Some(before))));
@@ -355,9 +355,9 @@ impl Catalog {
         if same_content(&before, &after) {
             return Ok(Next::Unchanged(before));
         }
-        let beside = Beside {
+        let beside = ReviewSideWrites {
             version: Some(version(&before, now)),
-            ..Beside::default()
+            ..ReviewSideWrites::default()
         };
         Ok(Next::write(before, after, beside))
     }
@@ -551,9 +551,11 @@ impl Catalog {
             .author
             .as_ref()
             .map_or_else(|| AuthorId(String::new()), |author| author.id.clone());
-        let target = self.together(LookUp(review.product_id, author)).await?;
+        let target = self
+            .together(TargetLookup(review.product_id, author))
+            .await?;
         if let Some(target) = &target {
-            self.heat().remember(review.product_id, target);
+            self.hot_products().remember(review.product_id, target);
         }
         Ok(target)
     }
@@ -572,7 +574,7 @@ impl Catalog {
 pub(super) struct Change {
     before: Review,
     after: Review,
-    beside: Beside,
+    beside: ReviewSideWrites,
 }
 
 /// What is to be done with a review that was read.
@@ -586,11 +588,11 @@ pub(super) enum Next {
 }
 
 impl Next {
-    pub(super) fn refused(refusal: Refusal, current: Option<Review>) -> Self {
+    pub(super) fn refused(refusal: UserError, current: Option<Review>) -> Self {
         Self::Answer(refused(refusal, current))
     }
 
-    pub(super) fn write(before: Review, after: Review, beside: Beside) -> Self {
+    pub(super) fn write(before: Review, after: Review, beside: ReviewSideWrites) -> Self {
         Self::Write(Box::new(Change {
             before,
             after,
@@ -616,11 +618,11 @@ fn delete(before: Review, author: &str, expected: Option<i64>) -> Next {
         revision: before.revision + 1,
         ..before.clone()
     };
-    Next::write(before, after, Beside::default())
+    Next::write(before, after, ReviewSideWrites::default())
 }
 
 /// Refuses everybody but the author of a review.
-fn is_own(review: &Review, author: &str) -> Result<(), Refusal> {
+fn is_own(review: &Review, author: &str) -> Result<(), UserError> {
     let writer = review.author.as_ref();
     if writer.is_some_and(|writer| writer.id.0 == author) {
         return Ok(());
@@ -630,7 +632,7 @@ fn is_own(review: &Review, author: &str) -> Result<(), Refusal> {
         return Err(no_review());
     }
     let message = "only its author may do this";
-    Err(Refusal::new(RefusalCode::NotAllowed, &[&"id"], message))
+    Err(UserError::new(UserErrorCode::NotAllowed, &[&"id"], message))
 }
 
 /// What an idempotency key was used for.
@@ -679,7 +681,7 @@ fn merged(
 fn is_so(review: &Review, patch: &ReviewPatch) -> bool {
     let known = review.dimensions.keys().cloned().collect();
     let (known, given) = merged(review, patch, known);
-    let content = checks::content(&given, &known, &mut Found::default());
+    let content = checks::content(&given, &known, &mut ValidationErrors::default());
     content.is_some_and(|content| {
         let name = review.author.as_ref().map(|author| &author.name);
         content.rating == review.rating
@@ -721,15 +723,15 @@ pub(super) fn done(review: Review, stats_pending: bool) -> Outcome<Reviewed> {
     })
 }
 
-pub(super) fn refused(refusal: Refusal, current: Option<Review>) -> Outcome<Reviewed> {
+pub(super) fn refused(refusal: UserError, current: Option<Review>) -> Outcome<Reviewed> {
     refused_with(vec![refusal], current)
 }
 
-fn refused_all(found: Found, current: Option<Review>) -> Outcome<Reviewed> {
+fn refused_all(found: ValidationErrors, current: Option<Review>) -> Outcome<Reviewed> {
     refused_with(found.0, current)
 }
 
-pub(super) fn refused_with(refusals: Vec<Refusal>, current: Option<Review>) -> Outcome<Reviewed> {
+pub(super) fn refused_with(refusals: Vec<UserError>, current: Option<Review>) -> Outcome<Reviewed> {
     let stats_pending = false;
     Outcome::Refused {
         refusals,
@@ -740,43 +742,47 @@ pub(super) fn refused_with(refusals: Vec<Refusal>, current: Option<Review>) -> O
     }
 }
 
-pub(super) fn no_product() -> Refusal {
+pub(super) fn no_product() -> UserError {
     let message = "there is no such product";
-    Refusal::new(RefusalCode::NotFound, &[&"productId"], message)
+    UserError::new(UserErrorCode::NotFound, &[&"productId"], message)
 }
 
-pub(super) fn no_review() -> Refusal {
-    Refusal::new(RefusalCode::NotFound, &[&"id"], "there is no such review")
+pub(super) fn no_review() -> UserError {
+    UserError::new(UserErrorCode::NotFound, &[&"id"], "there is no such review")
 }
 
 /// Why products in this state are not reviewed.
-fn not_open(status: ProductStatus) -> Option<Refusal> {
+fn not_open(status: ProductStatus) -> Option<UserError> {
     match status {
         ProductStatus::Active => None,
         // What is not on sale yet is not spoken of.
         ProductStatus::Draft => Some(no_product()),
         ProductStatus::Archived => {
             let message = "the product is archived and takes no reviews any more";
-            Some(Refusal::new(RefusalCode::NotOpen, &[&"productId"], message))
+            Some(UserError::new(
+                UserErrorCode::NotOpen,
+                &[&"productId"],
+                message,
+            ))
         }
     }
 }
 
-fn already_reviewed() -> Refusal {
+fn already_reviewed() -> UserError {
     let message = "you have reviewed this product already; edit that review instead";
-    Refusal::new(RefusalCode::AlreadyReviewed, &[&"productId"], message)
+    UserError::new(UserErrorCode::AlreadyReviewed, &[&"productId"], message)
 }
 
-pub(super) fn stale(review: &Review, expected: i64) -> Refusal {
+pub(super) fn stale(review: &Review, expected: i64) -> UserError {
     let message = format!(
         "the review has revision {}, not {expected}: it changed meanwhile; read it again and \
          decide anew",
         review.revision
     );
-    Refusal {
+    UserError {
         current_revision: Some(review.revision),
-        ..Refusal::new(
-            RefusalCode::RevisionConflict,
+        ..UserError::new(
+            UserErrorCode::RevisionConflict,
             &[&"expectedRevision"],
             message,
         )

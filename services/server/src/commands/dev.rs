@@ -73,7 +73,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         workers: &workers,
         playground: true,
     };
-    let (died, death) = oneshot::channel();
+    let (died, exit) = oneshot::channel();
     let stop = watch(told, database.instance.take(), died);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
@@ -89,8 +89,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     close(workers, &catalog).await;
     database.instance = instance;
     served?;
-    if let Ok(death) = death.await {
-        bail!("the local mongod ended by itself: {death}");
+    if let Ok(exit) = exit.await {
+        bail!("the local mongod ended by itself: {exit}");
     }
     database.close().await?;
     Ok(ExitCode::SUCCESS)
@@ -138,9 +138,9 @@ async fn watch(
             () = &mut told => return instance,
             () = tokio::time::sleep(WATCH) => {}
         }
-        if let Some(death) = instance.as_mut().and_then(Instance::death) {
+        if let Some(exit) = instance.as_mut().and_then(Instance::exit) {
             // Whoever listens has ended first: then nobody needs to be told.
-            let _ = died.send(death.to_string());
+            let _ = died.send(exit.to_string());
             return None;
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{Session, engine};
 use vitrine_api::http::{
-    Api, Capacity, RequestContext, Shield, SocketLimits, Sockets, bearer, monitor, router,
+    Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, monitor, router,
 };
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
@@ -186,7 +186,7 @@ pub(super) async fn serve<T>(
     stop: impl Future<Output = ()>,
     opening: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<Option<T>> {
-    let shield = Shield::new(Capacity::default());
+    let shield = RequestLimiter::new(Capacity::default());
     let sockets = Sockets::new(SocketLimits::default());
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));

@@ -11,16 +11,16 @@ use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::{Run, WorkerReport};
 
-use super::hold::Hold;
+use super::work_lease::WorkLease;
 
 /// How often reports are kept, while there is something new.
 const REPORTED: Duration = Duration::from_secs(5);
 
 /// What the workers of this process share.
-pub(super) struct Board(HashMap<Worker, Place>);
+pub(super) struct WorkerBoard(HashMap<Worker, Slot>);
 
 #[derive(Default)]
-struct Place {
+struct Slot {
     wake: Notify,
     state: Mutex<State>,
 }
@@ -36,15 +36,15 @@ struct State {
     succeeded: u64,
 }
 
-impl Default for Board {
+impl Default for WorkerBoard {
     fn default() -> Self {
-        let place = |worker| (worker, Place::default());
+        let place = |worker| (worker, Slot::default());
         Self(Worker::ALL.into_iter().map(place).collect())
     }
 }
 
-impl Board {
-    fn place(&self, worker: Worker) -> &Place {
+impl WorkerBoard {
+    fn place(&self, worker: Worker) -> &Slot {
         self.0.get(&worker).expect("every worker has a place")
     }
 
@@ -126,8 +126,8 @@ impl Board {
 /// Keeps reports while this process works, and once more at the end.
 pub(super) async fn keep_reports(
     catalog: Catalog,
-    hold: Hold,
-    board: Arc<Board>,
+    lease: WorkLease,
+    board: Arc<WorkerBoard>,
     stop: CancellationToken,
 ) {
     loop {
@@ -135,8 +135,8 @@ pub(super) async fn keep_reports(
             .run_until_cancelled(tokio::time::sleep(REPORTED))
             .await
             .is_none();
-        if hold.holds() {
-            let kept = super::tamed(catalog.keep_reports(board.news())).await;
+        if lease.holds() {
+            let kept = super::catching_panics(catalog.keep_reports(board.news())).await;
             if let Err(error) = kept {
                 tracing::debug!(%error, "what workers report could not be kept");
                 board.keep_anew();

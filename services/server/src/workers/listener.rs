@@ -8,11 +8,11 @@ use vitrine_domain::wakeups::Wakeups;
 use vitrine_domain::workers::Worker;
 use vitrine_domain::{Catalog, DomainError};
 
-use super::board::Board;
-use super::hold::Hold;
+use super::board::WorkerBoard;
+use super::work_lease::WorkLease;
 
 /// How often it is looked whether what workers were woken for is done.
-const BEAT: Duration = Duration::from_secs(2);
+const RENEW_EVERY: Duration = Duration::from_secs(2);
 /// How often the place in the stream is kept although nothing happened, so that it stays within
 /// what the database remembers.
 const KEPT: Duration = Duration::from_mins(1);
@@ -22,18 +22,18 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Follows changes whenever this process works.
 pub(super) async fn listen(
     catalog: Catalog,
-    hold: Hold,
-    board: Arc<Board>,
+    lease: WorkLease,
+    board: Arc<WorkerBoard>,
     stop: CancellationToken,
 ) {
     stop.run_until_cancelled(async move {
         let mut failing = false;
         loop {
-            hold.held().await;
-            let follow = super::tamed(Box::pin(follow(&catalog, &board, &mut failing)));
+            lease.held().await;
+            let follow = super::catching_panics(Box::pin(follow(&catalog, &board, &mut failing)));
             let ended = tokio::select! {
                 ended = follow => Some(ended),
-                () = hold.lost() => None,
+                () = lease.lost() => None,
             };
             if let Some(Err(error)) = ended {
                 super::report("changes", Some(&error), &mut failing);
@@ -51,7 +51,11 @@ pub(super) async fn listen(
 /// A change whose worker has not dealt with it yet.
 type Waiting = (Worker, u64);
 
-async fn follow(catalog: &Catalog, board: &Board, failing: &mut bool) -> Result<(), DomainError> {
+async fn follow(
+    catalog: &Catalog,
+    board: &WorkerBoard,
+    failing: &mut bool,
+) -> Result<(), DomainError> {
     let wakeups = catalog.wakeups().await?;
     super::report("changes", None, failing);
     let (mut waiting, mut kept) = (Vec::<Waiting>::new(), Instant::now());
@@ -59,7 +63,7 @@ async fn follow(catalog: &Catalog, board: &Board, failing: &mut bool) -> Result<
         // What happened before the stream is found by looking; then its place is worth keeping.
         waiting.extend(Wakeups::WOKEN.map(|worker| (worker, board.wake(worker))));
     }
-    let mut beats = tokio::time::interval(BEAT);
+    let mut beats = tokio::time::interval(RENEW_EVERY);
     let mut point = wakeups.point();
     let mut hearing = std::pin::pin!(hear(wakeups));
     loop {

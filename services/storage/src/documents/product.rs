@@ -124,13 +124,13 @@ pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
 
 /// What bundles copy of a product: its name, its price, and whether it is on sale.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Face {
+pub(crate) struct BundledFields {
     name: String,
     price: Option<Money>,
     listed: bool,
 }
 
-impl Face {
+impl BundledFields {
     pub(crate) fn of(product: &Product) -> Self {
         Self {
             name: product.name.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mongodb::bson::{Bson, Document, doc};
-use vitrine_model::activity::Standing;
+use vitrine_model::activity::ActivitySummary;
 use vitrine_model::fold::Computed;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::product::{HotReason, Outlier, Sold};
@@ -98,7 +98,7 @@ pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
 }
 
 /// What products are sorted by that follows from activity; nothing where there was none.
-pub(crate) fn activity_rank(standing: &Standing) -> Document {
+pub(crate) fn activity_rank(standing: &ActivitySummary) -> Document {
     let mut doc = Document::new();
     put(
         &mut doc,
@@ -113,7 +113,7 @@ pub(crate) fn activity_rank(standing: &Standing) -> Document {
     doc
 }
 
-pub(crate) fn standing(standing: &Standing) -> Option<Document> {
+pub(crate) fn standing(standing: &ActivitySummary) -> Option<Document> {
     let as_of = standing.as_of?;
     Some(doc! {
         "views": standing.views,
@@ -125,12 +125,12 @@ pub(crate) fn standing(standing: &Standing) -> Option<Document> {
 }
 
 /// How a product stands; one that nothing is said of does not stand out.
-pub(crate) fn read_standing(fields: &Fields<'_>) -> Read<Standing> {
+pub(crate) fn read_standing(fields: &Fields<'_>) -> Read<ActivitySummary> {
     let Some(fields) = fields.opt_doc("activity")? else {
-        return Ok(Standing::default());
+        return Ok(ActivitySummary::default());
     };
     let trend = i32::try_from(fields.i64("trend")?).map_err(|_| fields.corrupt("trend"))?;
-    Ok(Standing {
+    Ok(ActivitySummary {
         views: fields.i64("views")?,
         carts: fields.i64("carts")?,
         units: fields.i64("units")?,

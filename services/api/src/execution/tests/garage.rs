@@ -51,7 +51,7 @@ impl async_graphql::ScalarType for Day {
     }
 }
 
-/// A scalar for which the judge has no rule.
+/// A scalar for which the validator has no rule.
 struct Anything(Value);
 
 #[async_graphql::Scalar]

@@ -4,13 +4,13 @@
 use std::fmt::Write;
 
 use super::garage;
-use crate::execution::{GraphqlRequest, Judge};
+use crate::execution::{DocumentValidator, GraphqlRequest};
 
 /// Refused, with this code.
 #[track_caller]
-fn refused(judge: &Judge, document: &str, code: &str) {
-    let verdict = judge.judge(document);
-    let errors = verdict.errors();
+fn refused(validator: &DocumentValidator, document: &str, code: &str) {
+    let validated = validator.validate(document);
+    let errors = validated.errors();
     let shown: String = document.chars().take(60).collect();
     assert!(!errors.is_empty(), "accepted {shown}");
     assert_eq!(
@@ -21,13 +21,13 @@ fn refused(judge: &Judge, document: &str, code: &str) {
     );
 }
 
-fn judge() -> Judge {
-    garage::engine().judge().clone()
+fn validator() -> DocumentValidator {
+    garage::engine().validator().clone()
 }
 
 #[test]
 fn a_hundred_thousand_brackets_of_each_kind() {
-    let judge = judge();
+    let validator = validator();
     for (open, close) in [
         ("[", "]"),
         ("{", "}"),
@@ -37,22 +37,22 @@ fn a_hundred_thousand_brackets_of_each_kind() {
         ("{x:", "}"),
     ] {
         let bare = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
-        refused(&judge, &bare, "COST_EXCEEDED");
-        refused(&judge, &open.repeat(100_000), "COST_EXCEEDED");
+        refused(&validator, &bare, "COST_EXCEEDED");
+        refused(&validator, &open.repeat(100_000), "COST_EXCEEDED");
         let value = format!("{{ arguments {{ anything(value: {bare}) }} }}");
-        refused(&judge, &value, "COST_EXCEEDED");
+        refused(&validator, &value, "COST_EXCEEDED");
     }
 }
 
 /// The same within the limit of size, so that only the nesting can be the reason.
 #[test]
 fn brackets_that_fit_the_size() {
-    let judge = judge();
+    let validator = validator();
     for open in ["[", "{", "(", "{a", "{a(b:[", "query($x:["] {
         for count in [65, 1_000, 3_000] {
             let text = open.repeat(count);
             if text.len() <= 20_000 {
-                refused(&judge, &text, "COST_EXCEEDED");
+                refused(&validator, &text, "COST_EXCEEDED");
             }
         }
     }
@@ -61,7 +61,7 @@ fn brackets_that_fit_the_size() {
 /// Brackets that a scanner could take for text, or text for brackets.
 #[test]
 fn brackets_behind_quotes() {
-    let judge = judge();
+    let validator = validator();
     let deep = "[".repeat(9_000);
     for start in [
         "\"\"",
@@ -72,11 +72,15 @@ fn brackets_behind_quotes() {
         "#\r",
         "\"\"\"\\\"\"\"\"\"\"",
     ] {
-        refused(&judge, &format!("{{ a(b: {start}{deep}"), "COST_EXCEEDED");
+        refused(
+            &validator,
+            &format!("{{ a(b: {start}{deep}"),
+            "COST_EXCEEDED",
+        );
     }
     for start in ["\"", "\"\"\"", "#"] {
         refused(
-            &judge,
+            &validator,
             &format!("{{ a(b: {start}{deep}"),
             "GRAPHQL_PARSE_FAILED",
         );
@@ -86,42 +90,42 @@ fn brackets_behind_quotes() {
 /// As deep as brackets may be: the parser and the validator must survive that everywhere.
 #[test]
 fn the_deepest_nesting_that_is_let_through() {
-    let judge = judge();
+    let validator = validator();
     let lists = format!(
         "{{ arguments {{ anything(value: {}1{}) }} }}",
         "[".repeat(60),
         "]".repeat(60)
     );
-    assert_eq!(judge.judge(&lists).errors(), []);
+    assert_eq!(validator.validate(&lists).errors(), []);
     let objects = format!(
         "{{ arguments {{ anything(value: {}1{}) }} }}",
         "{a:".repeat(60),
         "}".repeat(60)
     );
-    assert_eq!(judge.judge(&objects).errors(), []);
+    assert_eq!(validator.validate(&objects).errors(), []);
     let fields = format!(
         "{{ car {}name{} }}",
         "{ owner { vehicles ".repeat(30),
         "} }".repeat(30)
     );
-    refused(&judge, &fields, "GRAPHQL_VALIDATION_FAILED");
+    refused(&validator, &fields, "GRAPHQL_VALIDATION_FAILED");
     let types = format!(
         "query ($x: {}Int{}) {{ arguments {{ ints(numbers: $x) }} }}",
         "[".repeat(60),
         "]".repeat(60)
     );
-    refused(&judge, &types, "GRAPHQL_VALIDATION_FAILED");
+    refused(&validator, &types, "GRAPHQL_VALIDATION_FAILED");
     let inline = format!(
         "{{ {} car {{ name }} {} }}",
         "... {".repeat(60),
         "}".repeat(60)
     );
-    assert_eq!(judge.judge(&inline).errors(), []);
+    assert_eq!(validator.validate(&inline).errors(), []);
 }
 
 #[test]
 fn fields_twelve_deep_and_no_deeper() {
-    let judge = judge();
+    let validator = validator();
     let nested = |pairs: usize, leaf: &str| {
         format!(
             "{{ person {} {leaf} {} }}",
@@ -130,16 +134,16 @@ fn fields_twelve_deep_and_no_deeper() {
         )
     };
     // person, five times vehicles and owner, name: twelve.
-    assert_eq!(judge.judge(&nested(5, "{ name }")).errors(), []);
-    refused(&judge, &nested(6, "{ name }"), "COST_EXCEEDED");
+    assert_eq!(validator.validate(&nested(5, "{ name }")).errors(), []);
+    refused(&validator, &nested(6, "{ name }"), "COST_EXCEEDED");
     // The same through fragments, which add nothing themselves.
     let spread = "{ person { ...a } } fragment a on Person { vehicles { owner { ...b } } }
         fragment b on Person { vehicles { owner { ...c } } }
         fragment c on Person { vehicles { owner { ...d } } }
         fragment d on Person { vehicles { owner { vehicles { owner { name } } } } }";
-    assert_eq!(judge.judge(spread).errors(), []);
+    assert_eq!(validator.validate(spread).errors(), []);
     refused(
-        &judge,
+        &validator,
         &spread.replace("name", "vehicles { name }"),
         "COST_EXCEEDED",
     );
@@ -171,7 +175,7 @@ async fn the_deepest_documents_are_executed() {
 
 #[test]
 fn forty_doubling_fragments() {
-    let judge = judge();
+    let validator = validator();
     let mut document = String::from("{ car { ...f0 } } ");
     for number in 0..40 {
         let next = number + 1;
@@ -182,26 +186,26 @@ fn forty_doubling_fragments() {
         .unwrap();
     }
     document.push_str("fragment f40 on Car { name }");
-    refused(&judge, &document, "COST_EXCEEDED");
+    refused(&validator, &document, "COST_EXCEEDED");
     let nested = document
         .replace("on Car", "on Person")
         .replace("{ car", "{ person");
-    refused(&judge, &nested, "COST_EXCEEDED");
+    refused(&validator, &nested, "COST_EXCEEDED");
 }
 
 #[test]
 fn chains_and_cycles_of_fragments() {
-    let judge = judge();
+    let validator = validator();
     for length in [90, 400] {
         let mut chain = String::from("{ car { ...f0 } } ");
         for number in 0..length {
             write!(chain, "fragment f{number} on Car {{ ...f{} }} ", number + 1).unwrap();
         }
         let open = format!("{chain} fragment f{length} on Car {{ name }}");
-        let accepted = judge.judge(&open).errors().is_empty();
+        let accepted = validator.validate(&open).errors().is_empty();
         assert_eq!(accepted, length == 90);
         refused(
-            &judge,
+            &validator,
             &format!("{chain} fragment f{length} on Car {{ ...f0 }}"),
             "GRAPHQL_VALIDATION_FAILED",
         );
@@ -210,7 +214,7 @@ fn chains_and_cycles_of_fragments() {
 
 #[test]
 fn ten_thousand_aliases() {
-    let judge = judge();
+    let validator = validator();
     let many = |count: usize| {
         let aliases: String = (0..count).fold(String::new(), |mut text, number| {
             write!(text, "a{number}:name ").unwrap();
@@ -218,14 +222,14 @@ fn ten_thousand_aliases() {
         });
         format!("{{ car {{ {aliases} }} }}")
     };
-    refused(&judge, &many(10_000), "COST_EXCEEDED");
-    refused(&judge, &many(31), "COST_EXCEEDED");
-    assert_eq!(judge.judge(&many(30)).errors(), []);
+    refused(&validator, &many(10_000), "COST_EXCEEDED");
+    refused(&validator, &many(31), "COST_EXCEEDED");
+    assert_eq!(validator.validate(&many(30)).errors(), []);
 }
 
 #[test]
 fn too_many_root_fields() {
-    let judge = judge();
+    let validator = validator();
     let roots = |kind: &str, field: &str, count: usize| {
         let fields: Vec<_> = (0..count)
             .map(|number| format!("f{number}: {field}"))
@@ -234,43 +238,52 @@ fn too_many_root_fields() {
         format!("{kind} {{ {fields} }}")
     };
     assert_eq!(
-        judge.judge(&roots("query", "car { name }", 10)).errors(),
+        validator
+            .validate(&roots("query", "car { name }", 10))
+            .errors(),
         []
     );
-    refused(&judge, &roots("query", "car { name }", 11), "COST_EXCEEDED");
-    assert_eq!(judge.judge(&roots("mutation", "inc", 5)).errors(), []);
-    refused(&judge, &roots("mutation", "inc", 6), "COST_EXCEEDED");
+    refused(
+        &validator,
+        &roots("query", "car { name }", 11),
+        "COST_EXCEEDED",
+    );
+    assert_eq!(
+        validator.validate(&roots("mutation", "inc", 5)).errors(),
+        []
+    );
+    refused(&validator, &roots("mutation", "inc", 6), "COST_EXCEEDED");
     let hidden = "mutation { ...a ...b } fragment a on Mutation { a: inc b: inc c: inc }
         fragment b on Mutation { d: inc e: inc f: inc }";
-    refused(&judge, hidden, "COST_EXCEEDED");
+    refused(&validator, hidden, "COST_EXCEEDED");
 }
 
 #[test]
 fn documents_that_are_too_large() {
-    let judge = judge();
-    refused(&judge, &"x".repeat(20_001), "COST_EXCEEDED");
-    refused(&judge, &"é".repeat(20_001), "COST_EXCEEDED");
-    refused(&judge, &"x".repeat(50_000_000), "COST_EXCEEDED");
+    let validator = validator();
+    refused(&validator, &"x".repeat(20_001), "COST_EXCEEDED");
+    refused(&validator, &"é".repeat(20_001), "COST_EXCEEDED");
+    refused(&validator, &"x".repeat(50_000_000), "COST_EXCEEDED");
     refused(
-        &judge,
+        &validator,
         &format!("{{ car {{ {} }} }}", "x ".repeat(5_000)),
         "COST_EXCEEDED",
     );
     let comment = format!("{{ car {{ name }} }} # {}", "é".repeat(19_000));
-    assert_eq!(judge.judge(&comment).errors(), []);
+    assert_eq!(validator.validate(&comment).errors(), []);
 }
 
 /// Many fields that overlap in many ways: the merging itself must stay within bounds.
 #[test]
 fn overlapping_fields_in_quantity() {
-    let judge = judge();
+    let validator = validator();
     let wide = format!("{{ car {{ {} }} }}", "name ".repeat(3_900));
-    assert_eq!(judge.judge(&wide).errors(), []);
+    assert_eq!(validator.validate(&wide).errors(), []);
     let deep = format!(
         "{{ car {{ {} }} }}",
         "owner { vehicles { name nickname } } ".repeat(500)
     );
-    assert_eq!(judge.judge(&deep).errors(), []);
+    assert_eq!(validator.validate(&deep).errors(), []);
     let prepared = garage::engine().prepare(GraphqlRequest::new(deep));
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
@@ -318,18 +331,18 @@ fn overlaps_in_which_types_differ_are_bounded() {
 
 #[test]
 fn introspection_is_measured_by_its_own_rule() {
-    let judge = judge();
+    let validator = validator();
     let bomb = "{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }";
-    refused(&judge, bomb, "COST_EXCEEDED");
+    refused(&validator, bomb, "COST_EXCEEDED");
     let kinds = "{ __schema { types { ...T } } } fragment T on __Type { kind name ofType { kind name ofType
         { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType
         { kind name ofType { kind name ofType { kind name } } } } } } } } } }";
-    assert_eq!(judge.judge(kinds).errors(), []);
+    assert_eq!(validator.validate(kinds).errors(), []);
 }
 
 #[test]
 fn text_that_is_not_graphql() {
-    let judge = judge();
+    let validator = validator();
     for text in [
         "",
         " ",
@@ -344,36 +357,39 @@ fn text_that_is_not_graphql() {
         "🦀",
         "{ car { naïve } }",
     ] {
-        refused(&judge, text, "GRAPHQL_PARSE_FAILED");
+        refused(&validator, text, "GRAPHQL_PARSE_FAILED");
     }
 }
 
 /// A refusal is small whatever it refuses, so that remembering refusals cannot be abused.
 #[test]
 fn refusals_are_short() {
-    let judge = judge();
+    let validator = validator();
     let document = format!(
         "{{ car {{ {} }} }}",
         "wheel_".repeat(20).repeat(20) + " " + &"x ".repeat(3_000)
     );
-    let verdict = judge.judge(&document);
-    let total: usize = verdict
+    let validated = validator.validate(&document);
+    let total: usize = validated
         .errors()
         .iter()
         .map(|error| error.message.len())
         .sum();
-    assert!(!verdict.errors().is_empty());
+    assert!(!validated.errors().is_empty());
     assert!(total < 8_192, "{total}");
 }
 
 #[test]
 fn a_verdict_is_remembered() {
-    let judge = judge();
+    let validator = validator();
     let document = "{ car { name } }";
     assert!(std::sync::Arc::ptr_eq(
-        &judge.judge(document),
-        &judge.judge(document)
+        &validator.validate(document),
+        &validator.validate(document)
     ));
     let bad = "{ car { nme } }";
-    assert!(std::sync::Arc::ptr_eq(&judge.judge(bad), &judge.judge(bad)));
+    assert!(std::sync::Arc::ptr_eq(
+        &validator.validate(bad),
+        &validator.validate(bad)
+    ));
 }

@@ -8,7 +8,7 @@ use super::{
     cases::{ask, assert_data, code, text, told},
     frail, garage,
 };
-use crate::execution::{Failure, GraphqlRequest, Toll};
+use crate::execution::{CostCheck, Failure, GraphqlRequest};
 
 #[tokio::test]
 async fn request_errors_have_no_data() {
@@ -130,19 +130,19 @@ async fn introspection_can_be_hidden() {
     assert_data(&answer, &json!({ "__typename": "Query" }));
 }
 
-/// A toll sees the request before it runs, may refuse it, and has a say in the answer.
+/// A cost_check sees the request before it runs, may refuse it, and has a say in the answer.
 #[tokio::test]
 async fn a_toll_is_taken_before_anything_runs() {
     let engine = garage::engine();
-    let toll = |free: bool| {
-        move |prepared: &crate::execution::Prepared| Toll {
+    let cost_check = |free: bool| {
+        move |prepared: &crate::execution::Prepared| CostCheck {
             extensions: [(
                 "fields".to_owned(),
                 json!(prepared.operation().selection_set.selections.len()),
             )]
             .into_iter()
             .collect(),
-            verdict: if free {
+            outcome: if free {
                 Ok(())
             } else {
                 Err(Failure::bad_input("Too dear."))
@@ -152,7 +152,7 @@ async fn a_toll_is_taken_before_anything_runs() {
     let refused = engine
         .execute_with(
             GraphqlRequest::new("mutation { inc x: inc }"),
-            toll(false),
+            cost_check(false),
             |request| request,
         )
         .await;
@@ -162,7 +162,7 @@ async fn a_toll_is_taken_before_anything_runs() {
     let allowed = engine
         .execute_with(
             GraphqlRequest::new("mutation { inc }"),
-            toll(true),
+            cost_check(true),
             |request| request,
         )
         .await;

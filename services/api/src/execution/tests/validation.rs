@@ -433,9 +433,12 @@ fn every_rule_refuses_what_it_must() {
     let engine = garage::engine();
     for (rule, _, refused) in RULES {
         for document in *refused {
-            let verdict = engine.judge().judge(document);
-            assert!(!verdict.errors().is_empty(), "{rule}: accepted {document}");
-            let code = verdict.errors()[0].extensions.code.as_str();
+            let validated = engine.validator().validate(document);
+            assert!(
+                !validated.errors().is_empty(),
+                "{rule}: accepted {document}"
+            );
+            let code = validated.errors()[0].extensions.code.as_str();
             assert!(
                 code.starts_with("GRAPHQL_"),
                 "{rule}: {code} for {document}"
@@ -449,8 +452,8 @@ fn every_rule_accepts_what_it_must() {
     let engine = garage::engine();
     for (rule, accepted, _) in RULES {
         for document in *accepted {
-            let verdict = engine.judge().judge(document);
-            assert_eq!(verdict.errors(), [], "{rule}: refused {document}");
+            let validated = engine.validator().validate(document);
+            assert_eq!(validated.errors(), [], "{rule}: refused {document}");
         }
     }
 }
@@ -468,14 +471,16 @@ fn no_rule_is_missing() {
 #[test]
 fn errors_say_where() {
     let engine = garage::engine();
-    let verdict = engine.judge().judge("{\n  car {\n    wheelCount\n  }\n}");
-    let mut places = verdict.errors().iter().flat_map(|error| &error.locations);
+    let validated = engine
+        .validator()
+        .validate("{\n  car {\n    wheelCount\n  }\n}");
+    let mut places = validated.errors().iter().flat_map(|error| &error.locations);
     assert!(places.any(|place| (place.line, place.column) == (3, 5)));
-    let verdict = engine
-        .judge()
-        .judge("{ find(pick: {name: 1, name: \"a\"}) { name } }");
+    let validated = engine
+        .validator()
+        .validate("{ find(pick: {name: 1, name: \"a\"}) { name } }");
     assert!(
-        verdict
+        validated
             .errors()
             .iter()
             .all(|error| !error.locations.is_empty())

@@ -2,11 +2,11 @@
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::activity::{Event, MAX_EVENTS};
-use vitrine_domain::admin::Refusal;
+use vitrine_domain::admin::UserError;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::idempotency::{InvalidIdempotencyKey, is_printable};
 
-use super::refusals::{Refusals, path};
+use super::user_errors::{UserErrors, path};
 use crate::graphql::scalars::DateTime;
 use crate::graphql::types::activity::ActivityKind;
 
@@ -49,13 +49,13 @@ impl ActivityRangeInput {
 
 impl RecordActivityInput {
     /// The events and the name of the batch, or everything that is wrong with them.
-    pub(crate) fn asked(self) -> Result<(Vec<Event>, Option<String>), Vec<Refusal>> {
-        let mut refusals = Refusals::default();
+    pub(crate) fn asked(self) -> Result<(Vec<Event>, Option<String>), Vec<UserError>> {
+        let mut errors = UserErrors::default();
         let long = self.events.len();
         if !(1..=MAX_EVENTS).contains(&long) {
             let message = format!("a batch has 1 to {MAX_EVENTS} events, not {long}");
-            refusals.add(path(["events"]), message);
-            return refusals.unless_any(None);
+            errors.add(path(["events"]), message);
+            return errors.unless_any(None);
         }
         if self
             .idempotency_key
@@ -63,12 +63,12 @@ impl RecordActivityInput {
             .is_some_and(|key| !is_printable(key))
         {
             let message = InvalidIdempotencyKey.to_string();
-            refusals.add(path(["idempotencyKey"]), message);
+            errors.add(path(["idempotencyKey"]), message);
         }
         let mut events = Vec::with_capacity(long);
         for (at, event) in self.events.into_iter().enumerate() {
             let place = path(["events", &at.to_string(), "productId"]);
-            let Some(product) = refusals.product(place, &event.product_id) else {
+            let Some(product) = errors.product(place, &event.product_id) else {
                 continue;
             };
             events.push(Event {
@@ -77,6 +77,6 @@ impl RecordActivityInput {
                 at: event.at.map(|at| at.0),
             });
         }
-        refusals.unless_any(Some((events, self.idempotency_key)))
+        errors.unless_any(Some((events, self.idempotency_key)))
     }
 }

@@ -5,7 +5,7 @@ use vitrine_domain::admin;
 use vitrine_model::id::ProductId;
 use vitrine_model::product;
 
-use super::refusals::{Refusals, path};
+use super::user_errors::{UserErrors, path};
 
 /// What only one kind of product has: exactly one, that of the product's kind.
 #[derive(Clone, Debug, OneofObject)]
@@ -125,24 +125,24 @@ pub(crate) struct BundleItemInput {
 
 impl ProductDetailsInput {
     /// What the domain takes; what is wrong is noted.
-    pub(super) fn read(self, refusals: &mut Refusals) -> admin::DetailsInput {
+    pub(super) fn read(self, errors: &mut UserErrors) -> admin::DetailsInput {
         match self {
             Self::Apparel(apparel) => admin::DetailsInput::Apparel(apparel.into()),
             Self::Book(book) => admin::DetailsInput::Book(book.into()),
             Self::Electronics(device) => admin::DetailsInput::Electronics(device.into()),
             Self::Grocery(grocery) => admin::DetailsInput::Grocery(grocery.into()),
             Self::Movie(movie) => admin::DetailsInput::Movie(movie.into()),
-            Self::Bundle(bundle) => admin::DetailsInput::Bundle(bundle.read(refusals)),
+            Self::Bundle(bundle) => admin::DetailsInput::Bundle(bundle.read(errors)),
         }
     }
 }
 
 impl BundleInput {
-    fn read(self, refusals: &mut Refusals) -> Vec<(ProductId, i32)> {
+    fn read(self, errors: &mut UserErrors) -> Vec<(ProductId, i32)> {
         let numbered = self.items.into_iter().enumerate();
         let item = |(at, item): (usize, BundleItemInput)| {
             let place = path(["details", "bundle", "items", &at.to_string(), "productId"]);
-            let id = refusals.product(place, &item.product_id)?;
+            let id = errors.product(place, &item.product_id)?;
             Some((id, item.quantity))
         };
         numbered.filter_map(item).collect()

@@ -4,7 +4,7 @@ use async_graphql::{InputObject, MaybeUndefined};
 use vitrine_domain::admin::{NewSpecKey, SpecKeyPatch};
 use vitrine_model::unit::Unit;
 
-use super::refusals::{Asked, Refusals, clearable};
+use super::user_errors::{Asked, UserErrors, clearable};
 use crate::graphql::types::spec::Type;
 
 /// A unit of measure to be defined: `base = value * factor + offset`. It cannot be changed
@@ -146,21 +146,21 @@ impl DefineSpecKeyInput {
 impl UpdateSpecKeyInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(String, SpecKeyPatch)> {
-        let mut refusals = Refusals::default();
+        let mut errors = UserErrors::default();
         let patch = SpecKeyPatch {
-            label: refusals.kept("label", self.label),
-            value_type: refusals.kept("type", self.value_type).map(Into::into),
-            dimension: refusals.kept("dimension", self.dimension),
-            base_unit: refusals.kept("baseUnit", self.base_unit),
-            facetable: refusals.kept("facetable", self.facetable),
-            filterable: refusals.kept("filterable", self.filterable),
+            label: errors.kept("label", self.label),
+            value_type: errors.kept("type", self.value_type).map(Into::into),
+            dimension: errors.kept("dimension", self.dimension),
+            base_unit: errors.kept("baseUnit", self.base_unit),
+            facetable: errors.kept("facetable", self.facetable),
+            filterable: errors.kept("filterable", self.filterable),
             allowed_values: clearable(self.allowed_values),
-            aliases: refusals.kept("aliases", self.aliases),
+            aliases: errors.kept("aliases", self.aliases),
         };
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(Some((self.key, patch))),
+            wanted: errors.unless_any(Some((self.key, patch))),
         }
     }
 }

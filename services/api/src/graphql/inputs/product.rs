@@ -7,8 +7,8 @@ use vitrine_model::product::{Media, ProductStatus};
 
 use super::Status;
 use super::details::ProductDetailsInput;
-use super::refusals::{Asked, Refusals, clearable, path};
 use super::spec::{SpecInput, specs};
+use super::user_errors::{Asked, UserErrors, clearable, path};
 use crate::graphql::scalars::{Decimal, Url};
 use crate::graphql::types::common::Kind;
 
@@ -131,12 +131,12 @@ pub(crate) struct MediaInput {
 impl CreateProductInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<NewProduct> {
-        let mut refusals = Refusals::default();
+        let mut errors = UserErrors::default();
         let supplier = self
             .supplier_id
-            .and_then(|id| refusals.supplier(path(["supplierId"]), &id));
-        let specs = specs(self.specs.unwrap_or_default(), &mut refusals);
-        let details = self.details.map(|details| details.read(&mut refusals));
+            .and_then(|id| errors.supplier(path(["supplierId"]), &id));
+        let specs = specs(self.specs.unwrap_or_default(), &mut errors);
+        let details = self.details.map(|details| details.read(&mut errors));
         let new = NewProduct {
             kind: self.kind,
             sku: self.sku,
@@ -155,7 +155,7 @@ impl CreateProductInput {
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: refusals.unless_any(Some(new)),
+            wanted: errors.unless_any(Some(new)),
         }
     }
 }
@@ -163,29 +163,29 @@ impl CreateProductInput {
 impl UpdateProductInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ProductId, ProductPatch)> {
-        let mut refusals = Refusals::default();
-        let id = refusals.product(path(["id"]), &self.id);
+        let mut errors = UserErrors::default();
+        let id = errors.product(path(["id"]), &self.id);
         let supplier = clearable(self.supplier_id)
-            .map(|id| id.and_then(|id| refusals.supplier(path(["supplierId"]), &id)));
+            .map(|id| id.and_then(|id| errors.supplier(path(["supplierId"]), &id)));
         let patch = ProductPatch {
-            sku: refusals.kept("sku", self.sku),
-            slug: refusals.kept("slug", self.slug),
-            name: refusals.kept("name", self.name),
+            sku: errors.kept("sku", self.sku),
+            slug: errors.kept("slug", self.slug),
+            name: errors.kept("name", self.name),
             description: clearable(self.description),
             brand: clearable(self.brand),
-            status: refusals.kept("status", self.status).map(Into::into),
-            category: refusals.kept("category", self.category),
+            status: errors.kept("status", self.status).map(Into::into),
+            category: errors.kept("category", self.category),
             supplier,
             price: clearable(self.price).map(|price| price.map(Into::into)),
-            media: refusals.kept("media", self.media).map(media),
-            details: refusals
+            media: errors.kept("media", self.media).map(media),
+            details: errors
                 .kept("details", self.details)
-                .map(|details| details.read(&mut refusals)),
+                .map(|details| details.read(&mut errors)),
         };
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(id.map(|id| (id, patch))),
+            wanted: errors.unless_any(id.map(|id| (id, patch))),
         }
     }
 }
@@ -209,12 +209,12 @@ fn named(
     expected_revision: Option<i32>,
     idempotency_key: Option<String>,
 ) -> Asked<ProductId> {
-    let mut refusals = Refusals::default();
-    let id = refusals.product(path(["id"]), id);
+    let mut errors = UserErrors::default();
+    let id = errors.product(path(["id"]), id);
     Asked {
         idempotency_key,
         expected_revision,
-        wanted: refusals.unless_any(id),
+        wanted: errors.unless_any(id),
     }
 }
 

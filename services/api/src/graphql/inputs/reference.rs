@@ -4,7 +4,7 @@ use async_graphql::{ID, InputObject, MaybeUndefined};
 use vitrine_domain::admin::{CategoryPatch, NewCategory, NewSupplier, SupplierPatch};
 use vitrine_model::id::{CategoryId, SupplierId};
 
-use super::refusals::{Asked, Refusals, clearable, path};
+use super::user_errors::{Asked, UserErrors, clearable, path};
 
 /// A category to be made.
 #[derive(Clone, Debug, InputObject)]
@@ -86,17 +86,17 @@ impl CreateCategoryInput {
 impl UpdateCategoryInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(CategoryId, CategoryPatch)> {
-        let mut refusals = Refusals::default();
-        let id = refusals.category(path(["id"]), &self.id);
+        let mut errors = UserErrors::default();
+        let id = errors.category(path(["id"]), &self.id);
         let patch = CategoryPatch {
-            name: refusals.kept("name", self.name),
-            slug: refusals.kept("slug", self.slug),
+            name: errors.kept("name", self.name),
+            slug: errors.kept("slug", self.slug),
             parent: clearable(self.parent),
         };
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(id.map(|id| (id, patch))),
+            wanted: errors.unless_any(id.map(|id| (id, patch))),
         }
     }
 }
@@ -118,16 +118,16 @@ impl CreateSupplierInput {
 impl UpdateSupplierInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(SupplierId, SupplierPatch)> {
-        let mut refusals = Refusals::default();
-        let id = refusals.supplier(path(["id"]), &self.id);
+        let mut errors = UserErrors::default();
+        let id = errors.supplier(path(["id"]), &self.id);
         let patch = SupplierPatch {
-            name: refusals.kept("name", self.name),
+            name: errors.kept("name", self.name),
             country: clearable(self.country),
         };
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(id.map(|id| (id, patch))),
+            wanted: errors.unless_any(id.map(|id| (id, patch))),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Reviews as shoppers and moderators write them.
 
 use async_graphql::{Enum, ID, InputObject, MaybeUndefined};
-use vitrine_domain::reviewing::{Judgement, ReviewContent, ReviewKey, ReviewPatch, Verdict};
+use vitrine_domain::reviewing::{
+    ModerationAction, ModerationInput, ReviewContent, ReviewKey, ReviewPatch,
+};
 use vitrine_model::id::ProductId;
 use vitrine_model::review::{self, Vote};
 
 use super::product::{MediaInput, media};
-use super::refusals::{Asked, Refusals, clearable, path};
+use super::user_errors::{Asked, UserErrors, clearable, path};
 use crate::graphql::types::moderation::{ModerationReason, ReportReason};
 use crate::graphql::types::review::ReviewVote;
 
@@ -108,7 +110,7 @@ pub(crate) struct ReportReviewInput {
 
 /// What a moderator decides over a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
-#[graphql(remote = "Verdict")]
+#[graphql(remote = "ModerationAction")]
 pub(crate) enum ModerationDecision {
     /// It is seen by everyone; reports of it are settled.
     Publish,
@@ -148,8 +150,8 @@ pub(crate) struct ReplyToReviewInput {
 impl SubmitReviewInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ProductId, ReviewContent)> {
-        let mut refusals = Refusals::default();
-        let product = refusals.product(path(["productId"]), &self.product_id);
+        let mut errors = UserErrors::default();
+        let product = errors.product(path(["productId"]), &self.product_id);
         let content = ReviewContent {
             rating: i64::from(self.rating),
             recommended: self.recommended,
@@ -163,7 +165,7 @@ impl SubmitReviewInput {
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: refusals.unless_any(product.map(|product| (product, content))),
+            wanted: errors.unless_any(product.map(|product| (product, content))),
         }
     }
 }
@@ -171,20 +173,20 @@ impl SubmitReviewInput {
 impl EditReviewInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ReviewKey, i64, ReviewPatch)> {
-        let mut refusals = Refusals::default();
-        let key = refusals.review(path(["id"]), &self.id);
+        let mut errors = UserErrors::default();
+        let key = errors.review(path(["id"]), &self.id);
         let patch = ReviewPatch {
-            rating: refusals.kept("rating", self.rating).map(i64::from),
+            rating: errors.kept("rating", self.rating).map(i64::from),
             recommended: clearable(self.recommended),
-            dimensions: refusals.kept("dimensions", self.dimensions).map(dimensions),
-            title: refusals.kept("title", self.title),
-            body: refusals.kept("body", self.body),
+            dimensions: errors.kept("dimensions", self.dimensions).map(dimensions),
+            title: errors.kept("title", self.title),
+            body: errors.kept("body", self.body),
             language: clearable(self.language),
-            media: refusals.kept("media", self.media).map(media),
-            author_name: refusals.kept("authorName", self.author_name),
+            media: errors.kept("media", self.media).map(media),
+            author_name: errors.kept("authorName", self.author_name),
         };
         let expected = i64::from(self.expected_revision);
-        asked(refusals, key.map(|key| (key, expected, patch)))
+        asked(errors, key.map(|key| (key, expected, patch)))
     }
 }
 
@@ -201,9 +203,9 @@ impl DeleteReviewInput {
 impl VoteReviewInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ReviewKey, Vote)> {
-        let mut refusals = Refusals::default();
-        let key = refusals.review(path(["id"]), &self.id);
-        asked(refusals, key.map(|key| (key, self.vote.into())))
+        let mut errors = UserErrors::default();
+        let key = errors.review(path(["id"]), &self.id);
+        asked(errors, key.map(|key| (key, self.vote.into())))
     }
 }
 
@@ -217,51 +219,48 @@ impl RemoveVoteInput {
 impl ReportReviewInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ReviewKey, review::ReportReason, Option<String>)> {
-        let mut refusals = Refusals::default();
-        let key = refusals.review(path(["id"]), &self.id);
-        asked(
-            refusals,
-            key.map(|key| (key, self.reason.into(), self.note)),
-        )
+        let mut errors = UserErrors::default();
+        let key = errors.review(path(["id"]), &self.id);
+        asked(errors, key.map(|key| (key, self.reason.into(), self.note)))
     }
 }
 
 impl ModerateReviewInput {
     /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, Judgement)> {
-        let mut refusals = Refusals::default();
-        let key = refusals.review(path(["id"]), &self.id);
-        let judgement = Judgement {
+    pub(crate) fn asked(self) -> Asked<(ReviewKey, ModerationInput)> {
+        let mut errors = UserErrors::default();
+        let key = errors.review(path(["id"]), &self.id);
+        let judgement = ModerationInput {
             verdict: self.decision.into(),
             reason: self.reason.into(),
             note: self.note,
             expected_revision: self.expected_revision.map(i64::from),
         };
-        asked(refusals, key.map(|key| (key, judgement)))
+        asked(errors, key.map(|key| (key, judgement)))
     }
 }
 
 impl ReplyToReviewInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ReviewKey, Option<String>, Option<i64>)> {
-        let mut refusals = Refusals::default();
-        let key = refusals.review(path(["id"]), &self.id);
+        let mut errors = UserErrors::default();
+        let key = errors.review(path(["id"]), &self.id);
         let expected = self.expected_revision.map(i64::from);
-        asked(refusals, key.map(|key| (key, self.text, expected)))
+        asked(errors, key.map(|key| (key, self.text, expected)))
     }
 }
 
 fn named(id: &ID) -> Asked<ReviewKey> {
-    let mut refusals = Refusals::default();
-    let key = refusals.review(path(["id"]), id);
-    asked(refusals, key)
+    let mut errors = UserErrors::default();
+    let key = errors.review(path(["id"]), id);
+    asked(errors, key)
 }
 
-fn asked<T>(refusals: Refusals, wanted: Option<T>) -> Asked<T> {
+fn asked<T>(errors: UserErrors, wanted: Option<T>) -> Asked<T> {
     Asked {
         idempotency_key: None,
         expected_revision: None,
-        wanted: refusals.unless_any(wanted),
+        wanted: errors.unless_any(wanted),
     }
 }
 

@@ -6,7 +6,7 @@ use vitrine_domain::reviewing::dimensions::{RatedBy, ReviewDimensions};
 use vitrine_model::erasure;
 use vitrine_model::id::ProductId;
 
-use super::refusals::{Asked, Refusals, path};
+use super::user_errors::{Asked, UserErrors, path};
 use crate::graphql::scalars::DateTime;
 use crate::graphql::types::erasure::ErasurePolicy;
 
@@ -63,8 +63,8 @@ pub(crate) struct DefineReviewDimensionsInput {
 impl RecordPurchaseInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<Purchase> {
-        let mut refusals = Refusals::default();
-        let product = refusals.product(path(["productId"]), &self.product_id);
+        let mut errors = UserErrors::default();
+        let product = errors.product(path(["productId"]), &self.product_id);
         let purchase = product.map(|product| Purchase {
             product,
             customer: self.customer_id,
@@ -75,7 +75,7 @@ impl RecordPurchaseInput {
         Asked {
             idempotency_key: None,
             expected_revision: None,
-            wanted: refusals.unless_any(purchase),
+            wanted: errors.unless_any(purchase),
         }
     }
 }
@@ -94,12 +94,12 @@ impl EraseAuthorInput {
 impl RepairRatingStatsInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<ProductId> {
-        let mut refusals = Refusals::default();
-        let product = refusals.product(path(["productId"]), &self.product_id);
+        let mut errors = UserErrors::default();
+        let product = errors.product(path(["productId"]), &self.product_id);
         Asked {
             idempotency_key: None,
             expected_revision: None,
-            wanted: refusals.unless_any(product),
+            wanted: errors.unless_any(product),
         }
     }
 }
@@ -107,12 +107,12 @@ impl RepairRatingStatsInput {
 impl DefineReviewDimensionsInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<ReviewDimensions> {
-        let mut refusals = Refusals::default();
+        let mut errors = UserErrors::default();
         let of = match (self.kind, self.category) {
             (Some(kind), None) => Some(RatedBy::Kind(kind)),
             (None, Some(category)) => Some(RatedBy::Category(category)),
             _ => {
-                refusals.add(path([]), "give exactly one of kind and category");
+                errors.add(path([]), "give exactly one of kind and category");
                 None
             }
         };
@@ -120,7 +120,7 @@ impl DefineReviewDimensionsInput {
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: refusals.unless_any(of.map(|of| ReviewDimensions { of, names })),
+            wanted: errors.unless_any(of.map(|of| ReviewDimensions { of, names })),
         }
     }
 }

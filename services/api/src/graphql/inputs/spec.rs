@@ -5,7 +5,7 @@ use vitrine_domain::admin::SpecRef;
 use vitrine_model::id::ProductId;
 use vitrine_model::spec::{Spec, SpecValue};
 
-use super::refusals::{Asked, Refusals, path};
+use super::user_errors::{Asked, UserErrors, path};
 use crate::graphql::scalars::DateTime;
 
 /// One attribute of a product. Give exactly one of text, number, boolean and date. A key that
@@ -69,13 +69,13 @@ pub(crate) struct RemoveSpecsInput {
 impl SetSpecsInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ProductId, Vec<Spec>)> {
-        let mut refusals = Refusals::default();
-        let id = refusals.product(path(["productId"]), &self.product_id);
-        let specs = specs(self.specs, &mut refusals);
+        let mut errors = UserErrors::default();
+        let id = errors.product(path(["productId"]), &self.product_id);
+        let specs = specs(self.specs, &mut errors);
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(id.map(|id| (id, specs))),
+            wanted: errors.unless_any(id.map(|id| (id, specs))),
         }
     }
 }
@@ -83,8 +83,8 @@ impl SetSpecsInput {
 impl RemoveSpecsInput {
     /// What the domain takes.
     pub(crate) fn asked(self) -> Asked<(ProductId, Vec<SpecRef>)> {
-        let mut refusals = Refusals::default();
-        let id = refusals.product(path(["productId"]), &self.product_id);
+        let mut errors = UserErrors::default();
+        let id = errors.product(path(["productId"]), &self.product_id);
         let named = |spec: SpecRefInput| SpecRef {
             key: spec.key,
             qualifier: spec.qualifier,
@@ -93,24 +93,24 @@ impl RemoveSpecsInput {
         Asked {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: refusals.unless_any(id.map(|id| (id, specs))),
+            wanted: errors.unless_any(id.map(|id| (id, specs))),
         }
     }
 }
 
 /// Those of a field `specs` that can be read; what is wrong with the others is noted.
-pub(super) fn specs(given: Vec<SpecInput>, refusals: &mut Refusals) -> Vec<Spec> {
+pub(super) fn specs(given: Vec<SpecInput>, errors: &mut UserErrors) -> Vec<Spec> {
     let numbered = given.into_iter().enumerate();
     numbered
-        .filter_map(|(at, spec)| spec.read(&at.to_string(), refusals))
+        .filter_map(|(at, spec)| spec.read(&at.to_string(), errors))
         .collect()
 }
 
 impl SpecInput {
-    fn read(self, at: &str, refusals: &mut Refusals) -> Option<Spec> {
+    fn read(self, at: &str, errors: &mut UserErrors) -> Option<Spec> {
         if self.unit.is_some() && self.number.is_none() {
             let told = "a unit goes with number and with nothing else";
-            refusals.add(path(["specs", at, "unit"]), told);
+            errors.add(path(["specs", at, "unit"]), told);
             return None;
         }
         let number = self.number.map(|value| match self.unit {
@@ -135,7 +135,7 @@ impl SpecInput {
             "give exactly one of text, number, boolean and date for the spec {:?}",
             self.key
         );
-        refusals.add(path(["specs", at]), told);
+        errors.add(path(["specs", at]), told);
         None
     }
 }

@@ -3,7 +3,7 @@
 use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vitrine_domain::admin::{DetailsInput, ProductPatch, Refusal, RefusalCode};
+use vitrine_domain::admin::{DetailsInput, ProductPatch, UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewPatch;
 use vitrine_domain::reviewing::dimensions::RatedBy;
 use vitrine_model::filter::{
@@ -16,10 +16,10 @@ use vitrine_model::spec::SpecValue;
 use super::dictionary::{DefineSpecKeyInput, DefineUnitInput, UpdateSpecKeyInput};
 use super::product::{CreateProductInput, UpdateProductInput};
 use super::reference::{UpdateCategoryInput, UpdateSupplierInput};
-use super::refusals::Asked;
 use super::review::{DeleteReviewInput, EditReviewInput, RemoveVoteInput};
 use super::reviewing::DefineReviewDimensionsInput;
 use super::spec::{RemoveSpecsInput, SetSpecsInput};
+use super::user_errors::Asked;
 use super::*;
 use crate::execution::{Engine, GraphqlRequest, GraphqlResponse};
 use crate::graphql::types::facet::FacetFilter;
@@ -86,10 +86,10 @@ fn product_id() -> (ProductId, String) {
 
 /// Where the input is wrong.
 fn places<T: std::fmt::Debug>(asked: Asked<T>) -> Vec<String> {
-    let refusals = asked.wanted.unwrap_err();
-    let code = |refusal: &Refusal| assert_eq!(refusal.code, RefusalCode::Invalid);
-    refusals.iter().for_each(code);
-    refusals
+    let errors = asked.wanted.unwrap_err();
+    let code = |refusal: &UserError| assert_eq!(refusal.code, UserErrorCode::Invalid);
+    errors.iter().for_each(code);
+    errors
         .iter()
         .map(|refusal| refusal.path.join("."))
         .collect()

@@ -2,9 +2,9 @@
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::activity::{Bucket, Counted, Ignored, Resolution};
-use vitrine_domain::admin::{Refusal, RefusalCode};
+use vitrine_domain::admin;
 use vitrine_domain::trending::TrendingRow;
-use vitrine_model::activity::{self, ActivityCounts, Standing, relative_error};
+use vitrine_model::activity::{self, ActivityCounts, ActivitySummary, relative_error};
 use vitrine_model::product::Sold;
 
 use super::common::{Relation, count};
@@ -174,8 +174,8 @@ impl From<Counted> for RecordActivityPayload {
 impl RecordActivityPayload {
     /// A batch whose key stands for another one.
     pub(crate) fn conflict() -> Self {
-        let refusal = Refusal {
-            code: RefusalCode::IdempotencyConflict,
+        let refusal = admin::UserError {
+            code: admin::UserErrorCode::IdempotencyConflict,
             message: "this key was used for other events within ten minutes".to_owned(),
             path: vec!["idempotencyKey".to_owned()],
             current_revision: None,
@@ -238,7 +238,7 @@ impl LabelledCount {
 
 impl ProductCounters {
     /// What a product carries of its activity.
-    pub(crate) fn of(standing: Standing, sold: Sold) -> Self {
+    pub(crate) fn of(standing: ActivitySummary, sold: Sold) -> Self {
         let as_of = standing.as_of.map(DateTime);
         let estimate = |value: i64| LabelledCount {
             relation: Relation::Estimate,

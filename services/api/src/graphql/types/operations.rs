@@ -1,7 +1,7 @@
 //! What operators read: the workers, and documents on their way to a newer version.
 
 use async_graphql::{Enum, SimpleObject};
-use vitrine_domain::upkeep::DataVersions;
+use vitrine_domain::maintenance::DataVersions;
 use vitrine_domain::workers::{Worker, WorkersSeen};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;

@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
 use vitrine_domain::page::PageArguments;
-use vitrine_domain::products::{ProductView, Sight};
+use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviews::ReviewsQuery;
 use vitrine_model::filter;
 use vitrine_model::id::GlobalId;
@@ -456,7 +456,7 @@ kind! {
     Bundle {
         /// The products in it, at most 100; those that the caller may not see are left out.
         async fn items(&self, ctx: &Context<'_>) -> R<Vec<BundleItem>> {
-            let everything = ctx.session().sight == Sight::Everything;
+            let everything = ctx.session().sight == Visibility::Everything;
             let seen = |item: &product::BundleItem| everything || item.listed;
             let items = details!(self, Bundle).map(|details| details.items);
             items.map(|items| all(items.into_iter().filter(seen).collect())).at(ctx)

@@ -1,4 +1,4 @@
-//! One connection, from its introduction to its end.
+//! One connection, from its connection_init to its end.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use tracing::Instrument;
 use super::{
     SocketLimits,
     closing::Closing,
-    introduction::authorization,
+    connection_init::authorization,
+    keep_alive::{Due, KeepAlive},
     operation::{Operation, admit, refusal},
+    operation_sink::Answer,
     operations::Operations,
-    outlet::Answer,
     protocol::{ClientMessage, ServerMessage},
-    vigil::{Due, Vigil},
 };
 use crate::{
     execution::{ErrorCode, Failure, GraphqlRequest, ResponseError},
@@ -55,7 +55,7 @@ pub(super) struct Connection {
     api: Arc<Api>,
     headers: Arc<HeaderMap>,
     limits: SocketLimits,
-    vigil: Vigil,
+    keep_alive: KeepAlive,
     initialised: bool,
     operations: Operations,
     answers: mpsc::Receiver<Answer>,
@@ -71,7 +71,7 @@ impl Connection {
             api,
             headers: Arc::new(headers),
             limits,
-            vigil: Vigil::new(limits, Instant::now()),
+            keep_alive: KeepAlive::new(limits, Instant::now()),
             initialised: false,
             operations: Operations::new(limits.operations, queue),
             answers,
@@ -106,14 +106,14 @@ impl Connection {
             message = self.socket.recv() => self.hear(message).await,
             Some(answer) = self.answers.recv() => self.pass_on(answer).await,
             true = self.operations.ended() => Ok(()),
-            () = sleep_until(self.vigil.next()) => self.look_at_the_clock().await,
+            () = sleep_until(self.keep_alive.next()) => self.look_at_the_clock().await,
         }
     }
 
     async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), End> {
         let unreadable = |_| Closing::unreadable(self.limits.message_bytes);
         let message = message.ok_or(End::Left)?.map_err(unreadable)?;
-        self.vigil.heard();
+        self.keep_alive.heard();
         match message {
             Message::Text(text) => self.obey(ClientMessage::parse(&text)?).await,
             Message::Binary(_) => Err(Closing::unreadable(self.limits.message_bytes).into()),
@@ -149,7 +149,7 @@ impl Connection {
             Closing::not_admitted(&errors[0].message)
         })?;
         self.initialised = true;
-        self.vigil.initialised();
+        self.keep_alive.initialised();
         self.say(&ServerMessage::ConnectionAck).await
     }
 
@@ -186,9 +186,9 @@ impl Connection {
             headers: Arc::clone(&self.headers),
             request,
         };
-        let work = |outlet| {
+        let work = |operation_sink| {
             let work = async move {
-                operation.run(outlet).await;
+                operation.run(operation_sink).await;
                 drop(running);
             };
             work.instrument(span)
@@ -204,7 +204,7 @@ impl Connection {
     }
 
     async fn look_at_the_clock(&mut self) -> Result<(), End> {
-        match self.vigil.due(Instant::now()) {
+        match self.keep_alive.due(Instant::now()) {
             Some(Due::Initialisation) => Err(Closing::init_timeout().into()),
             Some(Due::Silence) => self.listen_once_more().await,
             Some(Due::Ping) => self.send(Message::Ping(Bytes::new())).await,

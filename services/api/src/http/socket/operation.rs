@@ -9,7 +9,7 @@ use std::{
 use axum::http::HeaderMap;
 use futures_util::{FutureExt, StreamExt};
 
-use super::outlet::Outlet;
+use super::operation_sink::OperationSink;
 use crate::{
     execution::{Failure, GraphqlRequest, Prepared, ResponseError, note},
     http::{RequestContext, graphql, routes::Api},
@@ -23,29 +23,31 @@ pub(super) struct Operation {
 }
 
 /// Errors that end an operation with an `error` message.
-type Refusal = Vec<ResponseError>;
+type Errors = Vec<ResponseError>;
 
 impl Operation {
     /// Runs to the end of the operation, whatever happens.
-    pub(super) async fn run(self, outlet: Outlet) {
+    pub(super) async fn run(self, operation_sink: OperationSink) {
         let request_id = self.request.request_id.clone();
-        let outcome = AssertUnwindSafe(self.answer(&outlet)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(self.answer(&operation_sink))
+            .catch_unwind()
+            .await;
         let outcome = outcome.unwrap_or_else(|panic| Err(refusal(&panicked(&*panic), &request_id)));
         match outcome {
-            Ok(()) => outlet.complete().await,
-            Err(errors) => outlet.refuse(&errors).await,
+            Ok(()) => operation_sink.complete().await,
+            Err(errors) => operation_sink.refuse(&errors).await,
         }
     }
 
-    async fn answer(mut self, outlet: &Outlet) -> Result<(), Refusal> {
+    async fn answer(mut self, operation_sink: &OperationSink) -> Result<(), Errors> {
         let context = admit(&self.api, &self.headers)
             .map_err(|failure| refusal(&failure, &self.request.request_id))?;
         self.request.hide_schema = context.hide_schema;
         let prepared = self.api.engine.prepare(self.request)?;
         if prepared.kind().is_subscription() {
-            follow(&self.api, prepared, context, outlet).await
+            follow(&self.api, prepared, context, operation_sink).await
         } else {
-            once(&self.api, prepared, context, outlet).await
+            once(&self.api, prepared, context, operation_sink).await
         }
     }
 }
@@ -57,7 +59,7 @@ pub(super) fn admit(api: &Api, headers: &HeaderMap) -> Result<RequestContext, Fa
 }
 
 /// What the client reads of a failure. A fault of ours goes to the log.
-pub(super) fn refusal(failure: &Failure, request_id: &str) -> Refusal {
+pub(super) fn refusal(failure: &Failure, request_id: &str) -> Errors {
     note(failure, "", request_id);
     vec![ResponseError::from_failure(failure, request_id)]
 }
@@ -67,35 +69,36 @@ async fn once(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
-    outlet: &Outlet,
-) -> Result<(), Refusal> {
+    operation_sink: &OperationSink,
+) -> Result<(), Errors> {
     let request_id = prepared.request_id().to_owned();
     let ran = graphql::run(api, prepared, context).await;
     let answer = ran.map_err(|failure| refusal(&failure, &request_id))?;
     if answer.data.is_none() {
         return Err(answer.errors);
     }
-    outlet.next(&answer).await;
+    operation_sink.next(&answer).await;
     Ok(())
 }
 
-/// A subscription: one answer for each event. What the toll has to say is told with the first.
+/// A subscription: one answer for each event. What the cost_check has to say is told with the first.
 async fn follow(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
-    outlet: &Outlet,
-) -> Result<(), Refusal> {
-    let mut toll = (context.toll)(&prepared);
-    toll.verdict
+    operation_sink: &OperationSink,
+) -> Result<(), Errors> {
+    let mut cost_check = (context.cost_check)(&prepared);
+    cost_check
+        .outcome
         .map_err(|failure| refusal(&failure, prepared.request_id()))?;
     let mut answers = api.engine.follow(prepared, context.attach);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);
         }
-        answer.extensions.append(&mut toll.extensions);
-        outlet.next(&answer).await;
+        answer.extensions.append(&mut cost_check.extensions);
+        operation_sink.next(&answer).await;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use super::outlet::{Answer, Outlet};
+use super::operation_sink::{Answer, OperationSink};
 
 /// The operations of one connection, each in a task of its own; they end when this is dropped.
 #[derive(Debug)]
@@ -51,19 +51,19 @@ impl Operations {
     ///
     /// Tasks of operations that the client has ended may still be there: this waits for them,
     /// so that starting and ending in turns does not pile them up. They end at once.
-    pub(super) async fn start<F>(&mut self, id: String, work: impl FnOnce(Outlet) -> F)
+    pub(super) async fn start<F>(&mut self, id: String, work: impl FnOnce(OperationSink) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         while self.tasks.len() >= self.limit && self.ended().await {}
         self.started += 1;
         let (id, number) = (Arc::<str>::from(id), self.started);
-        let outlet = Outlet {
+        let operation_sink = OperationSink {
             id: Arc::clone(&id),
             number,
             queue: self.queue.clone(),
         };
-        let task = self.tasks.spawn(work(outlet));
+        let task = self.tasks.spawn(work(operation_sink));
         self.open.insert(id, Open { number, task });
     }
 

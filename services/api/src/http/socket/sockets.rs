@@ -92,7 +92,7 @@ impl Sockets {
     /// From now on there are no new ones: they are refused with HTTP 503.
     ///
     /// [`serve()`](crate::http::serve()) does not wait for them: call this when it has ended,
-    /// and before [`Shield::drain`](crate::http::Shield::drain), because queries and mutations
+    /// and before [`RequestLimiter::drain`](crate::http::RequestLimiter::drain), because queries and mutations
     /// go on without their connection.
     pub async fn close(&self, patience: Duration) -> bool {
         self.0.stopping.cancel();

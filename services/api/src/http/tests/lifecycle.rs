@@ -80,6 +80,6 @@ async fn a_stuck_request_does_not_hold_up_the_end() {
     server.stop.send(()).unwrap();
     let ended = tokio::time::timeout(std::time::Duration::from_secs(20), server.tasks.join_next());
     assert!(ended.await.unwrap().unwrap().unwrap().is_ok());
-    assert_eq!(server.shield.unfinished(), 1);
+    assert_eq!(server.request_limiter.unfinished(), 1);
     drop(stuck);
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{JSON, STRICT, Server, query};
 use crate::{
-    execution::{ErrorCode, Failure, Toll},
+    execution::{CostCheck, ErrorCode, Failure},
     http::{Capacity, RequestContext, bearer},
 };
 
@@ -202,13 +202,13 @@ async fn callers_are_admitted_with_what_they_bring() {
                 let failure = Failure::new(ErrorCode::RateLimited, "Slow down.");
                 return Err(failure.retry_after(std::time::Duration::from_secs(7)));
             }
-            let toll = |_: &_| Toll {
+            let cost_check = |_: &_| CostCheck {
                 extensions: [("cost".to_owned(), json!(3))].into_iter().collect(),
-                verdict: Ok(()),
+                outcome: Ok(()),
             };
             Ok(RequestContext::new()
                 .attach(|request| request.data(token))
-                .toll(toll)
+                .cost_check(cost_check)
                 .hide_schema())
         })
     })

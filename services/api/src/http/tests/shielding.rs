@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{JSON, STRICT, Server, post, query, read};
-use crate::http::{Capacity, Shield};
+use crate::http::{Capacity, RequestLimiter};
 
 /// Long enough for anything that is not stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,9 +29,9 @@ async fn a_client_that_goes_away_does_not_stop_the_work() {
     // The server notices closed connections while it serves others.
     assert_eq!(server.post(JSON, &query("{ ok }")).await.status, 200);
     assert_eq!(server.gate.finished(), 0);
-    assert_eq!(server.shield.unfinished(), 20);
+    assert_eq!(server.request_limiter.unfinished(), 20);
     server.gate.open(20);
-    assert!(server.shield.drain(PATIENCE).await);
+    assert!(server.request_limiter.drain(PATIENCE).await);
     assert_eq!(server.gate.finished(), 20);
 }
 
@@ -53,7 +53,7 @@ async fn the_deadline_answers_and_the_work_goes_on() {
         assert!(answer.json().get("data").is_none());
         server.gate.started().await;
         server.gate.open(1);
-        while server.shield.unfinished() > 0 {
+        while server.request_limiter.unfinished() > 0 {
             tokio::task::yield_now().await;
         }
     }
@@ -76,57 +76,57 @@ async fn more_than_the_service_can_hold_is_shed() {
 
 #[tokio::test]
 async fn waiting_is_in_order_and_can_be_given_up() {
-    let shield = Shield::new(capacity(1, 1));
+    let request_limiter = RequestLimiter::new(capacity(1, 1));
     let (release, held) = tokio::sync::oneshot::channel::<()>();
-    let first = shield.run(async move { drop(held.await) });
-    let second = shield.run(async { 2 });
+    let first = request_limiter.run(async move { drop(held.await) });
+    let second = request_limiter.run(async { 2 });
     let mut second = Box::pin(second);
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
     assert!(futures_util::poll!(&mut second).is_pending());
-    let third = shield.run(async { 3 }).await;
+    let third = request_limiter.run(async { 3 }).await;
     assert_eq!(third.unwrap_err().code().as_str(), "UNAVAILABLE");
     drop(second);
-    let mut fourth = Box::pin(shield.run(async { 4 }));
+    let mut fourth = Box::pin(request_limiter.run(async { 4 }));
     assert!(futures_util::poll!(&mut fourth).is_pending());
     release.send(()).unwrap();
     first.await.unwrap();
     assert_eq!(fourth.await.unwrap(), 4);
-    assert!(shield.drain(PATIENCE).await);
+    assert!(request_limiter.drain(PATIENCE).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_too_long_for_a_turn_is_shed() {
     let patience = Duration::from_millis(250);
-    let shield = Shield::new(Capacity {
+    let request_limiter = RequestLimiter::new(Capacity {
         patience,
         ..capacity(1, 10)
     });
-    let mut stuck = Box::pin(shield.run(std::future::pending::<()>()));
+    let mut stuck = Box::pin(request_limiter.run(std::future::pending::<()>()));
     assert!(futures_util::poll!(&mut stuck).is_pending());
     let start = tokio::time::Instant::now();
-    let shed = shield.run(async { 2 }).await.unwrap_err();
+    let shed = request_limiter.run(async { 2 }).await.unwrap_err();
     assert_eq!(shed.code().as_str(), "UNAVAILABLE");
     assert_eq!(start.elapsed(), patience);
 }
 
 #[tokio::test]
 async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_place() {
-    let shield = Shield::new(capacity(1, 0));
+    let request_limiter = RequestLimiter::new(capacity(1, 0));
     for _ in 0..3 {
-        let outcome = shield.run(async { boom() }).await;
+        let outcome = request_limiter.run(async { boom() }).await;
         assert_eq!(outcome.unwrap_err().code().as_str(), "INTERNAL");
     }
-    assert_eq!(shield.run(async { 1 }).await.unwrap(), 1);
+    assert_eq!(request_limiter.run(async { 1 }).await.unwrap(), 1);
 }
 
 #[tokio::test]
 async fn draining_does_not_wait_for_ever() {
-    let shield = Shield::new(capacity(1, 0));
-    let stuck = shield.run(std::future::pending::<()>());
+    let request_limiter = RequestLimiter::new(capacity(1, 0));
+    let stuck = request_limiter.run(std::future::pending::<()>());
     tokio::pin!(stuck);
     assert!(futures_util::poll!(&mut stuck).is_pending());
-    assert!(!shield.drain(Duration::ZERO).await);
+    assert!(!request_limiter.drain(Duration::ZERO).await);
 }
 
 fn boom() -> i32 {

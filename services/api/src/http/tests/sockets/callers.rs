@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Client, Server, complete, next, subscribe};
 use crate::{
-    execution::{ErrorCode, Failure, Toll},
+    execution::{CostCheck, ErrorCode, Failure},
     http::{Api, Capacity, RequestContext, bearer},
 };
 
@@ -136,12 +136,12 @@ async fn every_operation_is_admitted_anew() {
 async fn operations_have_a_price() {
     let server = Server::start(Capacity::default(), |api| {
         api.admit(|_| {
-            Ok(RequestContext::new().toll(|prepared| {
+            Ok(RequestContext::new().cost_check(|prepared| {
                 let cost = prepared.operation().selection_set.selections.len();
                 let affordable = cost < 3;
-                Toll {
+                CostCheck {
                     extensions: [("cost".to_owned(), json!(cost))].into_iter().collect(),
-                    verdict: affordable
+                    outcome: affordable
                         .then_some(())
                         .ok_or_else(|| Failure::new(ErrorCode::CostExceeded, "That is too dear.")),
                 }
@@ -166,9 +166,9 @@ async fn operations_have_a_price() {
 async fn a_subscription_that_is_too_dear_is_not_started() {
     let server = Server::start(Capacity::default(), |api| {
         api.admit(|_| {
-            Ok(RequestContext::new().toll(|_| Toll {
-                verdict: Err(Failure::new(ErrorCode::RateLimited, "Slow down.")),
-                ..Toll::free()
+            Ok(RequestContext::new().cost_check(|_| CostCheck {
+                outcome: Err(Failure::new(ErrorCode::RateLimited, "Slow down.")),
+                ..CostCheck::free()
             }))
         })
     })

@@ -17,9 +17,9 @@ async fn a_client_that_leaves_does_not_stop_its_mutation() {
     drop(client);
     until(|| server.sockets.connections() == 0).await;
     assert_eq!(server.sockets.operations(), 0);
-    assert_eq!(server.shield.unfinished(), 2);
+    assert_eq!(server.request_limiter.unfinished(), 2);
     server.gate.open(2);
-    assert!(server.shield.drain(PATIENCE).await);
+    assert!(server.request_limiter.drain(PATIENCE).await);
     assert_eq!(server.gate.finished(), 2);
 }
 
@@ -86,7 +86,7 @@ async fn the_end_does_not_wait_for_clients_that_do_not_read() {
     assert_eq!(server.sockets.operations(), 0);
 }
 
-/// The queries and mutations of a connection are waited for by the shield.
+/// The queries and mutations of a connection are waited for by the request_limiter.
 #[tokio::test]
 async fn the_end_of_connections_is_not_the_end_of_work() {
     let server = Server::plain().await;
@@ -96,8 +96,8 @@ async fn the_end_of_connections_is_not_the_end_of_work() {
     let (closed, goodbye) = tokio::join!(server.sockets.close(PATIENCE), client.closed());
     assert!(closed);
     assert_eq!(goodbye.0, 1001);
-    assert_eq!(server.shield.unfinished(), 1);
+    assert_eq!(server.request_limiter.unfinished(), 1);
     server.gate.open(1);
-    assert!(server.shield.drain(PATIENCE).await);
+    assert!(server.request_limiter.drain(PATIENCE).await);
     assert_eq!(server.gate.finished(), 1);
 }

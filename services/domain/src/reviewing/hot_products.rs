@@ -19,7 +19,7 @@ use vitrine_storage::claims::Claim;
 use vitrine_storage::fold::MAX_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
-use super::together::{Counted, Gathering, LookUp, Uncounted};
+use super::group_commit::{BatchQueue, CountedInsert, DeferredInsert, TargetLookup};
 use crate::Catalog;
 
 /// How long a process believes what it has read of a product that is reviewed.
@@ -48,7 +48,7 @@ const MAX_MARKING: usize = 100;
 const MAX_REMEMBERED: u64 = 10_000;
 
 /// What a process knows of the products whose reviews it writes.
-pub(crate) struct Heat {
+pub(crate) struct HotProducts {
     known: Cache<ProductId, Known>,
     rates: Cache<ProductId, Arc<AtomicU32>>,
     /// Products whose fold is on its way.
@@ -60,12 +60,12 @@ pub(crate) struct Heat {
     /// How many folds may run that nobody waits for.
     turns: Semaphore,
     /// Reviews that are about to be stored.
-    pub(super) counted: Gathering<Counted>,
-    pub(super) uncounted: Gathering<Uncounted>,
+    pub(super) counted: BatchQueue<CountedInsert>,
+    pub(super) uncounted: BatchQueue<DeferredInsert>,
     /// Idempotency keys that are about to be claimed.
-    pub(super) claims: Gathering<Claim>,
+    pub(super) claims: BatchQueue<Claim>,
     /// Who is about to review what.
-    pub(super) look_ups: Gathering<LookUp>,
+    pub(super) look_ups: BatchQueue<TargetLookup>,
 }
 
 /// A product whose fold is on its way.
@@ -99,7 +99,7 @@ pub(super) struct Known {
     pub(super) hot_until: Option<Timestamp>,
 }
 
-impl Default for Heat {
+impl Default for HotProducts {
     fn default() -> Self {
         let cache = |time| {
             Cache::builder()
@@ -116,17 +116,17 @@ impl Default for Heat {
             marking: Mutex::default(),
             begun: Notify::new(),
             turns: Semaphore::new(MAX_FOLDING),
-            counted: Gathering::default(),
-            uncounted: Gathering::default(),
-            claims: Gathering::default(),
-            look_ups: Gathering::default(),
+            counted: BatchQueue::default(),
+            uncounted: BatchQueue::default(),
+            claims: BatchQueue::default(),
+            look_ups: BatchQueue::default(),
         }
     }
 }
 
-impl std::fmt::Debug for Heat {
+impl std::fmt::Debug for HotProducts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Heat").finish_non_exhaustive()
+        f.debug_struct("HotProducts").finish_non_exhaustive()
     }
 }
 
@@ -136,7 +136,7 @@ impl Known {
     }
 }
 
-impl Heat {
+impl HotProducts {
     /// What is known of a product, if it was read within the last second.
     pub(super) fn known(&self, product: ProductId) -> Option<Known> {
         self.known.get(&product)
@@ -230,22 +230,22 @@ impl Catalog {
     /// For how long the oldest review has been waiting that this process is to count.
     #[must_use]
     pub fn own_uncounted_age(&self) -> Duration {
-        self.heat().oldest()
+        self.hot_products().oldest()
     }
 
     /// Notes that a review of a product was stored; the product becomes or stays hot when that
     /// happens often.
     pub(super) fn note_review(&self, product: ProductId) {
-        if self.heat().count(product) {
-            self.heat_up(product, HotReason::Rate);
+        if self.hot_products().count(product) {
+            self.mark_hot(product, HotReason::Rate);
         }
     }
 
     /// Makes a product hot, or keeps it so. Nobody waits for it: if it fails, the next writer does
     /// it.
-    pub(super) fn heat_up(&self, product: ProductId, reason: HotReason) {
+    pub(super) fn mark_hot(&self, product: ProductId, reason: HotReason) {
         let now = self.now();
-        if let Some(known) = self.heat().known(product) {
+        if let Some(known) = self.hot_products().known(product) {
             let until = now.plus_millis(RENEW_MILLIS);
             if known.hot_until.is_some_and(|known| until < known) {
                 return;
@@ -254,9 +254,9 @@ impl Catalog {
                 hot_until: Some(now.plus_millis(HOT_MILLIS)),
                 ..known
             };
-            self.heat().known.insert(product, hot);
+            self.hot_products().known.insert(product, hot);
         }
-        if !self.heat().begins_marking(product) {
+        if !self.hot_products().begins_marking(product) {
             return;
         }
         let catalog = self.clone();
@@ -267,7 +267,7 @@ impl Catalog {
             if let Err(error) = marked.await {
                 tracing::warn!(%error, %product, "a product could not be flagged as hot");
             }
-            catalog.heat().marking().remove(&product);
+            catalog.hot_products().marking().remove(&product);
         });
     }
 
@@ -278,7 +278,7 @@ impl Catalog {
     /// is counted next. So the more comes, the more is counted together.
     pub(super) fn fold_soon(&self, product: ProductId, hot: bool) {
         {
-            let mut folding = self.heat().folding();
+            let mut folding = self.hot_products().folding();
             if let Some(folding) = folding.get_mut(&product) {
                 folding.since += 1;
                 return;
@@ -295,12 +295,12 @@ impl Catalog {
                 tokio::time::sleep(GATHER).await;
             }
             loop {
-                let turn = catalog.heat().turns.acquire().await;
+                let turn = catalog.hot_products().turns.acquire().await;
                 // What is stored from now on may have to be counted next.
-                catalog.heat().begins(product);
+                catalog.hot_products().begins(product);
                 let more = catalog.fold_one(product).await;
                 drop(turn);
-                if !catalog.heat().goes_on(product, more) {
+                if !catalog.hot_products().goes_on(product, more) {
                     break;
                 }
             }
@@ -321,7 +321,7 @@ impl Catalog {
     /// Counts what changed of a review of a product, at once unless the product is hot. Gives
     /// whether the numbers are still to follow.
     pub(super) async fn settle(&self, product: ProductId) -> bool {
-        let hot = self.heat().known(product);
+        let hot = self.hot_products().known(product);
         if hot.is_some_and(|known| known.is_hot(self.now())) {
             self.fold_soon(product, true);
             return true;
@@ -351,51 +351,53 @@ mod tests {
 
     #[test]
     fn what_comes_while_a_product_is_counted_is_counted_next() {
-        let (heat, one) = (Heat::default(), ProductId::random());
-        heat.folding().insert(one, Folding::of(3));
-        heat.begins(one);
-        assert!(!heat.goes_on(one, false), "it came before");
-        assert!(heat.folding().is_empty());
-        heat.folding().insert(one, Folding::of(1));
-        heat.begins(one);
-        heat.folding().get_mut(&one).unwrap().since += 1;
-        assert!(heat.goes_on(one, false), "it came meanwhile");
-        heat.begins(one);
-        assert!(heat.goes_on(one, true), "there were too many");
-        heat.begins(one);
-        assert!(!heat.goes_on(one, false));
+        let (hot_products, one) = (HotProducts::default(), ProductId::random());
+        hot_products.folding().insert(one, Folding::of(3));
+        hot_products.begins(one);
+        assert!(!hot_products.goes_on(one, false), "it came before");
+        assert!(hot_products.folding().is_empty());
+        hot_products.folding().insert(one, Folding::of(1));
+        hot_products.begins(one);
+        hot_products.folding().get_mut(&one).unwrap().since += 1;
+        assert!(hot_products.goes_on(one, false), "it came meanwhile");
+        hot_products.begins(one);
+        assert!(hot_products.goes_on(one, true), "there were too many");
+        hot_products.begins(one);
+        assert!(!hot_products.goes_on(one, false));
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_writes_faster_than_is_counted_waits_but_not_for_ever() {
-        let (heat, one) = (Arc::new(Heat::default()), ProductId::random());
-        heat.room(one).await;
-        heat.folding().insert(one, Folding::of(MAX_SINCE));
+        let (hot_products, one) = (Arc::new(HotProducts::default()), ProductId::random());
+        hot_products.room(one).await;
+        hot_products.folding().insert(one, Folding::of(MAX_SINCE));
         let start = tokio::time::Instant::now();
-        heat.room(one).await;
+        hot_products.room(one).await;
         assert_eq!(start.elapsed(), MAX_WAIT);
         let start = tokio::time::Instant::now();
-        tokio::join!(heat.room(one), async { heat.begins(one) });
+        tokio::join!(hot_products.room(one), async { hot_products.begins(one) });
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
 
     #[test]
     fn a_product_is_flagged_in_one_place_at_a_time() {
-        let (heat, one) = (Heat::default(), ProductId::random());
-        assert!(heat.begins_marking(one) && !heat.begins_marking(one));
-        heat.marking().remove(&one);
-        assert!(heat.begins_marking(one));
+        let (hot_products, one) = (HotProducts::default(), ProductId::random());
+        assert!(hot_products.begins_marking(one) && !hot_products.begins_marking(one));
+        hot_products.marking().remove(&one);
+        assert!(hot_products.begins_marking(one));
         let more = std::iter::repeat_with(ProductId::random).take(2 * MAX_MARKING);
-        let begun = more.filter(|other| heat.begins_marking(*other)).count();
+        let begun = more
+            .filter(|other| hot_products.begins_marking(*other))
+            .count();
         assert_eq!(begun, MAX_MARKING - 1);
     }
 
     #[test]
     fn several_reviews_within_a_second_make_a_product_hot() {
-        let heat = Heat::default();
+        let hot_products = HotProducts::default();
         let (one, other) = (ProductId::random(), ProductId::random());
-        let hot: Vec<bool> = (0..7).map(|_| heat.count(one)).collect();
+        let hot: Vec<bool> = (0..7).map(|_| hot_products.count(one)).collect();
         assert_eq!(hot, [false, false, false, false, false, true, true]);
-        assert!(!heat.count(other));
+        assert!(!hot_products.count(other));
     }
 }

@@ -11,14 +11,14 @@ use vitrine_domain::Catalog;
 /// a beat.
 const LEASE: Duration = Duration::from_secs(9);
 /// How often the lease is renewed, or asked for.
-const BEAT: Duration = Duration::from_millis(2500);
+const RENEW_EVERY: Duration = Duration::from_millis(2500);
 /// After which time the lease counts as lost unless it was renewed: a second before its end nothing
 /// new is begun.
-const HELD: Duration = Duration::from_secs(8);
+const TRUSTED_FOR: Duration = Duration::from_secs(8);
 
 /// Whether this process holds the lease. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Hold(Arc<Held>);
+pub(super) struct WorkLease(Arc<Held>);
 
 struct Held {
     catalog: Catalog,
@@ -27,7 +27,7 @@ struct Held {
     until: watch::Sender<Option<Instant>>,
 }
 
-impl Hold {
+impl WorkLease {
     pub(super) fn new(catalog: Catalog, owner: String) -> Self {
         Self(Arc::new(Held {
             catalog,
@@ -65,7 +65,7 @@ impl Hold {
 
     /// Takes the lease when it is free and renews it, until told to stop.
     pub(super) async fn keep(self, stop: CancellationToken) {
-        let mut beats = tokio::time::interval(BEAT);
+        let mut beats = tokio::time::interval(RENEW_EVERY);
         beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(beats.tick()).await.is_some() {
             self.beat().await;
@@ -76,12 +76,12 @@ impl Hold {
         // The lease runs from some moment after this one.
         let asked = Instant::now();
         let before = self.holds();
-        match super::tamed(self.0.catalog.take_work(&self.0.owner, LEASE)).await {
+        match super::catching_panics(self.0.catalog.take_work(&self.0.owner, LEASE)).await {
             Ok(lease) if lease.owner == self.0.owner => {
                 if !before {
                     tracing::info!(term = lease.term, "works in the background");
                 }
-                self.0.until.send_replace(Some(asked + HELD));
+                self.0.until.send_replace(Some(asked + TRUSTED_FOR));
             }
             Ok(lease) => {
                 if before {

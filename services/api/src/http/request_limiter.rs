@@ -37,7 +37,7 @@ impl Default for Capacity {
 
 /// A bounded set of tasks. Cheap to clone; clones share the bounds.
 #[derive(Clone, Debug)]
-pub struct Shield {
+pub struct RequestLimiter {
     tasks: TaskTracker,
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
@@ -45,8 +45,8 @@ pub struct Shield {
     deadline: Duration,
 }
 
-impl Shield {
-    /// A shield with nothing running.
+impl RequestLimiter {
+    /// A request_limiter with nothing running.
     #[must_use]
     pub fn new(capacity: Capacity) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_model::id::ProductId;
 
 use crate::desk::Desk;
@@ -23,10 +23,10 @@ fn head(title: &str) {
 
 /// Works as the process that works does: run after run, with the pause of the worker.
 async fn work_off(desk: &Desk, worker: Worker) -> u64 {
-    let (mut upkeep, mut done) = (Upkeep::default(), 0);
+    let (mut maintenance, mut done) = (Maintenance::default(), 0);
     loop {
         let began = Instant::now();
-        let run = desk.catalog.work(worker, &mut upkeep).await.unwrap();
+        let run = desk.catalog.work(worker, &mut maintenance).await.unwrap();
         done += run.done;
         if run.backlog == 0 {
             return done;
@@ -98,7 +98,7 @@ pub(crate) async fn rename(desk: &Desk) {
 /// How soon a worker is woken after a change is acknowledged.
 pub(crate) async fn wakeups(desk: &Desk) {
     let mut wakeups = desk.catalog.wakeups().await.unwrap();
-    let due = desk.direct.collection::<Document>("copies_due");
+    let due = desk.direct.collection::<Document>("stale_copies");
     let mut delays = Vec::new();
     for _ in 0..WAKEUPS {
         let id = ProductId::random().to_i64();

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::json;
-use vitrine_domain::workers::{Upkeep, Worker};
+use vitrine_domain::workers::{Maintenance, Worker};
 use vitrine_harness::{App, product, test};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::GlobalId;
@@ -152,7 +152,7 @@ fn names_and_prices_of_products_are_carried_to_their_bundles() {
         // What nobody copies is no reason to look.
         let brand = json!({ "id": ids.text("/lamp/id"), "brand": "Bright" });
         app.order("updateProduct", brand).await.done();
-        assert!(app.documents("copies_due", doc! {}).await.is_empty());
+        assert!(app.documents("stale_copies", doc! {}).await.is_empty());
         // Off sale, shoppers do not see the item.
         let archive = json!({ "id": ids.text("/lamp/id") });
         app.order("archiveProduct", archive).await.done();
@@ -160,7 +160,7 @@ fn names_and_prices_of_products_are_carried_to_their_bundles() {
         let items = "{ product(slug: \"set\") { ... on Bundle { items { name } } } }";
         let items = app.query(items).await.at("/product/items").clone();
         assert_eq!(items, json!([{ "name": "Good bulb" }]));
-        assert!(app.documents("copies_due", doc! {}).await.is_empty());
+        assert!(app.documents("stale_copies", doc! {}).await.is_empty());
         assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 0);
     });
 }
@@ -178,10 +178,10 @@ fn bundles_that_nobody_noted_are_found() {
         let price = json!({ "id": lamp.text("/product/id"), "price": { "amount": "11.00" } });
         app.order("updateProduct", price).await.done();
         // As a release writes that does not know of copies.
-        let due = app.direct().collection::<Document>("copies_due");
+        let due = app.direct().collection::<Document>("stale_copies");
         due.delete_many(doc! {}).await.unwrap();
-        let mut upkeep = Upkeep::default();
-        let run = app.catalog.work(Worker::Bundles, &mut upkeep).await;
+        let mut maintenance = Maintenance::default();
+        let run = app.catalog.work(Worker::Bundles, &mut maintenance).await;
         assert_eq!(
             run.unwrap(),
             Run {
@@ -194,10 +194,10 @@ fn bundles_that_nobody_noted_are_found() {
         // It is not looked for all the time.
         app.forget_commands();
         app.catalog
-            .work(Worker::Bundles, &mut upkeep)
+            .work(Worker::Bundles, &mut maintenance)
             .await
             .unwrap();
-        assert_eq!(app.sent(), ["find copies_due"]);
+        assert_eq!(app.sent(), ["find stale_copies"]);
     });
 }
 
@@ -293,13 +293,13 @@ fn what_cannot_be_written_slows_nothing_else_down() {
         let dearer = json!({ "id": part.text("/product/id"), "price": { "amount": "7.00" } });
         // Whatever could be done is done at once; what is left is a failure then.
         let all_but_one = async |worker: Worker| {
-            let mut upkeep = Upkeep::default();
-            let first = app.catalog.work(worker, &mut upkeep).await.unwrap();
+            let mut maintenance = Maintenance::default();
+            let first = app.catalog.work(worker, &mut maintenance).await.unwrap();
             assert!(
                 first.done == 5 && first.backlog > 0,
                 "{worker:?}: {first:?}"
             );
-            let second = app.catalog.work(worker, &mut upkeep).await;
+            let second = app.catalog.work(worker, &mut maintenance).await;
             assert!(second.is_err(), "{worker:?}: {second:?}");
         };
         app.order("updateSupplier", rename).await.done();

@@ -89,12 +89,12 @@ impl Catalog {
     /// The first [`DomainError`] met; what could be folded is folded.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
         let folded = self.fold_dirty().await?;
-        let mut upkeep = RanksUpkeep::default();
-        let mut run = self.move_ranks(&mut upkeep).await?;
+        let mut maintenance = RanksUpkeep::default();
+        let mut run = self.move_ranks(&mut maintenance).await?;
         // No more than wait now.
         let (mut moved, due) = (run.done, run.done + run.backlog);
         while run.backlog > 0 && moved < due {
-            run = self.move_ranks(&mut upkeep).await?;
+            run = self.move_ranks(&mut maintenance).await?;
             moved += run.done;
         }
         if moved > 0 {
@@ -111,10 +111,10 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails. The first failure of a product that cannot be moved,
     /// when no others wait any more.
-    pub async fn move_ranks(&self, upkeep: &mut RanksUpkeep) -> Result<Run, DomainError> {
+    pub async fn move_ranks(&self, maintenance: &mut RanksUpkeep) -> Result<Run, DomainError> {
         let (began, mut done) = (Instant::now(), 0);
         loop {
-            let skipped = [upkeep.refused.as_slice(), &upkeep.left_alone].concat();
+            let skipped = [maintenance.refused.as_slice(), &maintenance.left_alone].concat();
             let moved = self
                 .maintain(|store| async move { store.move_ranks(MOVED, &skipped).await })
                 .await;
@@ -123,16 +123,16 @@ impl Catalog {
             done += whole(moved.moved);
             self.rated().note(moved.categories, self.now());
             let dealt_with = moved.moved + moved.refused.len() + moved.left_alone.len();
-            upkeep.left_alone.extend(moved.left_alone);
+            maintenance.left_alone.extend(moved.left_alone);
             for (product, error) in moved.refused {
-                upkeep.refused.push(product);
-                upkeep.failed.get_or_insert(error);
+                maintenance.refused.push(product);
+                maintenance.failed.get_or_insert(error);
             }
-            let passed_over = upkeep.refused.len() + upkeep.left_alone.len();
+            let passed_over = maintenance.refused.len() + maintenance.left_alone.len();
             if moved.found < MOVED as usize && dealt_with == moved.found
                 || passed_over > MAX_REFUSED
             {
-                let round = std::mem::take(upkeep);
+                let round = std::mem::take(maintenance);
                 let run = Run {
                     done,
                     left_alone: whole(round.left_alone.len()),
@@ -143,15 +143,15 @@ impl Catalog {
                     Some(error) if done == 0 => Err(error.into()),
                     Some(_) => {
                         let backlog = whole(round.refused.len());
-                        *upkeep = round;
+                        *maintenance = round;
                         Ok(Run { backlog, ..run })
                     }
                 };
             }
             if dealt_with == 0 || began.elapsed() >= MOVING {
-                let due = self.maintain(|store| async move { store.count_ranks_due().await });
+                let due = self.maintain(|store| async move { store.count_stale_ranks().await });
                 let due = due.await?;
-                let left_alone = whole(upkeep.left_alone.len());
+                let left_alone = whole(maintenance.left_alone.len());
                 return Ok(Run {
                     done,
                     backlog: due.products.saturating_sub(left_alone).max(1),
@@ -213,10 +213,10 @@ impl Catalog {
     /// # Errors
     /// As there.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
-        let (mut total, mut upkeep) = (Folded::default(), FoldUpkeep::default());
+        let (mut total, mut maintenance) = (Folded::default(), FoldUpkeep::default());
         let began = self.now();
         loop {
-            let (folded, all) = self.fold_some(&mut upkeep).await?;
+            let (folded, all) = self.fold_some(&mut maintenance).await?;
             total.reviews += folded.reviews;
             total.products += folded.products;
             if all
@@ -301,10 +301,10 @@ impl Catalog {
     /// The first [`DomainError`] met since all products had their turn, if nothing could be folded.
     pub(crate) async fn fold_some(
         &self,
-        upkeep: &mut FoldUpkeep,
+        maintenance: &mut FoldUpkeep,
     ) -> Result<(Folded, bool), DomainError> {
         let (began, mut total) = (Instant::now(), Folded::default());
-        let mut round = std::mem::take(upkeep);
+        let mut round = std::mem::take(maintenance);
         while began.elapsed() < FOLDED {
             let after = round.after;
             let waiting = self
@@ -328,7 +328,7 @@ impl Catalog {
             total.reviews += folded.reviews;
             total.products += folded.products;
         }
-        *upkeep = round;
+        *maintenance = round;
         Ok((total, false))
     }
 

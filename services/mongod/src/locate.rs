@@ -7,21 +7,21 @@ use crate::find::{Attempt, Mongod, Problem, Search};
 use crate::provision::PINNED_WHEEL;
 
 /// One run through the places after the named binary.
-pub(crate) struct Hunt<'a> {
+pub(crate) struct Locator<'a> {
     search: &'a Search,
     report: &'a (dyn Fn(&str) + Sync),
     tried: Vec<Attempt>,
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> Locator<'a> {
     pub(crate) fn new(search: &'a Search, report: &'a (dyn Fn(&str) + Sync)) -> Self {
-        let mut hunt = Self {
+        let mut locate = Self {
             search,
             report,
             tried: Vec::new(),
         };
-        hunt.nothing("VITRINE_MONGOD", "it is not set");
-        hunt
+        locate.nothing("VITRINE_MONGOD", "it is not set");
+        locate
     }
 
     /// The first usable binary, from `PATH`, the cache or the download.

@@ -1,4 +1,4 @@
-//! Judges documents before the library sees them, and remembers the verdicts.
+//! Judges documents before the library sees them, and remembers the documents.
 
 use std::{fmt, sync::Arc};
 
@@ -12,7 +12,7 @@ use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::{
-    ErrorCode, JudgeError, Location, ResponseError, Scalars, Verdict,
+    ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
     limits::{CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
     literals, measure,
     normal::{Normal, normalise},
@@ -29,28 +29,28 @@ type Normalised = Result<Arc<Normal>, ResponseError>;
 
 /// Judges documents against one schema.
 #[derive(Clone)]
-pub struct Judge {
+pub struct DocumentValidator {
     rules: Arc<Rules>,
-    verdicts: Cache<[u8; 32], Arc<Verdict>>,
+    documents: Cache<[u8; 32], Arc<ValidatedDocument>>,
     normals: Cache<ShapeKey, Normalised>,
 }
 
 /// An operation with its variables, of which a normal form is wanted.
 pub(super) struct Shape<'a> {
-    pub(super) verdict: &'a Verdict,
+    pub(super) validated: &'a ValidatedDocument,
     pub(super) plan: &'a Plan,
     pub(super) index: usize,
     pub(super) variables: &'a Variables,
 }
 
-impl Judge {
-    /// A judge for the schema with this text.
-    pub fn new(sdl: &str, scalars: Scalars) -> Result<Self, JudgeError> {
+impl DocumentValidator {
+    /// A validator for the schema with this text.
+    pub fn new(sdl: &str, scalars: Scalars) -> Result<Self, ValidatorError> {
         Ok(Self {
             rules: Arc::new(Rules::new(sdl, scalars)?),
-            verdicts: Cache::builder()
+            documents: Cache::builder()
                 .max_capacity(CACHE_BYTES)
-                .weigher(|_, verdict: &Arc<Verdict>| verdict.weight)
+                .weigher(|_, validated: &Arc<ValidatedDocument>| validated.weight)
                 .build(),
             normals: Cache::builder()
                 .max_capacity(CACHE_BYTES)
@@ -59,15 +59,15 @@ impl Judge {
         })
     }
 
-    /// The verdict on a document, from memory if it was judged before.
+    /// The validated on a document, from memory if it was judged before.
     #[must_use]
-    pub fn judge(&self, query: &str) -> Arc<Verdict> {
+    pub fn validate(&self, query: &str) -> Arc<ValidatedDocument> {
         if let Err(refusal) = short_enough(query) {
-            return Arc::new(Verdict::refused([0; 32], vec![refusal]));
+            return Arc::new(ValidatedDocument::refused([0; 32], vec![refusal]));
         }
         let key: [u8; 32] = Sha256::digest(query).into();
-        self.verdicts
-            .get_with(key, || Arc::new(self.judge_anew(key, query)))
+        self.documents
+            .get_with(key, || Arc::new(self.validate_uncached(key, query)))
     }
 
     /// The normal form of an operation, from memory if there is one for these variables.
@@ -85,7 +85,7 @@ impl Judge {
         };
         match chosen.switched(shape.variables) {
             Some(switched) => {
-                let key = (shape.verdict.key, shape.index, switched);
+                let key = (shape.validated.key, shape.index, switched);
                 self.normals.get_with(key, anew)
             }
             None => anew(),
@@ -96,22 +96,25 @@ impl Judge {
         &self.rules
     }
 
-    fn judge_anew(&self, key: [u8; 32], query: &str) -> Verdict {
+    fn validate_uncached(&self, key: [u8; 32], query: &str) -> ValidatedDocument {
         match self.examine(query) {
-            Ok(plan) => Verdict::accepted(key, plan, query.len()),
-            Err(errors) => Verdict::refused(key, errors),
+            Ok(plan) => ValidatedDocument::accepted(key, plan, query.len()),
+            Err(errors) => ValidatedDocument::refused(key, errors),
         }
     }
 
     fn examine(&self, query: &str) -> Result<Plan, Vec<ResponseError>> {
         small_enough(query).map_err(|error| vec![error])?;
-        let document = self.validate(query)?;
+        let document = self.parse_and_validate(query)?;
         let never_null = literals::check(&self.rules, &document)?;
         measure::check(&document)?;
         Ok(Plan::new(document, never_null))
     }
 
-    fn validate(&self, query: &str) -> Result<Valid<ExecutableDocument>, Vec<ResponseError>> {
+    fn parse_and_validate(
+        &self,
+        query: &str,
+    ) -> Result<Valid<ExecutableDocument>, Vec<ResponseError>> {
         let syntax = Parser::new()
             .recursion_limit(MAX_NESTING * 2)
             .token_limit(MAX_CHARACTERS)
@@ -123,9 +126,9 @@ impl Judge {
     }
 }
 
-impl fmt::Debug for Judge {
+impl fmt::Debug for DocumentValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Judge").finish_non_exhaustive()
+        f.debug_struct("DocumentValidator").finish_non_exhaustive()
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) enum Due {
 
 /// Watches the clock for one connection. Told the time, it never looks itself.
 #[derive(Debug)]
-pub(super) struct Vigil {
+pub(super) struct KeepAlive {
     limits: SocketLimits,
     init_until: Option<Instant>,
     /// When the first ping was sent that nothing was heard after.
@@ -25,7 +25,7 @@ pub(super) struct Vigil {
     ping_at: Instant,
 }
 
-impl Vigil {
+impl KeepAlive {
     pub(super) fn new(limits: SocketLimits, now: Instant) -> Self {
         Self {
             limits,
@@ -85,39 +85,39 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{Due, SocketLimits, Vigil};
+    use super::{Due, KeepAlive, SocketLimits};
 
     #[test]
     fn the_defaults_are_an_introduction_in_ten_seconds_and_pings() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut vigil = Vigil::new(SocketLimits::default(), start);
-        assert_eq!(vigil.next(), at(10));
-        assert_eq!(vigil.due(at(9)), None);
-        assert_eq!(vigil.due(at(10)), Some(Due::Initialisation));
-        vigil.initialised();
-        assert_eq!(vigil.next(), at(15));
-        assert_eq!(vigil.due(at(15)), Some(Due::Ping));
-        assert_eq!(vigil.due(at(15)), None);
-        assert_eq!(vigil.due(at(31)), Some(Due::Ping));
-        assert_eq!(vigil.next(), at(45));
-        assert_eq!(vigil.due(at(45)), Some(Due::Silence));
-        vigil.heard();
-        assert_eq!(vigil.next(), at(46));
-        assert_eq!(vigil.due(at(46)), Some(Due::Ping));
+        let mut keep_alive = KeepAlive::new(SocketLimits::default(), start);
+        assert_eq!(keep_alive.next(), at(10));
+        assert_eq!(keep_alive.due(at(9)), None);
+        assert_eq!(keep_alive.due(at(10)), Some(Due::Initialisation));
+        keep_alive.initialised();
+        assert_eq!(keep_alive.next(), at(15));
+        assert_eq!(keep_alive.due(at(15)), Some(Due::Ping));
+        assert_eq!(keep_alive.due(at(15)), None);
+        assert_eq!(keep_alive.due(at(31)), Some(Due::Ping));
+        assert_eq!(keep_alive.next(), at(45));
+        assert_eq!(keep_alive.due(at(45)), Some(Due::Silence));
+        keep_alive.heard();
+        assert_eq!(keep_alive.next(), at(46));
+        assert_eq!(keep_alive.due(at(46)), Some(Due::Ping));
     }
 
     #[test]
     fn who_was_not_asked_is_not_silent() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut vigil = Vigil::new(SocketLimits::default(), start);
-        vigil.initialised();
-        assert_eq!(vigil.due(at(15)), Some(Due::Ping));
-        vigil.heard();
+        let mut keep_alive = KeepAlive::new(SocketLimits::default(), start);
+        keep_alive.initialised();
+        assert_eq!(keep_alive.due(at(15)), Some(Due::Ping));
+        keep_alive.heard();
         // This process was paused.
-        assert_eq!(vigil.due(at(300)), Some(Due::Ping));
-        assert_eq!(vigil.due(at(329)), Some(Due::Ping));
-        assert_eq!(vigil.due(at(330)), Some(Due::Silence));
+        assert_eq!(keep_alive.due(at(300)), Some(Due::Ping));
+        assert_eq!(keep_alive.due(at(329)), Some(Due::Ping));
+        assert_eq!(keep_alive.due(at(330)), Some(Due::Silence));
     }
 }

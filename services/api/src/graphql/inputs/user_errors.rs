@@ -1,7 +1,7 @@
 //! What is wrong with the input of a mutation, collected so that a form can show all of it.
 
 use async_graphql::{ID, MaybeUndefined};
-use vitrine_domain::admin::{Refusal, RefusalCode};
+use vitrine_domain::admin::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
 use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
 
@@ -13,18 +13,18 @@ pub(crate) struct Asked<T> {
     /// The revision that the caller has seen.
     pub(crate) expected_revision: Option<i32>,
     /// What is wanted, or everything that is wrong with it.
-    pub(crate) wanted: Result<T, Vec<Refusal>>,
+    pub(crate) wanted: Result<T, Vec<UserError>>,
 }
 
 /// What was found wrong so far.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Vec<Refusal>);
+pub(crate) struct UserErrors(Vec<UserError>);
 
-impl Refusals {
+impl UserErrors {
     /// Notes that the input at `path` is wrong.
     pub(crate) fn add(&mut self, path: Vec<String>, message: impl Into<String>) {
-        self.0.push(Refusal {
-            code: RefusalCode::Invalid,
+        self.0.push(UserError {
+            code: UserErrorCode::Invalid,
             message: message.into(),
             path,
             current_revision: None,
@@ -73,7 +73,7 @@ impl Refusals {
     }
 
     /// What was read, unless something is wrong. `None` stands for a part that was refused.
-    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<Refusal>> {
+    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<UserError>> {
         match read {
             Some(read) if self.0.is_empty() => Ok(read),
             _ => Err(self.0),

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::Scope;
 use crate::reference::Reference;
 
-/// The stamp of a panel of a scope that shows these spec keys.
+/// The generation of a panel of a scope that shows these spec keys.
 pub(super) fn of_panel(scope: &Scope, sum: i64, keys: &[String], reference: &Reference) -> String {
     format!(
         "{}/{}",
@@ -35,12 +35,12 @@ pub(super) fn of_products(scope: &Scope, sum: i64) -> String {
     format!("{sum}-{}", short(hash))
 }
 
-/// Whether a stamp stands for these products, whatever its keys mean.
-pub(super) fn is_of_products(stamp: &str, products: &str) -> bool {
-    stamp.split_once('/').map(|(part, _)| part) == Some(products)
+/// Whether a generation stands for these products, whatever its keys mean.
+pub(super) fn is_of_products(generation: &str, products: &str) -> bool {
+    generation.split_once('/').map(|(part, _)| part) == Some(products)
 }
 
-/// The stamp of the coverage of all keys: it names keys as products do, so of the reference data it
+/// The generation of the coverage of all keys: it names keys as products do, so of the reference data it
 /// depends on the units and on which keys are being merged.
 pub(super) fn of_coverage(sum: i64, reference: &Reference) -> String {
     let mut hash = Sha256::new();

@@ -22,7 +22,7 @@ use crate::{Catalog, DomainError};
 const MAX_WAITING: usize = 2_000;
 
 /// Something that is looked up or stored together with others of its kind.
-pub(super) trait Together: Send + Sized + 'static {
+pub(super) trait Batched: Send + Sized + 'static {
     /// What became of it.
     type Outcome: Send + 'static;
 
@@ -30,13 +30,13 @@ pub(super) trait Together: Send + Sized + 'static {
     const MAX_BATCH: usize;
 
     /// How many turns may be under way at a time.
-    const TURNS: u32;
+    const MAX_CONCURRENT: u32;
 
     /// Whether it changes the database.
     const WRITES: bool;
 
     /// Where it waits.
-    fn gathering(catalog: &Catalog) -> &Gathering<Self>;
+    fn gathering(catalog: &Catalog) -> &BatchQueue<Self>;
 
     /// Looks up or stores all of them, and says of each what became of it.
     fn all(
@@ -46,20 +46,20 @@ pub(super) trait Together: Send + Sized + 'static {
 }
 
 /// Those who wait for a turn.
-pub(super) struct Gathering<T: Together>(Mutex<Waiting<T>>);
+pub(super) struct BatchQueue<T: Batched>(Mutex<Waiting<T>>);
 
-struct Waiting<T: Together> {
+struct Waiting<T: Batched> {
     all: VecDeque<Waiter<T>>,
     /// How many turns are under way.
     turns: u32,
 }
 
-struct Waiter<T: Together> {
+struct Waiter<T: Batched> {
     item: T,
     answer: oneshot::Sender<Result<T::Outcome, DomainError>>,
 }
 
-impl<T: Together> Default for Gathering<T> {
+impl<T: Batched> Default for BatchQueue<T> {
     fn default() -> Self {
         Self(Mutex::new(Waiting {
             all: VecDeque::new(),
@@ -68,7 +68,7 @@ impl<T: Together> Default for Gathering<T> {
     }
 }
 
-impl<T: Together> Gathering<T> {
+impl<T: Batched> BatchQueue<T> {
     fn waiting(&self) -> MutexGuard<'_, Waiting<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +81,7 @@ impl<T: Together> Gathering<T> {
             return Err(DomainError::Unavailable(None));
         }
         waiting.all.push_back(waiter);
-        let begins = waiting.turns < T::TURNS;
+        let begins = waiting.turns < T::MAX_CONCURRENT;
         waiting.turns += u32::from(begins);
         Ok(begins)
     }
@@ -100,7 +100,7 @@ impl<T: Together> Gathering<T> {
 impl Catalog {
     /// Does something together with what others do in the same moment. No caller can cut it
     /// off.
-    pub(super) async fn together<T: Together>(&self, item: T) -> Result<T::Outcome, DomainError> {
+    pub(super) async fn together<T: Batched>(&self, item: T) -> Result<T::Outcome, DomainError> {
         let (answer, answered) = oneshot::channel();
         if T::gathering(self).add(Waiter { item, answer })? {
             let catalog = self.clone();
@@ -121,7 +121,7 @@ impl Catalog {
 
     /// One permit and one time limit for all who share the turn. A panic ends this turn and not
     /// those after it.
-    async fn take_turn<T: Together>(&self, some: Vec<Waiter<T>>) {
+    async fn take_turn<T: Batched>(&self, some: Vec<Waiter<T>>) {
         let (mut items, mut callers) = (Vec::new(), Vec::new());
         for waiter in some {
             items.push(waiter.item);
@@ -160,19 +160,19 @@ impl Catalog {
 }
 
 /// A review that is counted with its product in the transaction that stores it.
-pub(super) struct Counted(pub(super) Review);
+pub(super) struct CountedInsert(pub(super) Review);
 
-impl Together for Counted {
+impl Batched for CountedInsert {
     type Outcome = Submitted;
 
     // A transaction holds all of its products until it is committed.
     const MAX_BATCH: usize = 32;
     // The server works on each transaction with one thread.
-    const TURNS: u32 = 2;
+    const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
-        &catalog.heat().counted
+    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().counted
     }
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
@@ -225,22 +225,22 @@ async fn store_counted(
 }
 
 /// A review that is counted later.
-pub(super) struct Uncounted {
+pub(super) struct DeferredInsert {
     pub(super) review: Review,
     /// Whether it has to be looked up if its author is a buyer.
     pub(super) look_up: bool,
 }
 
-impl Together for Uncounted {
+impl Batched for DeferredInsert {
     /// The review as it was stored; none when it was refused.
     type Outcome = Option<Review>;
 
     const MAX_BATCH: usize = 64;
-    const TURNS: u32 = 2;
+    const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
-        &catalog.heat().uncounted
+    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().uncounted
     }
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
@@ -254,7 +254,7 @@ impl Together for Uncounted {
 
 async fn store_uncounted(
     store: &Store,
-    all: Vec<Uncounted>,
+    all: Vec<DeferredInsert>,
     now: Timestamp,
 ) -> Result<Vec<Option<Review>>, StorageError> {
     let unknown = all.iter().filter(|one| one.look_up);
@@ -263,7 +263,7 @@ async fn store_uncounted(
         Some((one.review.product_id, author.id.clone()))
     });
     let buyers = store.known_buyers(&unknown.collect::<Vec<_>>()).await?;
-    let known = |one: Uncounted| {
+    let known = |one: DeferredInsert| {
         let author = one.review.author.as_ref();
         let pair = author.map(|author| (one.review.product_id, author.id.clone()));
         let verified = one.review.verified || pair.is_some_and(|pair| buyers.contains(&pair));
@@ -279,16 +279,16 @@ async fn store_uncounted(
 }
 
 /// An idempotency key that is claimed for a review.
-impl Together for Claim {
+impl Batched for Claim {
     /// Whether it was free.
     type Outcome = bool;
 
     const MAX_BATCH: usize = 64;
-    const TURNS: u32 = 2;
+    const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
-        &catalog.heat().claims
+    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().claims
     }
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
@@ -300,18 +300,18 @@ impl Together for Claim {
 }
 
 /// What has to be known of a product before this author reviews it.
-pub(super) struct LookUp(pub(super) ProductId, pub(super) AuthorId);
+pub(super) struct TargetLookup(pub(super) ProductId, pub(super) AuthorId);
 
-impl Together for LookUp {
+impl Batched for TargetLookup {
     /// None where there is no such product.
     type Outcome = Option<ReviewTarget>;
 
     const MAX_BATCH: usize = 64;
-    const TURNS: u32 = 2;
+    const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = false;
 
-    fn gathering(catalog: &Catalog) -> &Gathering<Self> {
-        &catalog.heat().look_ups
+    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().look_ups
     }
 
     async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
@@ -347,14 +347,14 @@ mod tests {
 
     struct Number(u32);
 
-    impl Together for Number {
+    impl Batched for Number {
         type Outcome = ();
 
         const MAX_BATCH: usize = 2;
-        const TURNS: u32 = 1;
+        const MAX_CONCURRENT: u32 = 1;
         const WRITES: bool = true;
 
-        fn gathering(_: &Catalog) -> &Gathering<Self> {
+        fn gathering(_: &Catalog) -> &BatchQueue<Self> {
             unreachable!("the test has it")
         }
 
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn who_comes_during_a_turn_shares_the_next() {
-        let gathering = Gathering::<Number>::default();
+        let gathering = BatchQueue::<Number>::default();
         let add = |number| {
             let waiter = Waiter {
                 item: Number(number),
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn no_more_wait_than_may() {
-        let gathering = Gathering::<Number>::default();
+        let gathering = BatchQueue::<Number>::default();
         let add = || {
             gathering.add(Waiter {
                 item: Number(0),

@@ -22,13 +22,13 @@ pub(super) struct Answer {
 /// Takes what one operation has to say. Waits while the queue of the connection is full, which
 /// it is when the client does not read.
 #[derive(Debug)]
-pub(super) struct Outlet {
+pub(super) struct OperationSink {
     pub(super) id: Arc<str>,
     pub(super) number: u64,
     pub(super) queue: mpsc::Sender<Answer>,
 }
 
-impl Outlet {
+impl OperationSink {
     /// One answer.
     pub(super) async fn next(&self, payload: &GraphqlResponse) {
         let id = &*self.id;

@@ -23,7 +23,7 @@ const QUOTED_CHARACTERS: usize = 400;
 /// A mongod ended that was meant to run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Death {
+pub enum ExitReason {
     /// Its disk is full.
     #[error(
         "its disk is full; free some space and start again, what was written is kept; its log \
@@ -71,7 +71,7 @@ pub(crate) fn port_was_taken(status: ExitStatus) -> bool {
     status.code() == Some(EXIT_PORT)
 }
 
-impl Death {
+impl ExitReason {
     /// Finds the reason for which the mongod with this log ended with this status.
     pub(crate) fn explain(status: ExitStatus, log_path: &Path) -> Self {
         let complaints = complaints(&fs::read(log_path).unwrap_or_default());
@@ -152,10 +152,10 @@ mod tests {
 
     use super::*;
 
-    fn explain(code: i32, log: &str) -> Death {
+    fn explain(code: i32, log: &str) -> ExitReason {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), log).unwrap();
-        Death::explain(ExitStatus::from_raw(code << 8), file.path())
+        ExitReason::explain(ExitStatus::from_raw(code << 8), file.path())
     }
 
     const CALM: &str = r#"{"s":"I","msg":"Build Info","attr":{"version":"6.0.5"}}"#;
@@ -165,7 +165,7 @@ mod tests {
         let line =
             r#"{"s":"F","msg":"Terminating.","attr":{"reason":"28: No space left on device"}}"#;
         let log = format!("{CALM}\n{line}\n");
-        assert!(matches!(explain(14, &log), Death::DiskFull { .. }));
+        assert!(matches!(explain(14, &log), ExitReason::DiskFull { .. }));
     }
 
     #[test]

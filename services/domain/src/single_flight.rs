@@ -9,14 +9,14 @@ use crate::DomainError;
 
 /// Work of one sort.
 #[derive(Debug)]
-pub(crate) struct Flight<T> {
+pub(crate) struct SingleFlight<T> {
     /// Numbers the arrivals of callers and the beginnings of the work, in their order.
     clock: AtomicU64,
     /// When the work last began, and what came of it; `None` when it failed.
     last: tokio::sync::Mutex<(u64, Option<T>)>,
 }
 
-impl<T> Default for Flight<T> {
+impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         Self {
             clock: AtomicU64::new(1),
@@ -25,7 +25,7 @@ impl<T> Default for Flight<T> {
     }
 }
 
-impl<T: Clone> Flight<T> {
+impl<T: Clone> SingleFlight<T> {
     /// Does the work, or takes the result of one that began after this call. A caller that leaves
     /// while it works leaves the work to the next one.
     ///
@@ -57,13 +57,13 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_wait_share_what_begins_after_they_came() {
-        let (flight, begun) = (Flight::default(), Cell::new(0));
+        let (single_flight, begun) = (SingleFlight::default(), Cell::new(0));
         let work = async || {
             begun.set(begun.get() + 1);
             tokio::task::yield_now().await;
             Ok(begun.get())
         };
-        let ask = || flight.share(work());
+        let ask = || single_flight.share(work());
         let mut results = Vec::new();
         for result in join_all((0..5).map(|_| ask())).await {
             results.push(result.unwrap());
@@ -74,19 +74,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_shared_and_forgotten() {
-        let (flight, begun) = (Flight::default(), Cell::new(0));
+        let (single_flight, begun) = (SingleFlight::default(), Cell::new(0));
         let fails = async || {
             begun.set(begun.get() + 1);
             tokio::task::yield_now().await;
             Err::<u8, _>(DomainError::invalid("field", "reason"))
         };
-        let failed = join_all((0..4).map(|_| flight.share(fails()))).await;
+        let failed = join_all((0..4).map(|_| single_flight.share(fails()))).await;
         assert!(failed.iter().all(Result::is_err));
         assert_eq!(
             begun.get(),
             2,
             "the second failure is that of all who waited"
         );
-        assert_eq!(flight.share(async { Ok(7) }).await.unwrap(), 7);
+        assert_eq!(single_flight.share(async { Ok(7) }).await.unwrap(), 7);
     }
 }

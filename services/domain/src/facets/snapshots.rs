@@ -18,13 +18,13 @@ use vitrine_storage::audit::Difference;
 use vitrine_storage::counts::{CountOrder, PanelSummary};
 
 use super::coverage::panel_of;
-use super::{Scope, renamed, stamp};
+use super::{Scope, generation, renamed};
 use crate::category_counts::CategoryCounts;
-use crate::products::Sight;
+use crate::products::Visibility;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// How old the counts of ratings in panels may be: reviews change them and no stamp.
+/// How old the counts of ratings in panels may be: reviews change them and no generation.
 const RATINGS_MILLIS: i64 = 10 * 60 * 1000;
 /// A scope that changes all the time is counted although it is not quiet after so long.
 const MAX_STALE: Duration = Duration::from_mins(2);
@@ -113,7 +113,7 @@ impl PanelUpkeep {
     fn learn(&mut self, reference: &Arc<Reference>) {
         let known = self.reference.replace(Arc::clone(reference));
         let same = known.is_none_or(|known| {
-            known.version() == reference.version() || stamp::mean_the_same(&known, reference)
+            known.version() == reference.version() || generation::mean_the_same(&known, reference)
         });
         if !same {
             self.in_doubt
@@ -154,39 +154,39 @@ impl Catalog {
     ///
     /// # Errors
     /// [`DomainError`] when the database fails.
-    pub async fn refresh_panels(&self, upkeep: &mut PanelUpkeep) -> Result<Run, DomainError> {
+    pub async fn refresh_panels(&self, maintenance: &mut PanelUpkeep) -> Result<Run, DomainError> {
         self.refresh_reference().await?;
         let reference = self.reference();
-        upkeep.learn(&reference);
+        maintenance.learn(&reference);
         let (sizes, kept) = (
             self.counts_for_upkeep().await?,
             self.panel_summaries().await?,
         );
-        self.learn_of_moves(upkeep).await?;
+        self.learn_of_moves(maintenance).await?;
         let (now, began) = (self.now(), Instant::now());
         let mut run = Run::default();
         let mut worked = false;
-        if let Some(counting) = upkeep.counting.take() {
-            run.done += self.count_on(counting, upkeep).await;
+        if let Some(counting) = maintenance.counting.take() {
+            run.done += self.count_on(counting, maintenance).await;
             worked = true;
         }
         for scope in scopes(&reference) {
-            if upkeep.is_counting(&scope) {
+            if maintenance.is_counting(&scope) {
                 continue;
             }
-            let sum = sizes.stamp(scope.categories.as_deref());
-            let products = stamp::of_products(&scope, sum);
-            let changed = self.is_due(&scope, &products, kept.get(&scope.name), upkeep);
-            if !changed && !upkeep.in_doubt.contains(&scope.name) {
+            let sum = sizes.generation(scope.categories.as_deref());
+            let products = generation::of_products(&scope, sum);
+            let changed = self.is_due(&scope, &products, kept.get(&scope.name), maintenance);
+            if !changed && !maintenance.in_doubt.contains(&scope.name) {
                 continue;
             }
-            let parts = parts(scope.among(&sizes), &sizes, upkeep.limits.part);
-            let waits = parts.len() > 1 && upkeep.counting.is_some();
-            if waits || worked && began.elapsed() > 2 * upkeep.limits.time {
+            let parts = parts(scope.among(&sizes), &sizes, maintenance.limits.part);
+            let waits = parts.len() > 1 && maintenance.counting.is_some();
+            if waits || worked && began.elapsed() > 2 * maintenance.limits.time {
                 run.backlog += 1;
                 continue;
             }
-            upkeep.in_doubt.remove(&scope.name);
+            maintenance.in_doubt.remove(&scope.name);
             if !changed && !self.is_outdated(&scope, &reference).await? {
                 continue;
             }
@@ -199,19 +199,19 @@ impl Catalog {
                 left: parts,
                 spent: Duration::ZERO,
             };
-            run.done += self.count_on(counting, upkeep).await;
+            run.done += self.count_on(counting, maintenance).await;
             worked = true;
         }
-        run.backlog += u64::from(upkeep.counting.is_some());
+        run.backlog += u64::from(maintenance.counting.is_some());
         Ok(run)
     }
 
     /// Takes note of products that other processes have moved by ratings.
-    async fn learn_of_moves(&self, upkeep: &mut PanelUpkeep) -> Result<(), DomainError> {
+    async fn learn_of_moves(&self, maintenance: &mut PanelUpkeep) -> Result<(), DomainError> {
         let moves = self
             .maintain(|store| async move { store.moves_by_others().await })
             .await?;
-        let known = upkeep.moves_by_others.replace(moves);
+        let known = maintenance.moves_by_others.replace(moves);
         if known.is_some_and(|known| known != moves) {
             self.rated().note_any(self.now());
         }
@@ -230,17 +230,18 @@ impl Catalog {
         scope: &Scope,
         products: &str,
         kept: Option<&PanelSummary>,
-        upkeep: &mut PanelUpkeep,
+        maintenance: &mut PanelUpkeep,
     ) -> bool {
         let now = self.now();
-        let began = *upkeep.began.get_or_insert(now);
-        let current = kept.is_some_and(|kept| stamp::is_of_products(&kept.stamp, products));
+        let began = *maintenance.began.get_or_insert(now);
+        let current =
+            kept.is_some_and(|kept| generation::is_of_products(&kept.generation, products));
         let old = kept.is_some_and(|kept| {
             let rated = || self.rated().since(scope.categories.as_deref(), kept.as_of);
             now.as_millis() - kept.as_of.as_millis() > RATINGS_MILLIS
                 && (kept.as_of < began || rated())
         });
-        upkeep.is_due(&scope.name, products, current, old)
+        maintenance.is_due(&scope.name, products, current, old)
     }
 
     /// Whether the kept panel of a scope is not what a new count would be.
@@ -251,18 +252,21 @@ impl Catalog {
 
     /// Counts parts of a scope for a while, and keeps the panel when it was the last. Returns how many
     /// panels were kept. A scope that cannot be counted does not keep others from it.
-    async fn count_on(&self, counting: Counting, upkeep: &mut PanelUpkeep) -> u64 {
+    async fn count_on(&self, counting: Counting, maintenance: &mut PanelUpkeep) -> u64 {
         let (name, spent, began) = (counting.scope.name.clone(), counting.spent, Instant::now());
-        let outcome = match self.count_parts(counting, Some(upkeep.limits.time)).await {
+        let outcome = match self
+            .count_parts(counting, Some(maintenance.limits.time))
+            .await
+        {
             Ok(mut counting) if !counting.left.is_empty() => {
                 counting.spent += began.elapsed();
-                upkeep.counting = Some(counting);
+                maintenance.counting = Some(counting);
                 return 0;
             }
             Ok(counting) => self.keep_counted(counting).await,
             Err(error) => Err(error),
         };
-        upkeep.counted(&name, (spent + began.elapsed()) * upkeep.limits.rest);
+        maintenance.counted(&name, (spent + began.elapsed()) * maintenance.limits.rest);
         if let Err(error) = &outcome {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             tracing::warn!(scope = name, %error, cause, "a panel could not be counted ahead");
@@ -280,7 +284,7 @@ impl Catalog {
         while let Some(part) = counting.left.pop() {
             let order = CountOrder {
                 condition: Condition::All(vec![
-                    Condition::Status(Sight::Public.states().to_vec()),
+                    Condition::Status(Visibility::Public.states().to_vec()),
                     Condition::Category(part.categories),
                 ]),
                 slots: part.slots,
@@ -339,7 +343,7 @@ impl Catalog {
             let counting = self.count_parts(counting, None).await?;
             let mut expected = panel_of(&counting.tally, &reference);
             let mut stored = kept.panel;
-            // Reviews change ratings without touching the stamp, which is why they are labelled.
+            // Reviews change ratings without touching the generation, which is why they are labelled.
             let rating = FacetKey::Rating;
             stored.facets.retain(|facet| facet.key != rating.name());
             expected.facets.retain(|facet| facet.key != rating.name());
@@ -385,7 +389,7 @@ fn scopes(reference: &Reference) -> Vec<Scope> {
 fn parts(categories: Vec<CategoryId>, sizes: &CategoryCounts, most: u64) -> Vec<Part> {
     let (mut parts, mut some, mut products) = (Vec::new(), Vec::new(), 0);
     for category in categories {
-        let size = sizes.of_category(category, Sight::Public);
+        let size = sizes.of_category(category, Visibility::Public);
         if size > most {
             parts.extend(slots(size, most).map(|slots| Part {
                 categories: vec![category],

@@ -1,11 +1,11 @@
-//! What the judge remembers about a document.
+//! What the validator remembers about a document.
 
 use std::fmt;
 
 use super::{ResponseError, plan::Plan};
 
-/// What the judge found about a document: its plans, or the reasons to refuse it.
-pub struct Verdict {
+/// What the validator found about a document: its plans, or the reasons to refuse it.
+pub struct ValidatedDocument {
     /// The hash of the text.
     pub(super) key: [u8; 32],
     pub(super) outcome: Result<Plan, Vec<ResponseError>>,
@@ -13,7 +13,7 @@ pub struct Verdict {
     pub(super) weight: u32,
 }
 
-impl Verdict {
+impl ValidatedDocument {
     /// The errors of a document that was refused.
     #[must_use]
     pub fn errors(&self) -> &[ResponseError] {
@@ -42,9 +42,9 @@ impl Verdict {
     }
 }
 
-impl fmt::Debug for Verdict {
+impl fmt::Debug for ValidatedDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verdict")
+        f.debug_struct("ValidatedDocument")
             .field("errors", &self.errors())
             .finish_non_exhaustive()
     }

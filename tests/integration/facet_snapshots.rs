@@ -40,11 +40,11 @@ async fn stock(app: &App) {
 }
 
 /// Counts ahead until nothing is left; what changed is counted once it is quiet.
-async fn ahead(app: &App, upkeep: &mut PanelUpkeep) -> usize {
+async fn ahead(app: &App, maintenance: &mut PanelUpkeep) -> usize {
     let mut runs = 0;
     let mut quiet = false;
     loop {
-        let run = app.catalog.refresh_panels(upkeep).await.unwrap();
+        let run = app.catalog.refresh_panels(maintenance).await.unwrap();
         runs += 1;
         if quiet && run.backlog == 0 {
             return runs;
@@ -82,16 +82,16 @@ async fn executed(app: &App, collections: &[&str]) -> Vec<Document> {
 fn summaries_counts_and_stamps_are_read_from_indexes_alone() {
     test(async |app| {
         stock(app).await;
-        let mut upkeep = PanelUpkeep::default();
-        ahead(app, &mut upkeep).await;
+        let mut maintenance = PanelUpkeep::default();
+        ahead(app, &mut maintenance).await;
         app.profiled().await;
         // Of a process that remembers nothing.
         let fresh = app.other_process().await;
         app.query(COUNTS).through(&fresh).await;
         app.query(PAGE).through(&fresh).await;
-        ahead(app, &mut upkeep).await;
+        ahead(app, &mut maintenance).await;
         let mut seen = Vec::new();
-        let collections = ["category_stamps", "facet_panels"];
+        let collections = ["category_generations", "facet_panels"];
         for entry in executed(app, &collections).await {
             let one = entry
                 .get_document("command")
@@ -146,7 +146,7 @@ fn product_counts_are_exact_and_follow_every_change() {
         app.order("updateProduct", update).await.done();
         let moved = app.query(COUNTS).await;
         assert_eq!(of_home(&moved), (27, 8));
-        moved.commands(&["aggregate category_stamps"]);
+        moved.commands(&["aggregate category_generations"]);
     });
 }
 
@@ -154,13 +154,13 @@ fn product_counts_are_exact_and_follow_every_change() {
 fn a_wrong_count_of_a_category_is_found_and_repaired() {
     test(async |app| {
         stock(app).await;
-        let stamps = app.direct().collection::<Document>("category_stamps");
+        let generations = app.direct().collection::<Document>("category_generations");
         let wrong = doc! { "$inc": { "on_sale": -100_i64, "all": 2_i64 } };
-        stamps.update_one(doc! {}, wrong).await.unwrap();
-        let lost = app.documents("category_stamps", doc! {}).await;
+        generations.update_one(doc! {}, wrong).await.unwrap();
+        let lost = app.documents("category_generations", doc! {}).await;
         let lost = lost.last().unwrap();
         let of = doc! { "category": lost.get_i64("category").unwrap() };
-        stamps.delete_many(of).await.unwrap();
+        generations.delete_many(of).await.unwrap();
         let found = app.audited().await;
         assert_eq!(found.count(), 2, "{:?}", found.differences);
         assert_eq!(app.catalog.repair_category_counts().await.unwrap(), 2);
@@ -190,19 +190,19 @@ async fn rate_through(catalog: &Catalog, app: &App, author: &str, rating: i64) {
 fn what_has_not_changed_is_not_counted_again() {
     test(async |app| {
         stock(app).await;
-        let mut upkeep = PanelUpkeep::new(PanelLimits {
+        let mut maintenance = PanelUpkeep::new(PanelLimits {
             rest: 0,
             ..PanelLimits::default()
         });
-        ahead(app, &mut upkeep).await;
-        let reads = async |upkeep: &mut PanelUpkeep| {
+        ahead(app, &mut maintenance).await;
+        let reads = async |maintenance: &mut PanelUpkeep| {
             app.forget_commands();
-            ahead(app, upkeep).await;
+            ahead(app, maintenance).await;
             let sent = app.sent();
             sent.iter().filter(|one| one.ends_with(" products")).count()
         };
         app.clock.advance(DAY_MILLIS);
-        assert_eq!(reads(&mut upkeep).await, 0, "however old it is");
+        assert_eq!(reads(&mut maintenance).await, 0, "however old it is");
         // A review of a lamp changes the ratings of its category, of that above and of all.
         let rated = |page: &Answer| {
             let facets = page.at("/products/facets").as_array().unwrap().clone();
@@ -210,21 +210,25 @@ fn what_has_not_changed_is_not_counted_again() {
         };
         rate(app, "ann", 5).await;
         assert!(!rated(&app.query(PAGE).await));
-        assert_eq!(reads(&mut upkeep).await, 3);
+        assert_eq!(reads(&mut maintenance).await, 3);
         assert!(rated(&app.query(PAGE).await));
         rate(app, "ben", 1).await;
-        assert_eq!(reads(&mut upkeep).await, 0, "ratings may be minutes old");
+        assert_eq!(
+            reads(&mut maintenance).await,
+            0,
+            "ratings may be minutes old"
+        );
         app.clock.advance(11 * 60 * 1000);
-        assert_eq!(reads(&mut upkeep).await, 3);
+        assert_eq!(reads(&mut maintenance).await, 3);
         app.clock.advance(11 * 60 * 1000);
-        assert_eq!(reads(&mut upkeep).await, 0);
+        assert_eq!(reads(&mut maintenance).await, 0);
         // Which products another process has moved is not known.
         let other = app.other_process().await;
         rate_through(&other, app, "cem", 2).await;
-        assert_eq!(app.documents("ranks_due", doc! {}).await.len(), 1);
+        assert_eq!(app.documents("stale_ranks", doc! {}).await.len(), 1);
         other.fold_pending().await.unwrap();
         app.clock.advance(11 * 60 * 1000);
-        assert_eq!(reads(&mut upkeep).await, 5);
+        assert_eq!(reads(&mut maintenance).await, 5);
         // A process that takes the work over does not know what the other one has done.
         app.clock.advance(11 * 60 * 1000);
         assert_eq!(reads(&mut PanelUpkeep::default()).await, 5);
@@ -235,8 +239,8 @@ fn what_has_not_changed_is_not_counted_again() {
 fn a_key_that_is_learnt_leaves_other_panels_as_they_are() {
     test(async |app| {
         stock(app).await;
-        let mut upkeep = PanelUpkeep::default();
-        ahead(app, &mut upkeep).await;
+        let mut maintenance = PanelUpkeep::default();
+        ahead(app, &mut maintenance).await;
         let before = app.query(PAGE).await;
         let counts = |page: &Answer| {
             let sent = page.sent().iter();
@@ -295,11 +299,11 @@ fn a_unit_that_is_defined_has_panels_looked_at_again() {
             )
         }))
         .await;
-        let mut upkeep = PanelUpkeep::default();
-        ahead(app, &mut upkeep).await;
+        let mut maintenance = PanelUpkeep::default();
+        ahead(app, &mut maintenance).await;
         let unit = json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 });
         app.order("defineUnit", unit).await.done();
-        let run = app.catalog.refresh_panels(&mut upkeep).await.unwrap();
+        let run = app.catalog.refresh_panels(&mut maintenance).await.unwrap();
         assert_eq!(
             (run.done, run.backlog),
             (2, 0),
@@ -324,12 +328,12 @@ fn many_products_are_counted_some_at_a_time_and_added_up() {
         let id = app.query(r#"{ product(slug: "more") { id } }"#).await;
         let id = json!({ "id": id.text("/product/id") });
         app.order("archiveProduct", id).await.done();
-        let mut upkeep = PanelUpkeep::new(PanelLimits {
+        let mut maintenance = PanelUpkeep::new(PanelLimits {
             part: 4,
             time: Duration::ZERO,
             ..PanelLimits::default()
         });
-        let runs = ahead(app, &mut upkeep).await;
+        let runs = ahead(app, &mut maintenance).await;
         assert!(
             runs > 12,
             "nine products a category, four at a time: {runs}"
@@ -337,7 +341,10 @@ fn many_products_are_counted_some_at_a_time_and_added_up() {
         let again = app.query(keys).await;
         let mut sent = again.sent().to_vec();
         sent.sort();
-        assert_eq!(sent, ["aggregate category_stamps", "find key_coverage"]);
+        assert_eq!(
+            sent,
+            ["aggregate category_generations", "find key_coverage"]
+        );
         assert_eq!(again.data(), direct.data());
         let ahead = app.query(PAGE).await;
         assert_eq!(ahead.shown().replace("PRECOMPUTED", "EXACT"), page.shown());

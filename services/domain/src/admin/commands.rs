@@ -7,11 +7,11 @@ use serde::Serialize;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::idempotency::IdempotencyKey;
 use vitrine_model::import::digest;
-use vitrine_storage::write::{Recorded, WriteUnit};
+use vitrine_storage::write::{RecordedMutation, WriteUnit};
 use vitrine_storage::{StorageError, Store, backoff};
 
 use super::answers::Answered;
-use super::{Order, Outcome, Refusal, RefusalCode};
+use super::{MutationRequest, Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
@@ -23,7 +23,7 @@ const SUSPICIOUS_TRIES: u32 = 3;
 pub(crate) const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
 
 /// What an order is to do.
-pub(crate) trait Task: Send + Sync + 'static {
+pub(crate) trait Command: Send + Sync + 'static {
     /// What it gives.
     type Answer: Answered;
 
@@ -55,16 +55,16 @@ impl Attempt {
     }
 
     /// Why an order is refused that expects another revision than the thing has.
-    pub(crate) fn stale(&self, thing: &str, revision: i64) -> Option<Refusal> {
+    pub(crate) fn stale(&self, thing: &str, revision: i64) -> Option<UserError> {
         let expected = self.expected.filter(|expected| *expected != revision)?;
         let message = format!(
             "the {thing} has revision {revision}, not {expected}: it changed meanwhile; read it \
              again and decide anew"
         );
-        Some(Refusal {
+        Some(UserError {
             current_revision: Some(revision),
-            ..Refusal::new(
-                RefusalCode::RevisionConflict,
+            ..UserError::new(
+                UserErrorCode::RevisionConflict,
                 &[&"expectedRevision"],
                 message,
             )
@@ -78,7 +78,7 @@ pub(crate) enum Step<T> {
     Done { answer: T, change: Change },
     /// Write nothing.
     Refused {
-        refusals: Vec<Refusal>,
+        refusals: Vec<UserError>,
         current: Option<T>,
     },
     /// What was taken for granted is not so any more; read it again and begin anew.
@@ -100,12 +100,12 @@ impl<T> Step<T> {
         Self::Done { answer, change }
     }
 
-    pub(crate) fn refused(refusals: Vec<Refusal>, current: Option<T>) -> Self {
+    pub(crate) fn refused(refusals: Vec<UserError>, current: Option<T>) -> Self {
         Self::Refused { refusals, current }
     }
 
     /// Refused for one reason.
-    pub(crate) fn refuse(refusal: Refusal, current: Option<T>) -> Self {
+    pub(crate) fn refuse(refusal: UserError, current: Option<T>) -> Self {
         Self::refused(vec![refusal], current)
     }
 }
@@ -146,9 +146,9 @@ impl<T> End<T> {
 impl Catalog {
     /// Carries out an order, once, however often it is given with the same idempotency key.
     /// `operation`, `id` and `input` are what must be the same then.
-    pub(crate) async fn carry_out<T: Task>(
+    pub(crate) async fn execute<T: Command>(
         &self,
-        order: Order,
+        order: MutationRequest,
         (operation, id, input): (&str, &str, &(impl Serialize + Sync)),
         task: T,
     ) -> Result<Outcome<T::Answer>, DomainError> {
@@ -201,7 +201,7 @@ impl Catalog {
     }
 }
 
-impl<T: Task> Run<T> {
+impl<T: Command> Run<T> {
     async fn attempt(&self, at: &Attempt) -> Result<End<T::Answer>, StorageError> {
         match self.in_transaction(at).await {
             Err(StorageError::Contended(_) | StorageError::Interrupted(_)) => Ok(End::AGAIN),
@@ -284,7 +284,7 @@ impl<T: Task> Run<T> {
         let Some(name) = &self.name else {
             return Ok(());
         };
-        let recorded = Recorded {
+        let recorded = RecordedMutation {
             input: self.input.clone(),
             answer: answer.record(),
         };
@@ -294,16 +294,16 @@ impl<T: Task> Run<T> {
 }
 
 /// What an order is remembered by: the key, which each subject chooses for itself.
-fn name(order: Order) -> Result<Option<String>, Refusal> {
+fn name(order: MutationRequest) -> Result<Option<String>, UserError> {
     let key = order.idempotency_key.map(idempotency_key).transpose()?;
     Ok(key.map(|key| key.of(&order.subject)))
 }
 
 /// Reads an idempotency key of an input.
-pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, Refusal> {
+pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, UserError> {
     IdempotencyKey::parse(text).map_err(|wrong| {
-        Refusal::new(
-            RefusalCode::Invalid,
+        UserError::new(
+            UserErrorCode::Invalid,
             &[&"idempotencyKey"],
             wrong.to_string(),
         )
@@ -311,11 +311,11 @@ pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, Refusal> {
 }
 
 /// Refuses a key that was used for another input.
-pub(crate) fn key_clash() -> Refusal {
+pub(crate) fn key_clash() -> UserError {
     let message =
         "this idempotency key was used for another input; give every order a key of its own";
-    Refusal::new(
-        RefusalCode::IdempotencyConflict,
+    UserError::new(
+        UserErrorCode::IdempotencyConflict,
         &[&"idempotencyKey"],
         message,
     )
@@ -327,14 +327,14 @@ mod tests {
 
     #[test]
     fn a_key_that_is_none_is_refused_at_its_place() {
-        let order = |key: &str| Order {
+        let order = |key: &str| MutationRequest {
             subject: "ann".to_owned(),
             idempotency_key: Some(key.to_owned()),
             expected_revision: None,
         };
         assert_eq!(name(order("k 1")), Ok(Some("ann\nk 1".to_owned())));
         let refusal = name(order("")).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::Invalid);
+        assert_eq!(refusal.code, UserErrorCode::Invalid);
         assert_eq!(refusal.path, ["idempotencyKey"]);
     }
 }
