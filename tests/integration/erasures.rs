@@ -221,8 +221,8 @@ fn two_orders_at_once_erase_once_and_both_hear_of_the_end() {
                 ErasurePolicy::Remove,
             );
             match erased.await.unwrap() {
-                vitrine_domain::admin::Outcome::Done(erased) => erased.receipt,
-                refused @ vitrine_domain::admin::Outcome::Refused { .. } => panic!("{refused:?}"),
+                vitrine_domain::outcome::Outcome::Done(erased) => erased.receipt,
+                refused @ vitrine_domain::outcome::Outcome::Refused { .. } => panic!("{refused:?}"),
             }
         };
         let (one, other) = tokio::join!(erase(&one), erase(&other));

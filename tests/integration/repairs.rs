@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mongodb::bson::{Document, doc};
-use vitrine_domain::admin::Outcome;
+use vitrine_domain::outcome::Outcome;
 use vitrine_harness::process::run;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::clock::Clock as _;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use tokio::task::JoinSet;
-use vitrine_domain::admin::Outcome;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::{
     ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch, Reviewed,
 };

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 use vitrine_model::activity::{
-    ActivityKind, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, MAX_SLOTS, Tally,
-    Unfit, admitted, day, hour,
+    ActivityKind, ActivityTally, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS,
+    InvalidEventTime, MAX_EXACT_KEYS, day, event_time, hour,
 };
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::activity::Handover;
 
 pub use vitrine_storage::activity::{Bucket, Resolution};
@@ -85,7 +85,7 @@ pub struct Counted {
 /// What this process has counted and not handed over yet.
 #[derive(Debug)]
 pub(crate) struct ActivityBuffer {
-    tally: Mutex<Tally>,
+    tally: Mutex<ActivityTally>,
     waiting: Mutex<VecDeque<Handover>>,
     /// Products that are on sale.
     known: Cache<ProductId, ()>,
@@ -101,7 +101,7 @@ impl Default for ActivityBuffer {
         let seed = ProductId::random().to_bytes();
         let seed = u64::from_be_bytes(seed[..8].try_into().expect("eight bytes"));
         Self {
-            tally: Mutex::new(Tally::new(MAX_SLOTS, seed)),
+            tally: Mutex::new(ActivityTally::new(MAX_EXACT_KEYS, seed)),
             waiting: Mutex::default(),
             known: cache(MAX_KNOWN, KNOWN_FOR),
             keys: cache(MAX_KEYS, KEY_KEPT),
@@ -112,7 +112,7 @@ impl Default for ActivityBuffer {
 }
 
 impl ActivityBuffer {
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, ActivityTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -127,7 +127,7 @@ impl ActivityBuffer {
             return false;
         }
         let counted = self.tally().take();
-        let handovers = counted.chunks(MAX_SLOTS);
+        let handovers = counted.chunks(MAX_EXACT_KEYS);
         waiting.extend(handovers.map(|rows| Handover::new(rows.to_vec())));
         true
     }
@@ -178,7 +178,7 @@ impl Catalog {
         for (event, at) in fitting {
             tally.add(event.product, at, event.kind);
         }
-        if tally.len() >= MAX_SLOTS {
+        if tally.len() >= MAX_EXACT_KEYS {
             desk.full.notify_one();
         }
         Ok(counted)
@@ -206,9 +206,6 @@ impl Catalog {
     }
 
     /// Hands over what was counted. What cannot be handed over stays, and is with the next call.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn hand_over_activity(&self) -> Result<usize, DomainError> {
         let desk = self.desk();
         let _one = desk.handing.lock().await;
@@ -248,7 +245,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
-    pub async fn fill_buckets(&self) -> Result<Run, DomainError> {
+    pub async fn fill_buckets(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let filled = self
             .maintain(|store| async move { store.fill_buckets(now, HANDOVERS, SALES).await })
@@ -261,10 +258,10 @@ impl Catalog {
         } else {
             0
         };
-        Ok(Run {
+        Ok(WorkerRun {
             done: u64::try_from(filled.handovers + filled.sales).unwrap_or(u64::MAX),
             backlog: left,
-            ..Run::default()
+            ..WorkerRun::default()
         })
     }
 
@@ -295,7 +292,7 @@ impl Catalog {
             let bucket = found.next_if(|bucket| bucket.at == at);
             all.push(bucket.unwrap_or(Bucket {
                 at,
-                counted: vitrine_model::activity::Counted {
+                counted: vitrine_model::activity::SampledCounts {
                     counts: vitrine_model::activity::ActivityCounts::default(),
                     one_in: 1,
                 },
@@ -328,9 +325,9 @@ fn fingerprint(events: &[Event]) -> u64 {
 
 /// When an event counts as having happened, if it counts.
 fn fit(event: &Event, there: &HashSet<ProductId>, now: Timestamp) -> Result<Timestamp, Ignored> {
-    let at = admitted(event.at, now).map_err(|unfit| match unfit {
-        Unfit::TooOld => Ignored::TooOld,
-        Unfit::Ahead => Ignored::Ahead,
+    let at = event_time(event.at, now).map_err(|unfit| match unfit {
+        InvalidEventTime::TooOld => Ignored::TooOld,
+        InvalidEventTime::Ahead => Ignored::Ahead,
     })?;
     let known = there.contains(&event.product).then_some(at);
     known.ok_or(Ignored::Unknown)

@@ -18,7 +18,6 @@ mod details;
 mod keys;
 pub(crate) mod merges;
 mod products;
-pub(crate) mod refusals;
 mod specs;
 mod suppliers;
 mod units;
@@ -34,60 +33,6 @@ pub struct MutationRequest {
     pub idempotency_key: Option<String>,
     /// The revision the caller has seen; when the thing has another one, the order is refused.
     pub expected_revision: Option<i64>,
-}
-
-/// What became of an order.
-#[derive(Clone, Debug)]
-pub enum Outcome<T> {
-    /// It was carried out, now or when it was first given.
-    Done(T),
-    /// It was refused; nothing was written.
-    Refused {
-        /// Why: at least one reason.
-        refusals: Vec<UserError>,
-        /// The thing as it is, where there is one.
-        current: Option<T>,
-    },
-}
-
-/// Why an order is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UserError {
-    /// What kind of reason.
-    pub code: UserErrorCode,
-    /// What is wrong and what would be right.
-    pub message: String,
-    /// Where in the input: `["specs", "2", "unit"]`. Empty when it is about the whole.
-    pub path: Vec<String>,
-    /// The revision that the thing has, for [`UserErrorCode::RevisionConflict`].
-    pub current_revision: Option<i64>,
-}
-
-/// The kinds of reasons for a refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub enum UserErrorCode {
-    /// An input is wrong.
-    Invalid,
-    /// Something the input names does not exist.
-    NotFound,
-    /// Another thing has this name, slug, sku or spelling.
-    Taken,
-    /// The thing changed since the revision the caller expected.
-    RevisionConflict,
-    /// The same idempotency key was used for another input.
-    IdempotencyConflict,
-    /// A value contradicts the type, dimension or allowed values of its key.
-    TypeMismatch,
-    /// A cap would be exceeded.
-    TooLarge,
-    /// It cannot be changed any more because values exist.
-    InUse,
-    /// The author has reviewed the product already.
-    AlreadyReviewed,
-    /// Somebody else's review, or one's own where only others may act.
-    NotAllowed,
-    /// The product or the review is not in a state for it.
-    NotOpen,
 }
 
 /// A product to be made.

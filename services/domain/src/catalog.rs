@@ -6,7 +6,7 @@
 //! its own that its caller only awaits, and waits for its turn in a queue that survives callers
 //! leaving: fewer permits than the driver has connections, and a bounded number of waiters.
 //!
-//! Reads, writes and background work have permits of their own ([`Lane`]), so that none of them can
+//! Reads, writes and background work have permits of their own ([`ConcurrencyLimit`]), so that none of them can
 //! take the place of another. A read or write that the server does not answer in time gives its
 //! permit back and fails; the operation itself goes on until the driver ends it.
 
@@ -30,9 +30,9 @@ use crate::admin::merges::Settling;
 use crate::admin::words::KnownWords;
 use crate::category_counts::CountMemory;
 use crate::clock::SystemClock;
+use crate::concurrency::{ConcurrencyLimit, Permit};
 use crate::facets::selectivity::PanelMemory;
 use crate::feed::Hub;
-use crate::lane::{Lane, Permit};
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{HotProducts, Moderation};
@@ -116,9 +116,9 @@ struct Shared {
     desk: ActivityBuffer,
     hub: Hub,
     moderation: Moderation,
-    reads: Lane,
-    writes: Lane,
-    background: Lane,
+    reads: ConcurrencyLimit,
+    writes: ConcurrencyLimit,
+    background: ConcurrencyLimit,
     most_read: u32,
     events_kept: usize,
     /// Whether a transaction that nobody goes on with may be in the way.
@@ -176,10 +176,10 @@ impl Catalog {
             desk: ActivityBuffer::default(),
             hub: Hub::default(),
             moderation: options.moderation,
-            reads: Lane::new(options.concurrency, options.queue),
-            writes: Lane::new(options.write_concurrency, options.queue),
+            reads: ConcurrencyLimit::new(options.concurrency, options.queue),
+            writes: ConcurrencyLimit::new(options.write_concurrency, options.queue),
             // Workers are few, and wait for each other.
-            background: Lane::new(options.background_concurrency, usize::MAX),
+            background: ConcurrencyLimit::new(options.background_concurrency, usize::MAX),
             most_read: options.most_read,
             events_kept: options.events_kept,
             suspects_abandoned: AtomicBool::new(false),
@@ -216,9 +216,6 @@ impl Catalog {
 
     /// Whether the database answers, beside the queues of requests and without a time limit. Returns
     /// what time its clock shows.
-    ///
-    /// # Errors
-    /// [`DomainError`] when it does not.
     pub async fn ping(&self) -> Result<Timestamp, DomainError> {
         Ok(self.store().ping().await?)
     }

@@ -97,9 +97,6 @@ impl CategoryCounts {
 
 impl Catalog {
     /// How many products each category holds. One command, which callers that ask at once share.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub(crate) async fn own_counts(&self) -> Result<Arc<CategoryCounts>, DomainError> {
         let look = async {
             let totals = self.read(|store| async move { store.category_totals().await });

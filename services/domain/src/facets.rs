@@ -26,7 +26,7 @@ use futures_util::FutureExt as _;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
-    FacetKey, Panel, PanelData, PanelFacet, PanelValue, Sample, Tally, Wanted,
+    FacetKey, FacetTally, Panel, PanelData, PanelFacet, PanelValue, Sample, TallyFields,
 };
 use vitrine_model::filter::{Condition, ProductFilter};
 use vitrine_model::id::CategoryId;
@@ -199,10 +199,10 @@ impl Pass {
         named.filter(|key| matches!(key, FacetKey::Spec(_)))
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> TallyFields {
         self.facets
             .as_deref()
-            .map_or_else(Wanted::all, Wanted::only)
+            .map_or_else(TallyFields::all, TallyFields::only)
     }
 }
 
@@ -321,7 +321,7 @@ impl Catalog {
                 .await;
         }
         let counts = self
-            .count_live(list, pass, plan, Wanted::all(), reference)
+            .count_live(list, pass, plan, TallyFields::all(), reference)
             .await?;
         if counts.accuracy == FacetAccuracy::Exact {
             // The answer is there, whether or not it can be kept for others.
@@ -355,7 +355,7 @@ impl Catalog {
             let Some(condition) = self.countable(list, Condition::All(parts)).await? else {
                 continue;
             };
-            let (as_of, wanted) = (self.now(), Wanted::only(std::slice::from_ref(key)));
+            let (as_of, wanted) = (self.now(), TallyFields::only(std::slice::from_ref(key)));
             let tally = self
                 .tally(
                     &condition,
@@ -496,7 +496,7 @@ impl Catalog {
         list: &ListedProducts,
         pass: &Pass,
         plan: &Plan,
-        wanted: Wanted,
+        wanted: TallyFields,
         reference: &Arc<Reference>,
     ) -> Result<Counts, DomainError> {
         let sight = list.query.sight;
@@ -512,10 +512,10 @@ impl Catalog {
         } else {
             plan.limit.max(KEPT_VALUES)
         };
-        let panel = |tally: &Tally| panel::panel(tally, reference, &plan.units, limit);
+        let panel = |tally: &FacetTally| panel::panel(tally, reference, &plan.units, limit);
         if condition.is_nothing() {
             return Ok(Counts {
-                panel: panel(&Tally::new(wanted)),
+                panel: panel(&FacetTally::new(wanted)),
                 accuracy: FacetAccuracy::Exact,
                 current: true,
                 sample: None,
@@ -588,10 +588,10 @@ impl Catalog {
     async fn tally(
         &self,
         condition: &Condition,
-        wanted: Wanted,
+        wanted: TallyFields,
         (most, max_time): (u64, Option<Duration>),
         reference: &Reference,
-    ) -> Result<Option<Tally>, DomainError> {
+    ) -> Result<Option<FacetTally>, DomainError> {
         let order = CountOrder {
             condition: condition.clone(),
             slots: None,
@@ -599,7 +599,7 @@ impl Catalog {
             max_time,
             renamed: renamed(reference),
         };
-        let tally = Tally::new(wanted);
+        let tally = FacetTally::new(wanted);
         // Waited for by the caller and not in the shield: who leaves does not count any more.
         let _turn = self.panel_memory().turn().await;
         self.read(|store| async move { store.tally(order, tally).await })
@@ -610,9 +610,9 @@ impl Catalog {
     async fn sample(
         &self,
         condition: &Condition,
-        wanted: Wanted,
+        wanted: TallyFields,
         reference: &Reference,
-    ) -> Result<(Tally, Sample), DomainError> {
+    ) -> Result<(FacetTally, Sample), DomainError> {
         let ids = reference
             .categories
             .all()
@@ -628,7 +628,7 @@ impl Catalog {
             renamed: HashMap::new(),
         };
         let renamed = renamed(reference);
-        let (tally, most) = (Tally::new(wanted), u64::from(self.most_read()));
+        let (tally, most) = (FacetTally::new(wanted), u64::from(self.most_read()));
         let _turn = self.panel_memory().turn().await;
         self.read(|store| async move {
             let order = |slots| CountOrder {

@@ -87,18 +87,12 @@ impl Catalog {
     }
 
     /// Whether the database holds no product at all.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn is_empty(&self) -> Result<bool, DomainError> {
         self.maintain(|store| async move { store.is_empty().await })
             .await
     }
 
     /// Notes that a named run begins.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn begin_run(
         &self,
         id: &'static str,
@@ -110,9 +104,6 @@ impl Catalog {
     }
 
     /// Notes that a named run ended well.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn finish_run(&self, id: &'static str) -> Result<(), DomainError> {
         let now = self.now();
         self.maintain(|store| async move { store.finish_run(id, now).await })
@@ -120,9 +111,6 @@ impl Catalog {
     }
 
     /// Where a named run is; `None` when there never was one.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn run_state(&self, id: &'static str) -> Result<Option<RunState>, DomainError> {
         self.maintain(|store| async move { store.run_state(id).await })
             .await

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::audit::Audit;
 use vitrine_storage::batch::Batch;
 use vitrine_storage::fold::{Folded, Uncounted};
@@ -111,7 +111,10 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails. The first failure of a product that cannot be moved,
     /// when no others wait any more.
-    pub async fn move_ranks(&self, maintenance: &mut RanksUpkeep) -> Result<Run, DomainError> {
+    pub async fn move_ranks(
+        &self,
+        maintenance: &mut RanksUpkeep,
+    ) -> Result<WorkerRun, DomainError> {
         let (began, mut done) = (Instant::now(), 0);
         loop {
             let skipped = [maintenance.refused.as_slice(), &maintenance.left_alone].concat();
@@ -133,10 +136,10 @@ impl Catalog {
                 || passed_over > MAX_REFUSED
             {
                 let round = std::mem::take(maintenance);
-                let run = Run {
+                let run = WorkerRun {
                     done,
                     left_alone: whole(round.left_alone.len()),
-                    ..Run::default()
+                    ..WorkerRun::default()
                 };
                 return match round.failed {
                     None => Ok(run),
@@ -144,7 +147,7 @@ impl Catalog {
                     Some(_) => {
                         let backlog = whole(round.refused.len());
                         *maintenance = round;
-                        Ok(Run { backlog, ..run })
+                        Ok(WorkerRun { backlog, ..run })
                     }
                 };
             }
@@ -152,7 +155,7 @@ impl Catalog {
                 let due = self.maintain(|store| async move { store.count_stale_ranks().await });
                 let due = due.await?;
                 let left_alone = whole(maintenance.left_alone.len());
-                return Ok(Run {
+                return Ok(WorkerRun {
                     done,
                     backlog: due.products.saturating_sub(left_alone).max(1),
                     left_alone,
@@ -163,10 +166,7 @@ impl Catalog {
     }
 
     /// Brings some reviews of an older version to the newest, as [`Catalog::upgrade_products`] does.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn upgrade_reviews(&self) -> Result<Run, DomainError> {
+    pub async fn upgrade_reviews(&self) -> Result<WorkerRun, DomainError> {
         let upgraded = self.maintain(|store| async move { store.upgrade_reviews(UPGRADED).await });
         upgraded_run(upgraded.await?)
     }
@@ -177,15 +177,12 @@ impl Catalog {
     /// # Errors
     /// [`DomainError`] when the database fails, or none of them can be written; the next call goes
     /// on.
-    pub async fn upgrade_products(&self) -> Result<Run, DomainError> {
+    pub async fn upgrade_products(&self) -> Result<WorkerRun, DomainError> {
         let upgraded = self.maintain(|store| async move { store.upgrade_products(UPGRADED).await });
         upgraded_run(upgraded.await?)
     }
 
     /// How far products and reviews are on their way to the newest version.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn data_versions(&self) -> Result<Vec<DataVersions>, DomainError> {
         let (products, reviews, reports) = self
             .maintain(|store| async move {
@@ -209,9 +206,6 @@ impl Catalog {
     }
 
     /// As [`Catalog::fold_pending`], but moves no product in lists.
-    ///
-    /// # Errors
-    /// As there.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
         let (mut total, mut maintenance) = (Folded::default(), FoldUpkeep::default());
         let began = self.now();
@@ -235,9 +229,6 @@ impl Catalog {
     /// do, whoever should count them is gone or held up, so this process counts those that wait
     /// longest, and ends transactions that nobody goes on with. Returns what waited. One command when
     /// nothing waits long.
-    ///
-    /// # Errors
-    /// The first [`DomainError`] met.
     pub async fn watch_uncounted(
         &self,
         watch: &mut UncountedWatch,
@@ -272,9 +263,6 @@ impl Catalog {
 
     /// Ends transactions that a process has left open which was killed, frozen or cut off. Returns how
     /// many.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn end_abandoned_transactions(&self) -> Result<usize, DomainError> {
         let ended = self
             .maintain(|store| async move { store.end_abandoned_transactions().await })
@@ -286,9 +274,6 @@ impl Catalog {
     }
 
     /// How many reviews are not counted yet, and since when the oldest of them waits. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn uncounted(&self) -> Result<Uncounted, DomainError> {
         self.maintain(|store| async move { store.uncounted().await })
             .await
@@ -333,10 +318,14 @@ impl Catalog {
     }
 
     /// What a run of the fold did, and what it leaves.
-    pub(crate) async fn fold_run(&self, folded: Folded, all: bool) -> Result<Run, DomainError> {
-        let run = Run {
+    pub(crate) async fn fold_run(
+        &self,
+        folded: Folded,
+        all: bool,
+    ) -> Result<WorkerRun, DomainError> {
+        let run = WorkerRun {
             done: u64::try_from(folded.reviews).unwrap_or(u64::MAX),
-            ..Run::default()
+            ..WorkerRun::default()
         };
         if all && folded.left_alone == 0 {
             return Ok(run);
@@ -348,7 +337,7 @@ impl Catalog {
             })
             .await?;
         let backlog = waiting.reviews.saturating_sub(left_alone);
-        Ok(Run {
+        Ok(WorkerRun {
             // A round that counted nothing more leaves nothing that can be counted.
             backlog: if all { 0 } else { backlog.max(1) },
             left_alone,
@@ -417,11 +406,11 @@ fn whole(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-fn upgraded_run(upgraded: Batch) -> Result<Run, DomainError> {
+fn upgraded_run(upgraded: Batch) -> Result<WorkerRun, DomainError> {
     match upgraded.failed {
         Some(error) if upgraded.written == 0 => Err(error.into()),
         // Those that cannot be written are met again, when no others are left.
-        Some(_) => Ok(Run {
+        Some(_) => Ok(WorkerRun {
             backlog: 1,
             ..batch(upgraded.written, UPGRADED)
         }),

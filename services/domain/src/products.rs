@@ -108,9 +108,6 @@ pub enum TotalRelation {
 
 impl Catalog {
     /// One product, if the caller may see it. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn product(
         &self,
         key: ProductKey,
@@ -121,9 +118,6 @@ impl Catalog {
     }
 
     /// The products with these ids that the caller may see. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn products_by_id(
         &self,
         ids: Vec<ProductId>,
@@ -188,26 +182,17 @@ impl Catalog {
     }
 
     /// Whether the list goes on after a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn products_follow(&self, page: &ListedProducts) -> Result<bool, DomainError> {
         self.has_products(&page.list, page.beyond_end()).await
     }
 
     /// Whether the list has products before a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn products_precede(&self, page: &ListedProducts) -> Result<bool, DomainError> {
         self.has_products(&page.list, page.beyond_start()).await
     }
 
     /// How many products the list of a page has, counted up to `most`. One command; none when the
     /// page shows them all.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn count_products(
         &self,
         page: &ListedProducts,
@@ -233,9 +218,6 @@ impl Catalog {
     }
 
     /// How many products the caller may see in each category or below it; always exact. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn category_counts(
         &self,
         sight: Visibility,
@@ -256,9 +238,6 @@ impl Catalog {
     }
 
     /// The suppliers with these ids. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn suppliers_by_id(
         &self,
         ids: Vec<SupplierId>,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use vitrine_model::id::{ProductId, SupplierId};
 use vitrine_model::product::{Bundle, BundleItem, Details, Product, ProductStatus};
 use vitrine_model::supplier::Supplier;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::products::ProductKey;
 use vitrine_storage::propagation::StaleCopy;
 use vitrine_storage::views::ProductView;
@@ -68,7 +68,7 @@ impl Catalog {
     pub async fn propagate_suppliers(
         &self,
         maintenance: &mut PropagationUpkeep,
-    ) -> Result<Run, DomainError> {
+    ) -> Result<WorkerRun, DomainError> {
         self.sweep_suppliers(maintenance).await?;
         let changed = self.maintain(|store| async move { store.changed_suppliers().await });
         let mut changed: HashMap<SupplierId, Supplier> = changed
@@ -89,10 +89,10 @@ impl Catalog {
             }
         }
         let backlog = maintenance.behind.values().sum();
-        let run = Run {
+        let run = WorkerRun {
             done,
             backlog,
-            ..Run::default()
+            ..WorkerRun::default()
         };
         carried(run, failed)
     }
@@ -144,9 +144,6 @@ impl Catalog {
     }
 
     /// How many products carry an older version of a supplier. One command, over an index.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn count_behind(&self, supplier: &Supplier) -> Result<u64, DomainError> {
         let supplier = supplier.clone();
         self.maintain(|store| async move { store.count_behind(&supplier).await })
@@ -162,7 +159,7 @@ impl Catalog {
     pub async fn refresh_bundles(
         &self,
         maintenance: &mut BundleUpkeep,
-    ) -> Result<Run, DomainError> {
+    ) -> Result<WorkerRun, DomainError> {
         self.sweep_bundles(maintenance).await?;
         let after = maintenance.after.take();
         let due = self
@@ -171,7 +168,7 @@ impl Catalog {
         if due.len() >= DUE as usize {
             maintenance.after = due.last().map(|due| due.product);
         } else if due.is_empty() && after.is_none() {
-            return Ok(Run::default());
+            return Ok(WorkerRun::default());
         }
         let (mut rewritten, mut done, mut failed) = (0, Vec::new(), None);
         for one in due {
@@ -192,10 +189,10 @@ impl Catalog {
                 store.count_stale_copies().await
             })
             .await?;
-        let run = Run {
+        let run = WorkerRun {
             done: rewritten,
             backlog,
-            ..Run::default()
+            ..WorkerRun::default()
         };
         carried(run, failed)
     }
@@ -289,10 +286,10 @@ impl Catalog {
 
 /// What a run came to. What cannot be written is a failure once nothing else is written; until then
 /// it is only left, so that it slows nothing down.
-fn carried(run: Run, failed: Option<DomainError>) -> Result<Run, DomainError> {
+fn carried(run: WorkerRun, failed: Option<DomainError>) -> Result<WorkerRun, DomainError> {
     match failed {
         Some(error) if run.done == 0 => Err(error),
-        Some(_) => Ok(Run {
+        Some(_) => Ok(WorkerRun {
             backlog: run.backlog.max(1),
             ..run
         }),

@@ -126,9 +126,6 @@ impl Catalog {
     }
 
     /// The reference data in use; looked up again if it lacks this category.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reference_for_category(
         &self,
         id: CategoryId,
@@ -138,18 +135,12 @@ impl Catalog {
     }
 
     /// The reference data in use; looked up again if it lacks a category with this slug.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reference_for_slug(&self, slug: &str) -> Result<Arc<Reference>, DomainError> {
         self.reference_knowing(|reference| reference.categories.by_slug(slug).is_some())
             .await
     }
 
     /// The spec key with this name or alias.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn spec_key(&self, key: &str) -> Result<Option<Arc<SpecKey>>, DomainError> {
         let known = |reference: &Reference| reference.dictionary.get(key).is_some();
         let reference = self.reference_knowing(known).await?;

@@ -218,17 +218,11 @@ impl Catalog {
     }
 
     /// Whether the queue goes on after a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn queue_follows(&self, page: &ListedQueue) -> Result<bool, DomainError> {
         self.has_queued(page.list, page.beyond_end()).await
     }
 
     /// Whether the queue has reviews before a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn queue_precedes(&self, page: &ListedQueue) -> Result<bool, DomainError> {
         self.has_queued(page.list, page.beyond_start()).await
     }
@@ -248,9 +242,6 @@ impl Catalog {
     }
 
     /// How many reviews wait for a moderator, counted up to `most`.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn count_queue(
         &self,
         reason: Option<QueueReason>,

@@ -142,25 +142,16 @@ impl Catalog {
     }
 
     /// Whether the list goes on after a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reviews_follow(&self, page: &ListedReviews) -> Result<bool, DomainError> {
         self.has_reviews(&page.list, page.beyond_end()).await
     }
 
     /// Whether the list has reviews before a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reviews_precede(&self, page: &ListedReviews) -> Result<bool, DomainError> {
         self.has_reviews(&page.list, page.beyond_start()).await
     }
 
     /// The reviews with these ids that a reader may see. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reviews_by_id(
         &self,
         ids: Vec<(ProductId, ReviewId)>,

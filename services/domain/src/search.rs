@@ -187,9 +187,6 @@ impl Catalog {
 
     /// How the search of a list was read; `None` without one. Looks for what was meant only when
     /// the list is empty from its beginning.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn search_reading(
         &self,
         page: &ListedProducts,

@@ -26,25 +26,16 @@ impl Catalog {
     }
 
     /// Whether suppliers follow a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn suppliers_follow(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
         self.has_suppliers(page.beyond_end()).await
     }
 
     /// Whether suppliers come before a page. At most one command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn suppliers_precede(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
         self.has_suppliers(page.beyond_start()).await
     }
 
     /// How many suppliers there are. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn count_suppliers(&self) -> Result<u64, DomainError> {
         self.read(|store| async move { store.count_suppliers().await })
             .await

@@ -15,7 +15,7 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::filter::Condition;
 use vitrine_model::id::{CategoryId, ProductId};
 use vitrine_model::product::ProductStatus;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::StorageError;
 use vitrine_storage::activity::{Attention, AttentionCursor};
 use vitrine_storage::trending::{NewSummary, ProductSummary, Trending};
@@ -114,13 +114,13 @@ impl Catalog {
     pub async fn refresh_trending(
         &self,
         maintenance: &mut TrendingUpkeep,
-    ) -> Result<Run, DomainError> {
+    ) -> Result<WorkerRun, DomainError> {
         let began = Instant::now();
         let mut pass = match maintenance.pass.take() {
             Some(pass) => pass,
             None => match self.begin_pass(maintenance).await? {
                 Some(pass) => pass,
-                None => return Ok(Run::default()),
+                None => return Ok(WorkerRun::default()),
             },
         };
         let before = pass.changed;
@@ -131,10 +131,10 @@ impl Catalog {
                     *spent += began.elapsed();
                 }
                 maintenance.pass = Some(pass);
-                return Ok(Run {
+                return Ok(WorkerRun {
                     done,
                     backlog: 1,
-                    ..Run::default()
+                    ..WorkerRun::default()
                 });
             }
         }
@@ -156,9 +156,9 @@ impl Catalog {
         }
         let done = pass.changed - before;
         pass.failed.map_or(
-            Ok(Run {
+            Ok(WorkerRun {
                 done,
-                ..Run::default()
+                ..WorkerRun::default()
             }),
             |error| Err(error.into()),
         )

@@ -44,9 +44,6 @@ impl Catalog {
     }
 
     /// Notes that what came before this point is dealt with.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn keep_wakeups(&self, point: ChangePoint) -> Result<(), DomainError> {
         self.maintain(|store| async move { store.keep_work_point(&point).await })
             .await

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use vitrine_model::id::ProductId;
-use vitrine_model::worker::{Run, WorkerReport};
+use vitrine_model::worker::{WorkerReport, WorkerRun};
 use vitrine_storage::leases::Lease;
 
 use crate::facets::PanelUpkeep;
@@ -191,7 +191,7 @@ impl Catalog {
         &self,
         worker: Worker,
         maintenance: &mut Maintenance,
-    ) -> Result<Run, DomainError> {
+    ) -> Result<WorkerRun, DomainError> {
         match worker {
             Worker::Fold => {
                 let (folded, all) = self.fold_some(&mut maintenance.fold).await?;
@@ -206,10 +206,10 @@ impl Catalog {
                 let keys = keys.dictionary.keys();
                 let merging = keys.iter().map(|key| key.absorbing.len()).sum::<usize>();
                 let backlog = u64::try_from(merging).unwrap_or(u64::MAX);
-                Ok(Run {
+                Ok(WorkerRun {
                     done: products,
                     backlog,
-                    ..Run::default()
+                    ..WorkerRun::default()
                 })
             }
             Worker::Panels => self.refresh_panels(&mut maintenance.panels).await,
@@ -224,9 +224,6 @@ impl Catalog {
     }
 
     /// Runs a worker until nothing is left.
-    ///
-    /// # Errors
-    /// As [`Catalog::work`].
     pub async fn work_off(&self, worker: Worker) -> Result<u64, DomainError> {
         let (mut maintenance, mut done) = (Maintenance::default(), 0);
         loop {
@@ -240,7 +237,7 @@ impl Catalog {
 
     /// Counts the reviews of the next products anew; behind the last one it begins at the first
     /// again.
-    async fn recount_some(&self, maintenance: &mut Maintenance) -> Result<Run, DomainError> {
+    async fn recount_some(&self, maintenance: &mut Maintenance) -> Result<WorkerRun, DomainError> {
         let audit = self
             .rating_stats_audit(maintenance.audited, RECOUNTED, None)
             .await?;
@@ -283,9 +280,6 @@ impl Catalog {
     }
 
     /// Keeps what workers report. One command, none when there is nothing.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn keep_reports(
         &self,
         reports: Vec<(&'static str, WorkerReport)>,
@@ -296,9 +290,6 @@ impl Catalog {
 
     /// Who does the work, and what each worker reported last; three commands. A worker that never
     /// ran has an empty report. What waits for the fold is as of now, whoever runs it.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn workers(&self) -> Result<WorkersSeen, DomainError> {
         let (lease, reports, uncounted) = self
             .read(|store| async move {
@@ -330,20 +321,20 @@ pub struct WorkersSeen {
     pub reports: Vec<(Worker, WorkerReport)>,
 }
 
-fn done(count: usize) -> Run {
-    Run {
+fn done(count: usize) -> WorkerRun {
+    WorkerRun {
         done: u64::try_from(count).unwrap_or(u64::MAX),
-        ..Run::default()
+        ..WorkerRun::default()
     }
 }
 
 /// A full batch leaves at least one.
-pub(crate) fn batch(count: usize, most: u32) -> Run {
+pub(crate) fn batch(count: usize, most: u32) -> WorkerRun {
     let done = u64::try_from(count).unwrap_or(u64::MAX);
-    Run {
+    WorkerRun {
         done,
         backlog: u64::from(done >= u64::from(most)),
-        ..Run::default()
+        ..WorkerRun::default()
     }
 }
 

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
-use vitrine_domain::admin::Outcome;
 use vitrine_domain::clock::SystemClock;
 use vitrine_domain::reviewing::ratings::MAX_RECOUNTED;
 use vitrine_model::clock::Clock as _;

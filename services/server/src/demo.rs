@@ -3,9 +3,9 @@
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
-use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::{ImportMode, RunState};
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::reviewing::Purchase;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_domain::admin::Outcome;
 use vitrine_domain::import::ImportMode;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::{Purchase, ReviewKey};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId};

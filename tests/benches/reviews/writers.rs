@@ -16,7 +16,7 @@ use mongodb::bson::{Document, Uuid, doc};
 use mongodb::error::TRANSIENT_TRANSACTION_ERROR;
 use mongodb::options::{Acknowledgment, WriteConcern};
 use mongodb::{ClientSession, Collection, Database};
-use vitrine_domain::admin::Outcome;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::ReviewContent;
 use vitrine_domain::workers::Worker;
 use vitrine_model::id::{ProductId, ReviewId};

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
-use vitrine_domain::admin::Outcome;
 use vitrine_domain::reviewing::{
     ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch,
 };

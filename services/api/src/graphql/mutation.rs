@@ -8,7 +8,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_graphql::{Context, Object};
-use vitrine_domain::admin::{MutationRequest, Outcome};
+use vitrine_domain::admin::MutationRequest;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::ProductView;
 use vitrine_domain::reviewing::Reviewed;
 use vitrine_domain::{Catalog, DomainError};

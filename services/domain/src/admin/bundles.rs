@@ -7,8 +7,8 @@ use vitrine_model::product::{Bundle, BundleItem, Kind, ProductStatus};
 use vitrine_storage::views::ProductView;
 use vitrine_storage::{StorageError, Store};
 
-use super::refusals::{FieldPath, ValidationErrors};
 use crate::limits::{self, MAX_ITEMS};
+use crate::outcome::{FieldPath, ValidationErrors};
 
 /// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
 pub(super) async fn read(
@@ -68,8 +68,8 @@ pub(crate) fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, Stor
 
 #[cfg(test)]
 mod tests {
-    use super::super::UserErrorCode;
     use super::*;
+    use crate::outcome::UserErrorCode;
 
     fn id(n: u8) -> ProductId {
         ProductId::from_i64(n.into())

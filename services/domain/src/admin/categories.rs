@@ -8,17 +8,14 @@ use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
 use super::commands::{Attempt, Change, Command, Step};
-use super::refusals::ValidationErrors;
-use super::{CategoryPatch, MutationRequest, NewCategory, Outcome, UserError, UserErrorCode};
+use super::{CategoryPatch, MutationRequest, NewCategory};
 use crate::import::categories::free_slug;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
     /// Makes a category.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn create_category(
         &self,
         order: MutationRequest,
@@ -33,9 +30,6 @@ impl Catalog {
     }
 
     /// Renames or moves a category. No product is written.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn update_category(
         &self,
         order: MutationRequest,

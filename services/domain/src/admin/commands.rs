@@ -10,8 +10,9 @@ use vitrine_model::import::digest;
 use vitrine_storage::write::{RecordedMutation, WriteUnit};
 use vitrine_storage::{StorageError, Store, backoff};
 
+use super::MutationRequest;
 use super::answers::Answered;
-use super::{MutationRequest, Outcome, UserError, UserErrorCode};
+use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 

@@ -6,8 +6,8 @@ use vitrine_model::product::{
 };
 
 use super::DetailsInput;
-use super::refusals::{FieldPath, ValidationErrors};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::outcome::{FieldPath, ValidationErrors};
 
 /// The most pages of a book, months of a warranty, minutes of a film.
 const MAX_OF_ANYTHING: i32 = 1_000_000;
@@ -181,8 +181,8 @@ fn is_isbn(isbn: &str) -> bool {
 mod tests {
     use vitrine_model::product::SizeChartRow;
 
-    use super::super::UserErrorCode;
     use super::*;
+    use crate::outcome::UserErrorCode;
 
     fn book(isbn: &str) -> (Option<String>, Vec<(UserErrorCode, String)>) {
         let mut found = ValidationErrors::default();

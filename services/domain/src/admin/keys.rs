@@ -8,9 +8,9 @@ use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, Store};
 
 use super::commands::{Attempt, Change, Command, Step};
-use super::refusals::ValidationErrors;
-use super::{MutationRequest, NewSpecKey, Outcome, SpecKeyPatch, UserError, UserErrorCode};
+use super::{MutationRequest, NewSpecKey, SpecKeyPatch};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 /// The most other names that an admin may give a key.
@@ -22,9 +22,6 @@ const NAMED_VALUES: usize = 5;
 
 impl Catalog {
     /// Defines a spec key before products have it.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn define_spec_key(
         &self,
         order: MutationRequest,
@@ -36,9 +33,6 @@ impl Catalog {
     }
 
     /// Changes a spec key, named by itself or by an alias.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn update_spec_key(
         &self,
         order: MutationRequest,

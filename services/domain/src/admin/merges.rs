@@ -18,7 +18,8 @@ use vitrine_storage::{StorageError, retry_contended};
 
 use super::commands::{Attempt, Change, Command, Step};
 use super::keys::{other_values, told, unknown};
-use super::{Merge, MutationRequest, Outcome, UserError, UserErrorCode};
+use super::{Merge, MutationRequest};
+use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::specs::renamed;
 use crate::{Catalog, DomainError};
@@ -79,9 +80,6 @@ struct Pass {
 impl Catalog {
     /// Begins to merge one key into another: from now on both names mean the same, and products are
     /// rewritten in batches by [`Catalog::continue_merges`].
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn merge_spec_keys(
         &self,
         order: MutationRequest,
@@ -403,7 +401,7 @@ mod tests {
             Ok(Plan::Absorb { from, into }) => format!("{} into {}", from.key, into.key),
             Ok(Plan::Nothing { into }) => format!("{} has it", into.key),
             Err(refusals) => {
-                let places = super::super::refusals::ValidationErrors(refusals).places();
+                let places = crate::outcome::ValidationErrors(refusals).places();
                 let places = places
                     .iter()
                     .map(|(code, place)| format!("{code:?} {place}"));

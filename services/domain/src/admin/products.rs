@@ -15,20 +15,17 @@ use vitrine_storage::views::ProductView;
 use vitrine_storage::write::WriteUnit;
 
 use super::commands::{Attempt, Change, Command, Step};
-use super::refusals::{FieldPath, ValidationErrors};
 use super::{
-    DetailsInput, MutationRequest, NewProduct, Outcome, PriceInput, ProductPatch, SpecRef,
-    UserError, UserErrorCode, bundles, details, specs,
+    DetailsInput, MutationRequest, NewProduct, PriceInput, ProductPatch, SpecRef, bundles, details,
+    specs,
 };
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::specs::renamed;
 use crate::{Catalog, DomainError};
 
 impl Catalog {
     /// Makes a product.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn create_product(
         &self,
         order: MutationRequest,
@@ -43,9 +40,6 @@ impl Catalog {
     }
 
     /// Changes a product.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn update_product(
         &self,
         order: MutationRequest,
@@ -59,9 +53,6 @@ impl Catalog {
 
     /// Sets specs of a product: those given replace all with the same key and qualifier; others
     /// stay.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn set_specs(
         &self,
         order: MutationRequest,
@@ -74,9 +65,6 @@ impl Catalog {
     }
 
     /// Removes specs of a product; what it does not have is no error.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn remove_specs(
         &self,
         order: MutationRequest,
@@ -90,9 +78,6 @@ impl Catalog {
 
     /// Takes a product off sale for good, or brings an archived one back on sale. A product that is
     /// not archived is not brought back: it stays as it is.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn set_archived(
         &self,
         order: MutationRequest,

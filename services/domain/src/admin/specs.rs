@@ -5,8 +5,8 @@ use vitrine_model::spec::{
 };
 use vitrine_model::unit::{UnitError, UnitTable};
 
-use super::refusals::ValidationErrors;
-use super::{SpecRef, UserErrorCode};
+use super::SpecRef;
+use crate::outcome::{UserErrorCode, ValidationErrors};
 use crate::specs::{Fitted, fit, main};
 
 /// Checks specs by themselves and against the dictionary; what is wrong is noted.

@@ -7,16 +7,13 @@ use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
 use super::commands::{Attempt, Change, Command, Step};
-use super::refusals::ValidationErrors;
-use super::{MutationRequest, NewSupplier, Outcome, SupplierPatch, UserError, UserErrorCode};
+use super::{MutationRequest, NewSupplier, SupplierPatch};
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
     /// Makes a supplier.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn create_supplier(
         &self,
         order: MutationRequest,
@@ -31,9 +28,6 @@ impl Catalog {
     }
 
     /// Changes a supplier. Its products carry the new name and country a little later.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn update_supplier(
         &self,
         order: MutationRequest,

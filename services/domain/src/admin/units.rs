@@ -4,16 +4,14 @@ use vitrine_model::unit::{Unit, UnitDefinitionError, UnitTable};
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
+use super::MutationRequest;
 use super::commands::{Attempt, Change, Command, Step};
-use super::{MutationRequest, Outcome, UserError, UserErrorCode};
+use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
     /// Defines a unit of measure. Units cannot be changed afterwards: values are stored in terms of
     /// them. The same definition again is no error.
-    ///
-    /// # Errors
-    /// As [`Catalog::create_product`].
     pub async fn define_unit(
         &self,
         order: MutationRequest,

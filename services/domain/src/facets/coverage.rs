@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::facet::{FacetKey, Panel, Tally, Wanted};
+use vitrine_model::facet::{FacetKey, FacetTally, Panel, TallyFields};
 use vitrine_model::filter::Condition;
 use vitrine_model::spec::SpecKey;
 use vitrine_storage::counts::Kept;
@@ -221,7 +221,7 @@ impl Catalog {
     /// Keeps the coverage of all keys, counted after the counters of everything had this sum.
     pub(super) async fn keep_coverage(
         &self,
-        tally: &Tally,
+        tally: &FacetTally,
         sum: i64,
         as_of: Timestamp,
         reference: &Reference,
@@ -245,11 +245,11 @@ impl Catalog {
         &self,
         scope: &Scope,
         reference: &Reference,
-    ) -> Result<Tally, DomainError> {
+    ) -> Result<FacetTally, DomainError> {
         let mut parts = vec![Condition::Status(Visibility::Public.states().to_vec())];
         parts.extend(scope.categories.clone().map(Condition::Category));
         let (condition, limits) = (Condition::All(parts), (u64::MAX - 1, None));
-        let tally = self.tally(&condition, Wanted::all(), limits, reference);
+        let tally = self.tally(&condition, TallyFields::all(), limits, reference);
         Ok(tally.await?.expect("a count without a limit is whole"))
     }
 
@@ -308,11 +308,16 @@ impl KeyCoverage {
     }
 }
 
-pub(super) fn panel_of(tally: &Tally, reference: &Reference) -> Panel {
+pub(super) fn panel_of(tally: &FacetTally, reference: &Reference) -> Panel {
     panel::panel(tally, reference, &Units::default(), KEPT_VALUES)
 }
 
-fn coverage_of(tally: &Tally, key: &str, reference: &Reference, as_of: Timestamp) -> KeyCoverage {
+fn coverage_of(
+    tally: &FacetTally,
+    key: &str,
+    reference: &Reference,
+    as_of: Timestamp,
+) -> KeyCoverage {
     let coverage = tally.coverage(key, &reference.units);
     let kinds = coverage.kinds.into_iter().filter(|kind| kind.having > 0);
     KeyCoverage {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{
-    CountedBucket, FacetKey, MAX_BUCKETS, MAX_SINGLE_VALUES, Numbers, Panel, PanelData, PanelFacet,
-    Tally, date_buckets, is_identifying, number_buckets, price_buckets,
+    CountedBucket, FacetKey, FacetTally, MAX_BUCKETS, MAX_SINGLE_VALUES, Numbers, Panel, PanelData,
+    PanelFacet, date_buckets, is_identifying, number_buckets, price_buckets,
 };
 use vitrine_model::filter::NumberTest;
 use vitrine_model::spec::{SpecKey, ValueType};
@@ -79,7 +79,12 @@ impl Units {
 }
 
 /// Everything that was counted, as it is kept and shown.
-pub(super) fn panel(tally: &Tally, reference: &Reference, units: &Units, limit: usize) -> Panel {
+pub(super) fn panel(
+    tally: &FacetTally,
+    reference: &Reference,
+    units: &Units,
+    limit: usize,
+) -> Panel {
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -109,7 +114,7 @@ pub(super) fn is_offered(facet: &PanelFacet, reference: &Reference) -> bool {
     allowed && !(text && is_identifying(facet.products, facet.distinct))
 }
 
-fn built_in(tally: &Tally, limit: usize) -> Vec<PanelFacet> {
+fn built_in(tally: &FacetTally, limit: usize) -> Vec<PanelFacet> {
     let mut facets = Vec::new();
     let mut add = |key: FacetKey, products: u64, distinct: usize, data: PanelData| {
         if products > 0 {
@@ -170,7 +175,7 @@ fn built_in(tally: &Tally, limit: usize) -> Vec<PanelFacet> {
 
 /// How many different values a key has, and its values.
 fn spec(
-    tally: &Tally,
+    tally: &FacetTally,
     key: &SpecKey,
     reference: &Reference,
     units: &Units,

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vitrine_model::clock::Timestamp;
-use vitrine_model::facet::{FacetKey, Tally, Wanted};
+use vitrine_model::facet::{FacetKey, FacetTally, TallyFields};
 use vitrine_model::filter::Condition;
 use vitrine_model::id::CategoryId;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::audit::Difference;
 use vitrine_storage::counts::{CountOrder, PanelSummary};
 
@@ -86,7 +86,7 @@ struct Counting {
     sum: i64,
     as_of: Timestamp,
     reference: Arc<Reference>,
-    tally: Tally,
+    tally: FacetTally,
     left: Vec<Part>,
     spent: Duration,
 }
@@ -151,10 +151,10 @@ impl Catalog {
     /// Counts ahead what has changed and is quiet again: panels of categories, that of the whole
     /// catalogue, and with it the coverage of keys. For seconds at most; says how many were counted,
     /// and how many are still to be.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
-    pub async fn refresh_panels(&self, maintenance: &mut PanelUpkeep) -> Result<Run, DomainError> {
+    pub async fn refresh_panels(
+        &self,
+        maintenance: &mut PanelUpkeep,
+    ) -> Result<WorkerRun, DomainError> {
         self.refresh_reference().await?;
         let reference = self.reference();
         maintenance.learn(&reference);
@@ -164,7 +164,7 @@ impl Catalog {
         );
         self.learn_of_moves(maintenance).await?;
         let (now, began) = (self.now(), Instant::now());
-        let mut run = Run::default();
+        let mut run = WorkerRun::default();
         let mut worked = false;
         if let Some(counting) = maintenance.counting.take() {
             run.done += self.count_on(counting, maintenance).await;
@@ -195,7 +195,7 @@ impl Catalog {
                 sum,
                 as_of: now,
                 reference: Arc::clone(&reference),
-                tally: Tally::new(Wanted::all()),
+                tally: FacetTally::new(TallyFields::all()),
                 left: parts,
                 spent: Duration::ZERO,
             };
@@ -335,7 +335,7 @@ impl Catalog {
                 left: parts(scope.among(&sizes), &sizes, PanelLimits::default().part),
                 as_of: self.now(),
                 reference: Arc::clone(&reference),
-                tally: Tally::new(Wanted::all()),
+                tally: FacetTally::new(TallyFields::all()),
                 spent: Duration::ZERO,
                 scope,
                 sum,

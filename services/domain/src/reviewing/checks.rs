@@ -8,9 +8,8 @@ use vitrine_model::review::{MAX_BODY_CHARACTERS, MAX_REVIEW_MEDIA, MAX_TITLE_CHA
 use vitrine_model::text::{collapse, excerpt};
 
 use super::ReviewContent;
-use crate::admin::UserErrorCode;
-use crate::admin::refusals::ValidationErrors;
 use crate::limits;
+use crate::outcome::{UserErrorCode, ValidationErrors};
 
 /// The longest name that is shown, in characters.
 const MAX_NAME_CHARACTERS: usize = 50;

@@ -10,8 +10,7 @@ use vitrine_storage::reviewing::ReviewSideWrites;
 
 use super::writing::{Next, refused_with, stale};
 use super::{ModerationAction, ModerationInput, ReviewKey, Reviewed, checks};
-use crate::admin::refusals::ValidationErrors;
-use crate::admin::{Outcome, UserError, UserErrorCode};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 /// The longest note of a decision, in characters.
@@ -20,9 +19,6 @@ const MAX_NOTE_CHARACTERS: usize = 1_000;
 impl Catalog {
     /// Decides over a review; every decision is logged. Publishing one that is published settles
     /// the reports of it.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn moderate_review(
         &self,
         moderator: &str,
@@ -45,9 +41,6 @@ impl Catalog {
     }
 
     /// Answers a review in public, replaces the answer, or with `None` takes it back.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn reply_to_review(
         &self,
         writer: &str,

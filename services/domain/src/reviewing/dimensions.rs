@@ -6,10 +6,10 @@ use vitrine_model::id::CategoryId;
 use vitrine_storage::StorageError;
 use vitrine_storage::write::WriteUnit;
 
+use crate::admin::MutationRequest;
 use crate::admin::commands::{Attempt, Change, Command, Step};
-use crate::admin::refusals::ValidationErrors;
-use crate::admin::{MutationRequest, Outcome, UserErrorCode};
 use crate::limits;
+use crate::outcome::{Outcome, UserErrorCode, ValidationErrors};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
@@ -55,9 +55,6 @@ impl Reference {
 impl Catalog {
     /// Says by which aspects products are rated; no names take all away. Reviews that have others
     /// keep them.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn define_review_dimensions(
         &self,
         order: MutationRequest,

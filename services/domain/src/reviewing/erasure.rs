@@ -8,15 +8,14 @@ use vitrine_model::cursor::{InvalidCursor, KeyValue, ListFingerprint, Position};
 use vitrine_model::erasure::{ErasurePolicy, ErasureReceipt, Residue};
 use vitrine_model::id::{AuthorId, GlobalId, ProductId, ReviewId, Subject};
 use vitrine_model::review::{Review, ReviewVersion};
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::erasure::{ErasureClaim, ErasurePart, OwnPurchase, OwnVote};
 use vitrine_storage::fold::MAX_REVIEWS;
 use vitrine_storage::reviewing::Report;
 use vitrine_storage::{StorageError, Store};
 
 use super::{ReviewKey, checks};
-use crate::admin::Outcome;
-use crate::admin::refusals::ValidationErrors;
+use crate::outcome::{Outcome, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 /// How many documents are erased together.
@@ -138,12 +137,12 @@ impl Catalog {
     /// no other from it.
     ///
     /// Fails with the first failure met.
-    pub async fn continue_erasures(&self) -> Result<Run, DomainError> {
+    pub async fn continue_erasures(&self) -> Result<WorkerRun, DomainError> {
         let catalog = self.clone();
         self.maintain(|store| async move {
             let open = store.count_open_erasures().await?;
             let until = Instant::now() + WORKED;
-            let (mut run, mut tried, mut failed) = (Run::default(), Vec::new(), None);
+            let (mut run, mut tried, mut failed) = (WorkerRun::default(), Vec::new(), None);
             while open > 0
                 && Instant::now() < until
                 && let Some(claim) = store.claim_erasure(&tried).await?

@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::idempotency::is_printable;
 use vitrine_model::review::{ReportReason, Review, Vote};
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 use vitrine_storage::activity::Sale;
 use vitrine_storage::reviewing::{ReactionOutcome, Report};
 
 use super::writing::{no_product, no_review};
 use super::{Purchase, Purchased, ReviewKey, VoteGiven, checks};
-use crate::admin::refusals::ValidationErrors;
-use crate::admin::{Outcome, UserError, UserErrorCode};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::workers::batch;
 use crate::{Catalog, DomainError};
 
@@ -28,9 +27,6 @@ const MAX_UNITS: i32 = 10_000;
 impl Catalog {
     /// Writes what a voter says of somebody else's review, or that they say nothing any more.
     /// Saying the same again changes nothing.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn vote_review(
         &self,
         voter: &str,
@@ -50,9 +46,6 @@ impl Catalog {
     }
 
     /// What a voter says of these reviews. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn votes_of(
         &self,
         voter: &str,
@@ -73,9 +66,6 @@ impl Catalog {
 
     /// Tells moderators that something is wrong with a review. Once per reader, until a moderator
     /// has decided.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn report_review(
         &self,
         reader: &str,
@@ -105,9 +95,6 @@ impl Catalog {
 
     /// The reports of reviews that no moderator has dealt with, oldest first, at most 100 of each.
     /// One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn open_reports(
         &self,
         ids: Vec<ReviewId>,
@@ -118,9 +105,6 @@ impl Catalog {
 
     /// Records that a customer bought a product. What they wrote or will write of it is a buyer's.
     /// Doing it twice changes nothing.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn record_purchase(
         &self,
         purchase: Purchase,
@@ -191,7 +175,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`DomainError`] when the database fails; the next call goes on.
-    pub async fn recheck_purchases(&self) -> Result<Run, DomainError> {
+    pub async fn recheck_purchases(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let looked =
             self.maintain(|store| async move { store.recheck_purchases(now, RECHECKED).await });

@@ -11,7 +11,7 @@ use vitrine_storage::StorageError;
 use vitrine_storage::ratings::{Counted, Recounted};
 
 use super::writing::no_product;
-use crate::admin::Outcome;
+use crate::outcome::Outcome;
 use crate::{Catalog, DomainError};
 
 /// The most months that are read at once.

@@ -17,8 +17,7 @@ use super::checks::{self, Checked};
 use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
 use crate::admin::commands::{KEPT_MILLIS, idempotency_key, key_clash};
-use crate::admin::refusals::ValidationErrors;
-use crate::admin::{Outcome, UserError, UserErrorCode};
+use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 /// How often a write is tried that finds things changed since it read them.
@@ -49,9 +48,6 @@ impl Catalog {
     /// The same idempotency key and content give the same review again. One review per author and
     /// product: another one is refused with the one there is, unless that was deleted or rejected,
     /// in which case it is written anew.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn submit_review(
         &self,
         author: &str,
@@ -296,9 +292,6 @@ impl Catalog {
 
     /// Changes one's own review. It keeps its votes. One that was rejected waits for a moderator
     /// again; so does every one where moderators look first.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn edit_review(
         &self,
         author: &str,
@@ -363,9 +356,6 @@ impl Catalog {
     }
 
     /// Takes back one's own review. Doing it twice changes nothing.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn delete_review(
         &self,
         author: &str,
@@ -430,9 +420,6 @@ impl Catalog {
 
     /// What an author wrote of these products, as only they see it: also what waits or was
     /// rejected, but not what they deleted. One command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn own_reviews(
         &self,
         author: &str,
@@ -448,9 +435,6 @@ impl Catalog {
 
     /// The versions that reviews had before, oldest first, at most the last 50 of each. One
     /// command.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails.
     pub async fn review_versions(
         &self,
         ids: Vec<ReviewId>,

@@ -2,7 +2,7 @@
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::activity::{Event, MAX_EVENTS};
-use vitrine_domain::admin::UserError;
+use vitrine_domain::outcome::UserError;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::idempotency::{InvalidIdempotencyKey, is_printable};
 

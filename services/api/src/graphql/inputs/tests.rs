@@ -3,7 +3,8 @@
 use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vitrine_domain::admin::{DetailsInput, ProductPatch, UserError, UserErrorCode};
+use vitrine_domain::admin::{DetailsInput, ProductPatch};
+use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewPatch;
 use vitrine_domain::reviewing::dimensions::RatedBy;
 use vitrine_model::filter::{

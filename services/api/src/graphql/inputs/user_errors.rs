@@ -1,7 +1,7 @@
 //! What is wrong with the input of a mutation, collected so that a form can show all of it.
 
 use async_graphql::{ID, MaybeUndefined};
-use vitrine_domain::admin::{UserError, UserErrorCode};
+use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
 use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
 

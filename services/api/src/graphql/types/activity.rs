@@ -2,7 +2,7 @@
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::activity::{Bucket, Counted, Ignored, Resolution};
-use vitrine_domain::admin;
+use vitrine_domain::outcome;
 use vitrine_domain::trending::TrendingRow;
 use vitrine_model::activity::{self, ActivityCounts, ActivitySummary, relative_error};
 use vitrine_model::product::Sold;
@@ -174,8 +174,8 @@ impl From<Counted> for RecordActivityPayload {
 impl RecordActivityPayload {
     /// A batch whose key stands for another one.
     pub(crate) fn conflict() -> Self {
-        let refusal = admin::UserError {
-            code: admin::UserErrorCode::IdempotencyConflict,
+        let refusal = outcome::UserError {
+            code: outcome::UserErrorCode::IdempotencyConflict,
             message: "this key was used for other events within ten minutes".to_owned(),
             path: vec!["idempotencyKey".to_owned()],
             current_revision: None,

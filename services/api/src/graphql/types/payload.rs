@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Enum, SimpleObject};
-use vitrine_domain::admin::{self, Outcome};
+use vitrine_domain::outcome::{self, Outcome};
 
 use super::category::Category;
 use super::common::count;
@@ -14,7 +14,7 @@ use crate::execution::Failure;
 
 /// Why a mutation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
-#[graphql(name = "UserErrorCode", remote = "admin::UserErrorCode")]
+#[graphql(name = "UserErrorCode", remote = "outcome::UserErrorCode")]
 pub(crate) enum UserErrorCode {
     /// An input is wrong.
     Invalid,
@@ -53,8 +53,8 @@ pub(crate) struct UserError {
     current_revision: Option<i32>,
 }
 
-impl From<admin::UserError> for UserError {
-    fn from(refusal: admin::UserError) -> Self {
+impl From<outcome::UserError> for UserError {
+    fn from(refusal: outcome::UserError) -> Self {
         Self {
             code: refusal.code.into(),
             message: refusal.message,

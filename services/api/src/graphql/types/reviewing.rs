@@ -1,7 +1,7 @@
 //! What mutations about reviews answer, and what is known of the numbers made of reviews.
 
 use async_graphql::{Context, ID, Object, SimpleObject};
-use vitrine_domain::admin::Outcome;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::erasure::Erased;
 use vitrine_domain::reviewing::ratings::{self, StatsAudit};
 use vitrine_domain::reviewing::{Purchased, Reviewed, dimensions};

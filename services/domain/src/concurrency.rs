@@ -12,13 +12,13 @@ pub(crate) type Permit = OwnedSemaphorePermit;
 
 /// The operations of one sort.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
 }
 
-impl Lane {
+impl ConcurrencyLimit {
     /// A lane in which so many operations run at once, and so many more may wait.
     pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
         Self {
@@ -34,8 +34,8 @@ impl Lane {
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
             return Ok(permit);
         }
-        let _place =
-            Place::take(&self.waiting, self.queue).ok_or(DomainError::Unavailable(None))?;
+        let _slot =
+            QueueSlot::take(&self.waiting, self.queue).ok_or(DomainError::Unavailable(None))?;
         permits
             .acquire_owned()
             .await
@@ -44,17 +44,17 @@ impl Lane {
 }
 
 /// A place in the queue, given back when its holder leaves, served or not.
-struct Place<'a>(&'a AtomicUsize);
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+impl<'a> QueueSlot<'a> {
+    fn take(waiting: &'a AtomicUsize, max: usize) -> Option<Self> {
         let before = waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Self(waiting);
-        (before < most).then_some(place)
+        let slot = Self(waiting);
+        (before < max).then_some(slot)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
