@@ -224,11 +224,11 @@ fn a_value_that_contradicts_its_key_is_refused_with_both_types() {
         rejected: specs.ports: ports holds values of type number; 2 cm is of type quantity
         rejected: specs.color: color holds values of type text; 7 is of type number; specs.release: release holds values of type date; yes is of type boolean
         rejected: specs.height: height: there is no unit "furlong"
-        rejected: specs.New-Key: "New-Key" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.$where: "$where" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.a.b: "a.b" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.: "" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
+        rejected: specs.New-Key: "New-Key" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.$where: "$where" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.a.b: "a.b" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter; specs.: "" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
         created
         rejected: specs.fresh: fresh holds values of type text; 1 is of type number
         rejected: specs.both: both holds values of type number; one is of type text
-        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 are kept; specs.ports: ports holds a number that is not finite
+        rejected: specs.lid: lid holds a text of 2 bytes; 1 to 8192 are allowed; specs.ports: ports holds a number that is not finite
         "#);
         let left = app.query("{ products(sort: [{ key: NAME }]) { nodes { name } } specKeys { totalCount { value } } }").await;
         assert_eq!(left.names("/products"), ["a", "h"]);
@@ -487,7 +487,7 @@ fn reviews_that_break_a_rule_are_refused() {
         rejected: title: 201 characters; 0 to 200 are possible
         rejected: body: 10001 characters; 0 to 10000 are possible
         rejected: helpful: -1 votes; 0 to 1,000,000,000 are possible; unhelpful: 2000000000 votes; 0 to 1,000,000,000 are possible
-        rejected: dimensions: "Not A Key" is no spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
+        rejected: dimensions: "Not A Key" is not a spec key: a key has 1 to 64 characters, lower-case letters a to z, digits and underscores, and begins with a letter
         rejected: author.id: 1 bytes; 1 to 128 without control characters are possible; author.name: 0 characters; 1 to 200 are possible
         created
         "#);

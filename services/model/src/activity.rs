@@ -1,9 +1,10 @@
-//! What happens around products: views, carts, purchases; folded before it is written.
+//! Activity around products: views, carts and purchases, aggregated before it is written.
 //!
-//! Single events are never stored. A process counts them by product and hour and hands over what
-//! it counted once a second. When more products are seen within that second than it can hand over,
-//! events of further products are counted one in so many, each for as many: the sums stay right in
-//! the mean, and what was counted so says by how much it may be off.
+//! Single events are never stored. Each process counts them by product and hour, and writes the
+//! counts once a second. When a second brings events for more than [`MAX_EXACT_KEYS`] products and
+//! hours, events of further products are sampled: one in k is counted, with weight k. Sums remain
+//! unbiased, and each sampled count records its rate, so that its error can be stated
+//! ([`relative_error`]).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,58 +12,60 @@ use std::collections::hash_map::Entry;
 use crate::clock::Timestamp;
 use crate::id::ProductId;
 
-/// The length of an hour.
+/// An hour in milliseconds.
 pub const HOUR_MILLIS: i64 = 60 * 60 * 1000;
-/// The length of a day.
+/// A day in milliseconds.
 pub const DAY_MILLIS: i64 = 24 * HOUR_MILLIS;
-/// For how many days hours are kept.
+/// Hourly counts are kept for this many days.
 pub const HOURS_KEPT_DAYS: i64 = 90;
-/// For how many days days are kept: three years.
+/// Daily counts are kept for this many days: three years.
 pub const DAYS_KEPT_DAYS: i64 = 1096;
-/// How late an event may come.
+/// The maximum age of an event: older events are rejected.
 pub const LATEST_MILLIS: i64 = DAY_MILLIS;
-/// How far ahead of this clock an event may lie; it counts as of now then.
+/// How far in the future, by this process's clock, an event may be dated; it then counts as of now.
+/// Later ones are rejected.
 pub const AHEAD_MILLIS: i64 = 5 * 60 * 1000;
-/// One view is worth this much where views, carts and purchases are weighed against each other.
+/// The weight of a view in activity scores.
 pub const VIEW_WEIGHT: i64 = 1;
-/// What putting something into a cart is worth in views.
+/// The weight of adding a product to a cart, in views.
 pub const CART_WEIGHT: i64 = 5;
-/// What buying something is worth in views.
+/// The weight of a unit bought, in views.
 pub const PURCHASE_WEIGHT: i64 = 20;
 
-/// One in how many events is counted beyond the bound; of still more its square, and so on.
-const STEP: i64 = 16;
-/// The largest number of events that one counts for.
-const MAX_FOR_ONE: i64 = 65_536;
+/// The sampling rate beyond the first [`MAX_EXACT_KEYS`]: one event in 16; beyond twice as many one
+/// in 16², and so on.
+const SAMPLING_BASE: i64 = 16;
+/// The largest weight of a sampled event.
+const MAX_SAMPLE_WEIGHT: i64 = 65_536;
 
-/// What happened.
+/// The kind of an activity event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActivityKind {
-    /// Somebody looked at a product.
+    /// A product was viewed.
     View,
-    /// Somebody put a product into a cart.
+    /// A product was added to a cart.
     Cart,
 }
 
-/// How often things happened.
+/// Numbers of views, carts and units bought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActivityCounts {
-    /// Views.
+    /// Number of views.
     pub views: i64,
-    /// Carts.
+    /// Number of additions to a cart.
     pub carts: i64,
-    /// Units bought.
+    /// Number of units bought.
     pub purchases: i64,
 }
 
 impl ActivityCounts {
-    /// Everything weighed against each other, in views.
+    /// The weighted sum of all activity, in views.
     #[must_use]
     pub const fn weight(self) -> i64 {
         VIEW_WEIGHT * self.views + CART_WEIGHT * self.carts + PURCHASE_WEIGHT * self.purchases
     }
 
-    /// These and others together.
+    /// The sum of both counts.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -73,56 +76,57 @@ impl ActivityCounts {
     }
 }
 
-/// What was counted of a product in an hour.
+/// The activity of a product in an hour or a day, and the rate at which it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
-    /// The counts.
+pub struct SampledCounts {
+    /// The estimated counts: sampled events are already multiplied by their weight.
     pub counts: ActivityCounts,
-    /// One in how many events was counted; 1 when all were.
+    /// One in this many events was counted; 1 when all were.
     pub one_in: i64,
 }
 
-/// A product in an hour, by the beginning of the hour.
-pub type Slot = (ProductId, Timestamp);
+/// A product and the start of the hour or day in which its activity is counted.
+pub type ActivityKey = (ProductId, Timestamp);
 
-/// How many slots are counted exactly, and then fold by fold.
-pub const MAX_SLOTS: usize = 5_000;
+/// The number of products and hours that a process counts exactly between two writes; events of
+/// further ones are sampled.
+pub const MAX_EXACT_KEYS: usize = 5_000;
 
-/// What a process has counted since it last handed over.
+/// The activity that a process has counted since its last write.
 #[derive(Debug)]
-pub struct Tally {
-    slots: HashMap<Slot, Counted>,
-    most: usize,
-    /// Draws which events are counted.
-    draw: u64,
+pub struct ActivityTally {
+    counts: HashMap<ActivityKey, SampledCounts>,
+    max_exact: usize,
+    /// The state of the generator that selects the sampled events; never 0.
+    random_state: u64,
 }
 
-impl Tally {
-    /// Nothing counted yet; so many slots are counted exactly. The seed decides which events of
-    /// further ones are.
+impl ActivityTally {
+    /// Returns an empty tally that counts up to `max_exact` products and hours exactly. `seed`
+    /// determines which events of further ones are sampled.
     #[must_use]
-    pub fn new(most: usize, seed: u64) -> Self {
+    pub fn new(max_exact: usize, seed: u64) -> Self {
         Self {
-            slots: HashMap::new(),
-            most: most.max(1),
-            // Of nothing nothing would be drawn.
-            draw: seed | 1,
+            counts: HashMap::new(),
+            max_exact: max_exact.max(1),
+            // A state of 0 would stay 0.
+            random_state: seed | 1,
         }
     }
 
     /// Counts an event.
     pub fn add(&mut self, product: ProductId, at: Timestamp, kind: ActivityKind) {
-        let slot = (product, hour(at));
-        let one_in = match self.slots.get(&slot) {
+        let key = (product, hour(at));
+        let one_in = match self.counts.get(&key) {
             Some(counted) => counted.one_in,
             None => self.one_in(),
         };
-        if one_in > 1 && !self.is_drawn(one_in) {
+        if one_in > 1 && !self.is_sampled(one_in) {
             return;
         }
-        let counted = match self.slots.entry(slot) {
+        let counted = match self.counts.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Counted {
+            Entry::Vacant(new) => new.insert(SampledCounts {
                 counts: ActivityCounts::default(),
                 one_in,
             }),
@@ -133,42 +137,44 @@ impl Tally {
         }
     }
 
-    /// One in how many events of a slot that is new is counted.
+    /// The sampling rate for a product and hour that is counted for the first time.
     fn one_in(&self) -> i64 {
-        let folds = u32::try_from(self.slots.len() / self.most).unwrap_or(u32::MAX);
-        STEP.checked_pow(folds)
-            .map_or(MAX_FOR_ONE, |one_in| one_in.min(MAX_FOR_ONE))
+        let excess = u32::try_from(self.counts.len() / self.max_exact).unwrap_or(u32::MAX);
+        SAMPLING_BASE
+            .checked_pow(excess)
+            .map_or(MAX_SAMPLE_WEIGHT, |one_in| one_in.min(MAX_SAMPLE_WEIGHT))
     }
 
     /// xorshift64 (Marsaglia, "Xorshift RNGs", 2003).
-    fn is_drawn(&mut self, one_in: i64) -> bool {
-        self.draw ^= self.draw << 13;
-        self.draw ^= self.draw >> 7;
-        self.draw ^= self.draw << 17;
-        self.draw.is_multiple_of(one_in.unsigned_abs())
+    fn is_sampled(&mut self, one_in: i64) -> bool {
+        self.random_state ^= self.random_state << 13;
+        self.random_state ^= self.random_state >> 7;
+        self.random_state ^= self.random_state << 17;
+        self.random_state.is_multiple_of(one_in.unsigned_abs())
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.counts.is_empty()
     }
 
-    /// How many slots were counted.
+    /// The number of products and hours counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.counts.len()
     }
 
-    /// Gives what was counted, and begins anew.
+    /// Returns the counts and empties the tally.
     #[must_use]
-    pub fn take(&mut self) -> Vec<(Slot, Counted)> {
-        std::mem::take(&mut self.slots).into_iter().collect()
+    pub fn take(&mut self) -> Vec<(ActivityKey, SampledCounts)> {
+        std::mem::take(&mut self.counts).into_iter().collect()
     }
 }
 
-/// By how much a count that was made one in so many is off in the mean, as a share of itself: the
-/// standard deviation of a sum of independent draws, `sqrt((k - 1) / n)`. 0 when all were counted, or none.
+/// The relative error of a count sampled at one in `one_in`: the standard deviation of a sum of
+/// independent draws, `sqrt((k - 1) / n)`, as a share of the count. 0 when all events were counted,
+/// or none.
 #[must_use]
 pub fn relative_error(count: i64, one_in: i64) -> f64 {
     if one_in <= 1 || count <= 0 {
@@ -178,65 +184,63 @@ pub fn relative_error(count: i64, one_in: i64) -> f64 {
     ((one_in - 1) as f64 / count as f64).sqrt()
 }
 
-/// The beginning of the hour, in UTC.
+/// The start of the hour of this instant, in UTC.
 #[must_use]
 pub fn hour(at: Timestamp) -> Timestamp {
-    begin(at, HOUR_MILLIS)
+    start_of(at, HOUR_MILLIS)
 }
 
-/// The beginning of the day, in UTC.
+/// The start of the day of this instant, in UTC.
 #[must_use]
 pub fn day(at: Timestamp) -> Timestamp {
-    begin(at, DAY_MILLIS)
+    start_of(at, DAY_MILLIS)
 }
 
-fn begin(at: Timestamp, length: i64) -> Timestamp {
+fn start_of(at: Timestamp, length: i64) -> Timestamp {
     Timestamp::from_millis(at.as_millis().div_euclid(length) * length)
 }
 
-/// Why an event cannot be counted.
+/// Why the time of an event is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
-    /// It lies more than a day back.
+pub enum InvalidEventTime {
+    /// More than [`LATEST_MILLIS`] (a day) ago.
     TooOld,
-    /// It lies more than five minutes ahead.
+    /// More than [`AHEAD_MILLIS`] (five minutes) in the future.
     Ahead,
 }
 
-/// When an event counts as having happened.
-///
-/// # Errors
-/// [`Unfit`] when it is too old or lies ahead.
-pub fn admitted(at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, Unfit> {
+/// The time an event is counted at: its own, or `now` when it has none or is dated slightly in the
+/// future.
+pub fn event_time(at: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, InvalidEventTime> {
     let Some(at) = at else { return Ok(now) };
     let ahead = at.as_millis() - now.as_millis();
     if ahead > AHEAD_MILLIS {
-        return Err(Unfit::Ahead);
+        return Err(InvalidEventTime::Ahead);
     }
     if -ahead > LATEST_MILLIS {
-        return Err(Unfit::TooOld);
+        return Err(InvalidEventTime::TooOld);
     }
     Ok(at.min(now))
 }
 
-/// How a product stands after the activity of today and the 30 days before, coarse enough to change rarely.
+/// A product's activity of today and the 30 days before, coarse enough to change rarely. Copied to
+/// the product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActivitySummary {
     /// Views, rounded to two digits.
     pub views: i64,
     /// Carts, rounded to two digits.
     pub carts: i64,
-    /// Units bought, exactly.
+    /// Units bought, exact.
     pub units: i64,
-    /// How much attention it gets now: four times the binary logarithm of its score of the week,
-    /// rounded down.
+    /// The trend: four times the binary logarithm of the product's score of the week, rounded down.
     pub trend: i32,
-    /// As of when.
+    /// When it was computed; `None` before the first time.
     pub as_of: Option<Timestamp>,
 }
 
 impl ActivitySummary {
-    /// How a product stands with these counts and this score.
+    /// The summary of these counts and this score.
     #[must_use]
     pub fn of(counts: ActivityCounts, score: f64, as_of: Timestamp) -> Self {
         Self {
@@ -248,9 +252,8 @@ impl ActivitySummary {
         }
     }
 
-    /// Whether both are so near to each other that a product need not be written again: it sold as
-    /// much, and other numbers differ by a tenth or by two at most, what it gets of attention by one
-    /// step.
+    /// Returns true if the product need not be written again: the same number of units, the other
+    /// numbers within a tenth or two of each other, and the trend at most one step apart.
     #[must_use]
     pub const fn is_near(self, other: Self) -> bool {
         let trend = self.trend.abs_diff(other.trend);
@@ -260,8 +263,8 @@ impl ActivitySummary {
             && near(self.carts, other.carts)
     }
 
-    /// For how many people who would write a review its activity stands: a unit bought for one, a
-    /// cart for a quarter, a view for a twentieth.
+    /// The number of reviewers that the activity is equivalent to: a unit bought counts one, a cart
+    /// a quarter, a view a twentieth.
     #[must_use]
     pub const fn interest(self) -> i64 {
         ActivityCounts {
@@ -280,7 +283,7 @@ const fn near(one: i64, other: i64) -> bool {
     difference <= 2 || difference <= (larger / 10).unsigned_abs()
 }
 
-/// Rounded to two digits: 1,234 to 1,200.
+/// Rounds to two significant digits: 1,234 to 1,200.
 fn two_digits(count: i64) -> i64 {
     let count = count.max(0);
     let mut unit = 1;
@@ -301,10 +304,10 @@ fn trend(score: f64) -> i32 {
     }
 }
 
-/// Over which time it is looked what gets attention.
+/// The time over which trending products are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrendingWindow {
-    /// The present hour and the 24 before.
+    /// The current hour and the 24 before.
     Day,
     /// Today and the 7 days before.
     Week,
@@ -316,7 +319,7 @@ impl TrendingWindow {
     /// All windows.
     pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
-    /// The name it is stored by.
+    /// The name under which it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -326,7 +329,7 @@ impl TrendingWindow {
         }
     }
 
-    /// Its length, but for the hour or day that it is now.
+    /// The length in milliseconds, without the current hour or day.
     #[must_use]
     pub const fn millis(self) -> i64 {
         match self {
@@ -336,14 +339,14 @@ impl TrendingWindow {
         }
     }
 
-    /// After which time what happened counts half: a quarter of the window.
+    /// The half-life of an event's weight in milliseconds: a quarter of the window.
     #[must_use]
     pub const fn half_life_millis(self) -> i64 {
         self.millis() / 4
     }
 }
 
-/// How much of what happened so long ago still counts: half after each half-life.
+/// The weight, 0 to 1, of an event of this age: half after each half-life.
 #[must_use]
 pub fn decay(age_millis: i64, half_life_millis: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a share")]
@@ -366,41 +369,41 @@ mod tests {
 
     #[test]
     fn events_are_counted_by_hour() {
-        let mut tally = Tally::new(10, 1);
+        let mut tally = ActivityTally::new(10, 1);
         for _ in 0..3 {
             tally.add(id(1), at(NOW), ActivityKind::View);
         }
         tally.add(id(1), at(NOW), ActivityKind::Cart);
         tally.add(id(1), at("2026-05-31T13:00:00Z"), ActivityKind::View);
         assert_eq!((tally.len(), tally.is_empty()), (2, false));
-        let mut slots = tally.take();
-        slots.sort_by_key(|(slot, _)| *slot);
-        let ((_, first), counted) = slots[0];
+        let mut counts = tally.take();
+        counts.sort_by_key(|(key, _)| *key);
+        let ((_, first), counted) = counts[0];
         assert_eq!(first, at("2026-05-31T12:00:00Z"));
         let counts = ActivityCounts {
             views: 3,
             carts: 1,
             purchases: 0,
         };
-        assert_eq!(counted, Counted { counts, one_in: 1 });
+        assert_eq!(counted, SampledCounts { counts, one_in: 1 });
         assert!(tally.is_empty());
     }
 
     #[test]
-    fn beyond_the_bound_sums_stay_right_in_the_mean() {
-        let mut tally = Tally::new(100, 0x9E37_79B9_7F4A_7C15);
+    fn sampled_sums_are_unbiased() {
+        let mut tally = ActivityTally::new(100, 0x9E37_79B9_7F4A_7C15);
         for _ in 0..50 {
             for n in 0..2_000 {
                 tally.add(id(n), at(NOW), ActivityKind::View);
             }
         }
-        let slots = tally.take();
-        let exact = slots.iter().filter(|(_, counted)| counted.one_in == 1);
+        let counts = tally.take();
+        let exact = counts.iter().filter(|(_, counted)| counted.one_in == 1);
         assert!(exact.clone().all(|(_, counted)| counted.counts.views == 50));
         assert_eq!(exact.count(), 100);
-        let sum: i64 = slots.iter().map(|(_, counted)| counted.counts.views).sum();
+        let sum: i64 = counts.iter().map(|(_, counted)| counted.counts.views).sum();
         assert!((70_000..130_000).contains(&sum), "{sum} of 100,000");
-        assert!(slots.len() < 1_000, "{} of 2,000 slots", slots.len());
+        assert!(counts.len() < 1_000, "{} of 2,000 counts", counts.len());
     }
 
     #[test]
@@ -411,59 +414,63 @@ mod tests {
     }
 
     #[test]
-    fn days_and_hours_begin_where_they_begin() {
+    fn days_and_hours_start_in_utc() {
         assert_eq!(day(at(NOW)), at("2026-05-31T00:00:00Z"));
         assert_eq!(hour(at("1969-12-31T23:59:59Z")), at("1969-12-31T23:00:00Z"));
     }
 
     #[test]
-    fn events_of_other_times_are_told_apart() {
+    fn events_too_old_or_in_the_future_are_rejected() {
         let now = at(NOW);
-        assert_eq!(admitted(None, now), Ok(now));
+        assert_eq!(event_time(None, now), Ok(now));
         let soon = now.plus_millis(AHEAD_MILLIS);
-        assert_eq!(admitted(Some(soon), now), Ok(now), "clocks differ a little");
-        assert_eq!(admitted(Some(soon.plus_millis(1)), now), Err(Unfit::Ahead));
-        let late = now.plus_millis(-LATEST_MILLIS);
-        assert_eq!(admitted(Some(late), now), Ok(late));
         assert_eq!(
-            admitted(Some(late.plus_millis(-1)), now),
-            Err(Unfit::TooOld)
+            event_time(Some(soon), now),
+            Ok(now),
+            "clocks differ a little"
+        );
+        assert_eq!(
+            event_time(Some(soon.plus_millis(1)), now),
+            Err(InvalidEventTime::Ahead)
+        );
+        let late = now.plus_millis(-LATEST_MILLIS);
+        assert_eq!(event_time(Some(late), now), Ok(late));
+        assert_eq!(
+            event_time(Some(late.plus_millis(-1)), now),
+            Err(InvalidEventTime::TooOld)
         );
     }
 
     #[test]
-    fn standings_are_coarse() {
+    fn summaries_are_coarse() {
         let counts = |views, purchases| ActivityCounts {
             views,
             carts: 0,
             purchases,
         };
-        let standing =
+        let summary =
             |views, purchases, score| ActivitySummary::of(counts(views, purchases), score, at(NOW));
-        assert_eq!(standing(1_249, 3, 0.0).views, 1_200);
+        assert_eq!(summary(1_249, 3, 0.0).views, 1_200);
         assert_eq!(
-            (standing(99, 0, 0.0).views, standing(995, 0, 0.0).views),
+            (summary(99, 0, 0.0).views, summary(995, 0, 0.0).views),
             (99, 1_000)
         );
-        assert_eq!(standing(1_249, 3, 1.0).trend, 4);
-        assert_eq!(standing(0, 0, f64::NAN).trend, 0);
-        assert_eq!(standing(40, 3, 0.0).interest(), 5);
+        assert_eq!(summary(1_249, 3, 1.0).trend, 4);
+        assert_eq!(summary(0, 0, f64::NAN).trend, 0);
+        assert_eq!(summary(40, 3, 0.0).interest(), 5);
         let later = ActivitySummary {
             as_of: None,
-            ..standing(1_249, 3, 1.0)
+            ..summary(1_249, 3, 1.0)
         };
-        assert!(standing(1_230, 3, 1.1).is_near(later));
-        assert!(
-            standing(1_300, 3, 1.4).is_near(later),
-            "a tenth, and a step"
-        );
+        assert!(summary(1_230, 3, 1.1).is_near(later));
+        assert!(summary(1_300, 3, 1.4).is_near(later), "a tenth, and a step");
         for far in [
             (1_400, 3, 1.0),
             (1_249, 4, 1.0),
             (1_249, 3, 2.0),
             (1_249, 3, 0.0),
         ] {
-            assert!(!standing(far.0, far.1, far.2).is_near(later), "{far:?}");
+            assert!(!summary(far.0, far.1, far.2).is_near(later), "{far:?}");
         }
         assert!((decay(50, 50) - 0.5).abs() < 1e-9 && (decay(-1, 50) - 1.0).abs() < 1e-9);
     }

@@ -1,30 +1,31 @@
-//! Categories and the tree they form. A product names its leaf by an id that never changes, so
-//! renaming or moving a category writes no product; whoever needs ancestors asks the tree.
+//! Categories and their tree. A product refers to its category by an id that never changes, so
+//! renaming or moving a category writes no product. Ancestors are looked up in the
+//! [`CategoryTree`].
 
 use std::collections::HashMap;
 
 use crate::id::CategoryId;
 
-/// How many levels a tree of categories may have.
+/// The maximum depth of the category tree.
 pub const MAX_CATEGORY_DEPTH: usize = 8;
 
 /// A category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Category {
-    /// Identifies the category.
+    /// The category's id.
     pub id: CategoryId,
-    /// Its part of an address; unique.
+    /// The part of a URL that identifies it; unique.
     pub slug: String,
-    /// Its name.
+    /// The name shown.
     pub name: String,
-    /// The category it is in, unless it is at the top.
+    /// The parent category; `None` for a root.
     pub parent: Option<CategoryId>,
-    /// Rises with every change of slug, name or parent. Begins with 1.
+    /// Starts at 1 and increases with every change of slug, name or parent.
     pub revision: i64,
 }
 
 impl Category {
-    /// A category nobody has changed yet.
+    /// Returns a category at revision 1.
     #[must_use]
     pub fn new(id: CategoryId, slug: &str, name: &str, parent: Option<CategoryId>) -> Self {
         Self {
@@ -38,7 +39,7 @@ impl Category {
 }
 
 /// All categories as a tree. A category whose parent is missing, or that is its own ancestor, is
-/// treated as a top one, so that every category can be reached.
+/// treated as a root, so that every category can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct CategoryTree {
     categories: Vec<Category>,
@@ -48,7 +49,7 @@ pub struct CategoryTree {
 }
 
 impl CategoryTree {
-    /// The tree of these categories; siblings are in the order of their names.
+    /// Builds the tree; siblings are sorted by name.
     #[must_use]
     pub fn new(mut categories: Vec<Category>) -> Self {
         categories.sort_by(|a, b| (&a.name, &a.slug).cmp(&(&b.name, &b.slug)));
@@ -61,13 +62,13 @@ impl CategoryTree {
             children: HashMap::new(),
         };
         for at in 0..tree.categories.len() {
-            let parent = tree.sound_parent(&tree.categories[at]);
+            let parent = tree.valid_parent(&tree.categories[at]);
             tree.children.entry(parent).or_default().push(at);
         }
         tree
     }
 
-    /// Every category, by name.
+    /// All categories, sorted by name.
     #[must_use]
     pub fn all(&self) -> &[Category] {
         &self.categories
@@ -85,20 +86,20 @@ impl CategoryTree {
         self.by_slug.get(slug).map(|at| &self.categories[*at])
     }
 
-    /// The categories right below this one, or at the top.
+    /// The direct children of a category, or the roots for `None`.
     pub fn children(&self, parent: Option<CategoryId>) -> impl Iterator<Item = &Category> {
         let below = self.children.get(&parent).map_or(&[][..], Vec::as_slice);
         below.iter().map(|at| &self.categories[*at])
     }
 
-    /// The category this one is in.
+    /// The parent of a category.
     #[must_use]
     pub fn parent(&self, id: CategoryId) -> Option<&Category> {
-        let parent = self.sound_parent(self.get(id)?)?;
+        let parent = self.valid_parent(self.get(id)?)?;
         self.get(parent)
     }
 
-    /// From the top down to right above this category.
+    /// The ancestors of a category, root first.
     #[must_use]
     pub fn ancestors(&self, id: CategoryId) -> Vec<&Category> {
         let mut up: Vec<&Category> =
@@ -107,7 +108,8 @@ impl CategoryTree {
         up
     }
 
-    /// This category and all below it, in no particular order: what a filter by it stands for.
+    /// This category and all its descendants, in no particular order: what a filter by the category
+    /// matches.
     #[must_use]
     pub fn subtree(&self, id: CategoryId) -> Vec<CategoryId> {
         let mut all = vec![id];
@@ -119,14 +121,14 @@ impl CategoryTree {
         all
     }
 
-    /// On which level the category is: 1 at the top, 0 when there is no such category.
+    /// The level of a category: 1 for a root, 0 when there is no such category.
     #[must_use]
     pub fn depth(&self, id: CategoryId) -> usize {
         self.get(id).map_or(0, |_| self.ancestors(id).len() + 1)
     }
 
-    /// How many levels the category and those below it take: 1 when nothing is below it, 0 when
-    /// there is no such category.
+    /// The number of levels of the subtree: 1 for a category without children, 0 when there is no
+    /// such category.
     #[must_use]
     pub fn height(&self, id: CategoryId) -> usize {
         let own = self.depth(id);
@@ -136,21 +138,21 @@ impl CategoryTree {
             .map_or(0, |deepest| deepest + usize::from(own > 0) - own)
     }
 
-    /// Whether the category would be its own ancestor if it moved below `new_parent`.
+    /// Returns true if the category would become its own ancestor when moved below `new_parent`.
     #[must_use]
     pub fn would_cycle(&self, id: CategoryId, new_parent: CategoryId) -> bool {
         self.subtree(id).contains(&new_parent)
     }
 
-    /// How many levels there would be on the way from the top to the lowest category below this
-    /// one if it moved below `new_parent`. A category that does not exist yet counts as one level.
+    /// The level of the lowest descendant of `id` if it moved below `new_parent`. A category that
+    /// does not exist yet counts as one level.
     #[must_use]
     pub fn depth_below(&self, id: CategoryId, new_parent: Option<CategoryId>) -> usize {
         new_parent.map_or(0, |parent| self.depth(parent)) + self.height(id).max(1)
     }
 
-    /// The parent, unless following parents from here never ends or leads nowhere.
-    fn sound_parent(&self, category: &Category) -> Option<CategoryId> {
+    /// The parent, or `None` if the chain of parents is a cycle or leads to a missing category.
+    fn valid_parent(&self, category: &Category) -> Option<CategoryId> {
         let mut up = category.parent;
         for _ in 0..=self.categories.len() {
             match up {
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn trees() {
+    fn categories_without_a_valid_parent_are_roots() {
         let tree = CategoryTree::new(vec![
             category(3, Some(2)),
             category(1, None),
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn moving_a_category() {
+    fn depth_and_cycles_are_known_before_a_move() {
         let tree = CategoryTree::new(vec![
             category(1, None),
             category(2, Some(1)),

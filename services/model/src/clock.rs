@@ -1,7 +1,7 @@
 //! Instants and where they come from.
 //!
-//! All times are UTC with millisecond precision, which is what the database keeps. Code never
-//! asks the operating system for the time; it asks the [`Clock`] it was given.
+//! All times are UTC with millisecond precision, as MongoDB stores them. Code never reads the
+//! system time directly: it asks the [`Clock`] it was given.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct Timestamp(i64);
 
-/// The text is not an instant of the form RFC 3339 gives.
+/// The text is not an RFC 3339 date and time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a date and time such as 2026-05-31T12:00:00Z")]
 pub struct InvalidTimestamp;
@@ -24,7 +24,7 @@ impl Timestamp {
     /// 9999.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        // Whole seconds: the library takes no milliseconds within the last one.
+        // Whole seconds: `jiff` has no milliseconds within its last second.
         let (min, max) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
         Self(millis.clamp(min.as_second() * 1000, max.as_second() * 1000))
     }
@@ -38,7 +38,7 @@ impl Timestamp {
     /// Reads `2026-05-31T12:00:00Z`, with or without a fraction, with any offset.
     ///
     /// # Errors
-    /// [`InvalidTimestamp`] when the text has another form or names no real instant.
+    /// [`InvalidTimestamp`] when the text has another form or names an instant that does not exist.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
         let instant: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
         Ok(Self::from_millis(instant.as_millisecond()))
@@ -47,7 +47,7 @@ impl Timestamp {
     /// Reads a calendar day, `2026-05-31`: the instant at which it starts in UTC.
     ///
     /// # Errors
-    /// [`InvalidTimestamp`] when the text has another form or names no real day.
+    /// [`InvalidTimestamp`] when the text has another form or names a day that does not exist.
     pub fn parse_day(text: &str) -> Result<Self, InvalidTimestamp> {
         let day: jiff::civil::Date = text.parse().map_err(|_| InvalidTimestamp)?;
         let start = day
@@ -56,16 +56,16 @@ impl Timestamp {
         Ok(Self(start.timestamp().as_millisecond()))
     }
 
-    /// The month the instant falls into, in UTC: years times twelve plus months (January is 0).
-    /// Months of consecutive numbers follow each other.
+    /// The month of the instant, in UTC, as year times twelve plus month (January is 0).
+    /// Consecutive months have consecutive numbers.
     #[must_use]
     pub fn month(self) -> i32 {
         let date = self.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
         i32::from(date.year()) * 12 + i32::from(date.month()) - 1
     }
 
-    /// The instant at which a month starts in UTC, numbered as [`Timestamp::month`] numbers them;
-    /// clamped to the years -9999 to 9999.
+    /// The instant at which a month, numbered as by [`Timestamp::month`], starts in UTC; clamped to
+    /// the years -9999 to 9999.
     #[must_use]
     pub fn start_of_month(month: i32) -> Self {
         let year = i16::try_from(month.div_euclid(12));
@@ -82,7 +82,7 @@ impl Timestamp {
         }
     }
 
-    /// This instant moved by so many milliseconds, which may be negative.
+    /// This instant plus `millis` milliseconds, which may be negative.
     #[must_use]
     pub fn plus_millis(self, millis: i64) -> Self {
         Self::from_millis(self.0.saturating_add(millis))
@@ -100,24 +100,24 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Where code takes the time from.
+/// The source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The present instant.
+    /// Returns the current instant.
     fn now(&self) -> Timestamp;
 }
 
-/// A clock that stands still until it is moved; for tests and for repeatable demo data.
+/// A clock that changes only when it is moved; for tests and for repeatable demo data.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Returns a clock set to `now`.
     #[must_use]
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_millis()))
     }
 
-    /// Moves the clock by so many milliseconds, backwards when negative.
+    /// Moves the clock by `millis` milliseconds; backwards when negative.
     pub fn advance(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_months() {
+    fn timestamps_are_parsed_displayed_and_have_months() {
         let instant = Timestamp::parse("2012-10-26T02:00:00.5+02:00").unwrap();
         assert_eq!(instant.to_string(), "2012-10-26T00:00:00.500Z");
         assert_eq!(instant.month(), 2012 * 12 + 9);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn months_start_where_they_start() {
+    fn months_start_in_utc_and_are_clamped() {
         let at = |text| Timestamp::parse(text).unwrap();
         let month = at("2012-10-26T02:00:00Z").month();
         assert_eq!(Timestamp::start_of_month(month), at("2012-10-01T00:00:00Z"));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_clock_moves_only_when_told() {
+    fn the_manual_clock_moves_only_when_advanced() {
         let clock = ManualClock::at(Timestamp::from_millis(5));
         assert_eq!(clock.now(), clock.now());
         clock.advance(-3);

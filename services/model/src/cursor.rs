@@ -1,8 +1,8 @@
 //! Keyset cursors: opaque, versioned, and bound to the list they come from.
 //!
-//! A cursor holds the sort key and the id of a row, a fingerprint of the list (its order, filter
-//! and viewer's sight), and a keyed digest over all of it. A cursor of another list, another
-//! version or another secret is refused; it can never give wrong rows.
+//! A cursor holds the sort key and the id of a row, a fingerprint of the list (sort, filter and
+//! visibility), and an HMAC over all of it. A cursor of another list, another version or another
+//! secret is refused, so it can never return wrong rows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,31 +17,31 @@ const MAC_BYTES: usize = 12;
 pub struct Position {
     /// The values the list is sorted by, most significant first.
     pub keys: Vec<KeyValue>,
-    /// The row's id, which breaks ties.
+    /// The row's id, the tie-breaker.
     pub id: i64,
 }
 
-/// A value that rows are sorted by.
+/// A sort value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeyValue {
-    /// The row has none.
+    /// The row has no value.
     Absent,
     /// A whole number.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
     /// An instant in milliseconds since 1970.
     Instant(i64),
-    /// Folded text.
+    /// Text, folded ([`crate::text::fold`]).
     Text(String),
 }
 
-/// What a list is: two lists with the same fingerprint have the same rows in the same order.
+/// Identifies a list: two lists with the same fingerprint have the same rows in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListFingerprint([u8; 8]);
 
 impl ListFingerprint {
-    /// The fingerprint of a list described by these parts.
+    /// The fingerprint of a list with these properties.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut digest = Sha256::new();
@@ -56,23 +56,23 @@ impl ListFingerprint {
     }
 }
 
-/// The text is not a cursor of this list.
+/// Why a text is not a valid cursor of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCursor {
     /// Not made by this service, damaged, or made with another secret.
     #[error("the cursor is damaged or was not made by this service")]
     Damaged,
-    /// Made by a release that wrote another form.
+    /// Made by a release with another cursor format.
     #[error("the cursor was made by another version of this service; start from the beginning")]
     Version,
-    /// Made for another sort order or filter.
+    /// Made for a list with another sort or filter.
     #[error("the cursor belongs to another list, or to one with another sort order or filter")]
     OtherList,
-    /// Made so long ago that what came behind it is not known any more.
+    /// So old that the changes since then are no longer known.
     #[error(
-        "the cursor is too old: what came behind it is forgotten; read the list, and follow it anew"
+        "the cursor is too old: the changes after it are no longer known; read the list again and subscribe without a cursor"
     )]
-    Forgotten,
+    Expired,
 }
 
 /// Writes and reads cursors with one secret, which all processes of a service share.
@@ -86,13 +86,13 @@ impl std::fmt::Debug for CursorCodec {
 }
 
 impl CursorCodec {
-    /// A codec with this secret.
+    /// Returns a codec with this secret.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
         Self(Hmac::new_from_slice(secret).expect("a key of any length will do"))
     }
 
-    /// The opaque text for a position in a list.
+    /// Returns the opaque cursor of a position in a list.
     #[must_use]
     pub fn encode(&self, list: ListFingerprint, position: &Position) -> String {
         let mut bytes = vec![VERSION];
@@ -107,7 +107,7 @@ impl CursorCodec {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The position that a text stands for in a list.
+    /// Returns the position that a cursor of this list refers to.
     ///
     /// # Errors
     /// [`InvalidCursor`] when it was not made by [`CursorCodec::encode`] for the same list.
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn come_back_as_they_went(keys in proptest::collection::vec(key(), 0..4), id: i64, list: u8) {
+        fn positions_survive_a_round_trip(keys in proptest::collection::vec(key(), 0..4), id: i64, list: u8) {
             let codec = CursorCodec::new(b"secret");
             let list = ListFingerprint::of(&[&[list]]);
             let position = Position { keys, id };
@@ -227,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn any_change_is_noticed(at in 0_usize..1000, bit in 0_u8..8, id: i64) {
+        fn a_changed_bit_is_detected(at in 0_usize..1000, bit in 0_u8..8, id: i64) {
             let codec = CursorCodec::new(b"secret");
             let list = ListFingerprint::of(&[b"newest"]);
             let text = codec.encode(list, &Position { keys: vec![KeyValue::Int(7)], id });
@@ -238,14 +238,14 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_is_refused(text in ".{0,80}") {
+        fn other_text_is_refused(text in ".{0,80}") {
             let codec = CursorCodec::new(b"secret");
             prop_assert!(codec.decode(ListFingerprint::of(&[]), &text).is_err());
         }
     }
 
     #[test]
-    fn foreign_cursors_are_refused() {
+    fn cursors_of_other_lists_and_secrets_are_refused() {
         let position = Position {
             keys: vec![],
             id: 1,

@@ -1,5 +1,6 @@
-//! What a product document derives from its own fields. Whoever writes a product writes these with
-//! it, and audits derive them again and compare.
+//! Fields of a product document that are derived from its other fields: tokens, keywords, name key,
+//! list price and slot. Every write of a product writes them with it; audits derive them again and
+//! compare.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +13,23 @@ use crate::search::{KeywordSource, keywords};
 use crate::spec::{MAX_FILTERABLE_BYTES, Spec, SpecValue};
 use crate::text::fold;
 
-/// Folded text up to this many bytes stands in a token as it is; longer text by its digest.
+/// Folded text of up to this many bytes is part of a token as it is; longer text is replaced by a
+/// digest.
 pub const MAX_TOKEN_TEXT_BYTES: usize = 64;
-/// How many slots products are spread over.
+/// The number of slots that products are distributed over ([`slot`]).
 pub const SLOTS: u8 = 100;
-/// How many characters of the folded name products are sorted by.
+/// The number of characters of the folded name that products are sorted by.
 pub const NAME_KEY_CHARACTERS: usize = 100;
 
-/// The token that stands for a text value of a key: `color=red`, `size@eu=m`. `None` for text that
-/// is too long to be filtered by.
+/// The token of a text value of a key: `color=red`, `size@eu=m`. `None` for text longer than
+/// [`MAX_FILTERABLE_BYTES`], which cannot be filtered by.
 #[must_use]
 pub fn text_token(key: &str, qualifier: Option<&str>, text: &str) -> Option<String> {
     let folded = (text.len() <= MAX_FILTERABLE_BYTES).then(|| fold(text))?;
     Some(token(key, qualifier, &folded))
 }
 
-/// The token that stands for a yes or no.
+/// The token of a boolean value of a key.
 #[must_use]
 pub fn boolean_token(key: &str, qualifier: Option<&str>, value: bool) -> String {
     token(key, qualifier, if value { "true" } else { "false" })
@@ -39,7 +41,7 @@ pub fn brand_token(brand: &str) -> String {
     token("@brand", None, &fold(brand))
 }
 
-/// What the token of a supplier's country begins with.
+/// The prefix of [`country_token`].
 pub const COUNTRY: &str = "@country=";
 
 /// The token of a supplier's country.
@@ -48,8 +50,8 @@ pub fn country_token(country: &str) -> String {
     token("@country", None, &fold(country))
 }
 
-/// All tokens of a product, in order, each once. A spec with a qualifier has one token with it and
-/// one without, so that a filter may leave it open.
+/// All tokens of a product, sorted and unique. A spec with a qualifier has one token with it and
+/// one without, so that a filter need not name it.
 #[must_use]
 pub fn tokens(specs: &[Spec], brand: Option<&str>, country: Option<&str>) -> Vec<String> {
     let mut tokens: BTreeSet<String> = BTreeSet::new();
@@ -64,7 +66,7 @@ pub fn tokens(specs: &[Spec], brand: Option<&str>, country: Option<&str>) -> Vec
     tokens.into_iter().collect()
 }
 
-/// The keywords that a product is searched by; of a book also its ISBN.
+/// The keywords that a product is searched by; for a book they include its ISBN.
 #[must_use]
 pub fn product_keywords(product: &Product) -> Vec<String> {
     let isbn = match &product.details {
@@ -80,14 +82,14 @@ pub fn product_keywords(product: &Product) -> Vec<String> {
     })
 }
 
-/// What products are sorted by when sorted by name.
+/// The sort value of a product's name: folded, at most [`NAME_KEY_CHARACTERS`] characters.
 #[must_use]
 pub fn name_key(name: &str) -> String {
     fold(name).chars().take(NAME_KEY_CHARACTERS).collect()
 }
 
-/// What products are filtered and sorted by when it comes to price: the minor units, if the price
-/// is in the shop's currency.
+/// The price that products are filtered and sorted by: minor units of the shop's currency, or
+/// `None` if the price is in another currency.
 #[must_use]
 pub fn list_price(price: Option<Money>, shop: Currency) -> Option<i64> {
     price
@@ -95,8 +97,8 @@ pub fn list_price(price: Option<Money>, shop: Currency) -> Option<i64> {
         .map(|price| price.minor)
 }
 
-/// The slot of a product: 0 to 99, spread evenly whatever the ids are. Any few slots are an
-/// unbiased sample of all products.
+/// The slot of a product, 0 to 99: a hash of its id, so the products of any few slots are an
+/// unbiased sample of all.
 #[must_use]
 pub fn slot(id: ProductId) -> u8 {
     let digest = Sha256::digest(id.to_bytes());
@@ -113,16 +115,16 @@ fn spec_token(spec: &Spec, qualifier: Option<&str>) -> Option<String> {
 }
 
 fn token(key: &str, qualifier: Option<&str>, folded: &str) -> String {
-    let value = short(folded);
+    let value = shortened(folded);
     match qualifier {
         Some(qualifier) => format!("{key}@{}={value}", fold(qualifier)),
         None => format!("{key}={value}"),
     }
 }
 
-/// The text itself, or `#` and half its digest when it is long. A text that begins with `#` is
-/// always given by its digest, so that none can pass for another's.
-fn short(folded: &str) -> String {
+/// The text itself, or `#` and half of its SHA-256 digest when it is long. A text that starts with
+/// `#` is always replaced by its digest, so that it cannot equal the digest of another text.
+fn shortened(folded: &str) -> String {
     if folded.len() <= MAX_TOKEN_TEXT_BYTES && !folded.starts_with('#') {
         return folded.to_owned();
     }
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_folded_and_each_once() {
+    fn tokens_are_folded_and_unique() {
         let specs = [
             text("color", "Red", None),
             text("color", "RED ", None),
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_filterable_by_digest_and_endless_text_not() {
+    fn long_text_is_filtered_by_its_digest_and_overlong_text_not_at_all() {
         let long = "x".repeat(65);
         let by_digest = text_token("a", None, &long).unwrap();
         assert_eq!(by_digest.len(), "a=#".len() + 32);
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_even() {
+    fn slots_are_evenly_filled() {
         let mut counts = [0_u32; SLOTS as usize];
         for n in 0_u32..20_000 {
             counts[usize::from(slot(ProductId::from_i64(n.into())))] += 1;

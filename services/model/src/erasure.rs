@@ -1,21 +1,21 @@
-//! Taking an author out of everything: by which policy, what was done, and what is left.
+//! Erasing an author: the policy, what was changed, and what is left.
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 
-/// What becomes of what an erased author wrote.
+/// What an erasure does with the author's reviews, votes and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErasurePolicy {
-    /// Reviews, votes and replies go, and are counted no more.
+    /// They are deleted and no longer counted.
     Remove,
-    /// Reviews, votes and replies stay and are counted, by nobody in particular.
+    /// They stay and are counted, under a generated id that belongs to no person.
     Anonymize,
 }
 
 impl ErasurePolicy {
-    /// The name it is stored by.
+    /// The name under which it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl ErasurePolicy {
         }
     }
 
-    /// The one with this name.
+    /// The policy with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Remove, Self::Anonymize]
@@ -33,48 +33,48 @@ impl ErasurePolicy {
     }
 }
 
-/// What an erasure did, and when.
+/// An erasure: who requested it, when it ran, and what it changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureReceipt {
-    /// What was asked for.
+    /// The policy requested.
     pub policy: ErasurePolicy,
-    /// Who asked: the subject of the token.
+    /// The subject of the token that requested it.
     pub by: String,
-    /// When it began.
+    /// When it started.
     pub started_at: Timestamp,
-    /// When nothing was left; `None` while it goes on.
+    /// When it finished; `None` while it is running.
     pub finished_at: Option<Timestamp>,
-    /// What was changed, by whichever processes worked on it.
+    /// What was changed, by all processes that worked on it.
     pub done: ErasureCounts,
 }
 
-/// What an erasure changed, counted.
+/// Numbers of documents that an erasure changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErasureCounts {
-    /// How many reviews were removed or made anonymous.
+    /// Reviews deleted or anonymized.
     pub reviews: i64,
-    /// How many votes.
+    /// Votes deleted or anonymized.
     pub votes: i64,
-    /// How many earlier versions of reviews were deleted.
+    /// Earlier versions of reviews deleted.
     pub versions: i64,
-    /// How many replies.
+    /// Replies deleted or anonymized.
     pub replies: i64,
-    /// How many reports of reviews were made anonymous.
+    /// Reports of reviews anonymized.
     pub reports: i64,
-    /// How many purchases were deleted.
+    /// Purchases deleted.
     pub purchases: i64,
-    /// How many notes that make orders safe to give twice were deleted.
+    /// Idempotency records of the author's requests deleted.
     pub orders: i64,
 }
 
-/// How many documents still name an author.
+/// Numbers of documents that still name an author.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residue {
     /// Reviews.
     pub reviews: u64,
     /// Earlier versions of reviews.
     pub versions: u64,
-    /// Products with a copy of a review.
+    /// Products that embed a review by the author.
     pub top_reviews: u64,
     /// Votes.
     pub votes: u64,
@@ -84,12 +84,12 @@ pub struct Residue {
     pub reports: u64,
     /// Purchases.
     pub purchases: u64,
-    /// Notes that make orders safe to give twice.
+    /// Idempotency records.
     pub orders: u64,
 }
 
 impl Residue {
-    /// Whether nothing is left.
+    /// Returns true if nothing is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -1,15 +1,15 @@
-//! Facets: counting the values of matching products, and the panels made of the counts.
+//! Facets: counting the values of matching products, and the filter panels built from the counts.
 //!
-//! Whoever reads products gives each to a [`Tally`]. What it counted becomes a [`Panel`]: values of
-//! text with their counts, ranges of numbers, dates and prices with theirs. A product counts once
-//! for each key and once for each value, however many specs say the same.
+//! Every matching product is added to a [`FacetTally`]. Its counts become a [`Panel`]: text values
+//! with their counts, and ranges of numbers, dates and prices with theirs. A product counts once
+//! for each key and once for each value, even if several of its specs have that value.
 //!
-//! | part | what it holds |
+//! | part | contents |
 //! |---|---|
-//! | [`Tally`], [`Texts`], [`Numbers`] | the counting |
+//! | [`FacetTally`], [`Texts`], [`Numbers`] | counting |
 //! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with round ends |
-//! | [`Sample`] | what a count says when only some of the products were read |
-//! | [`Panel`] | the result, as it is kept |
+//! | [`Sample`] | estimates from a part of the products |
+//! | [`Panel`] | the result, as it is stored |
 
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +29,17 @@ pub use buckets::{
 };
 pub use numbers::Numbers;
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
-pub use tally::{KeyCoverage, KindCoverage, MAX_SAMPLES, Tally, TallyRow, Wanted, WantedSpecs};
+pub use tally::{
+    FacetTally, KeyCoverage, KindCoverage, MAX_SAMPLES, TallyFields, TallyProduct, TallySpecs,
+};
 pub use texts::{TextCount, Texts};
 
-/// The most ranges that a facet of numbers, dates or prices has.
+/// The maximum number of ranges of a facet of numbers, dates or prices.
 pub const MAX_BUCKETS: usize = 10;
-/// Up to this many different plain numbers each get a range of their own.
+/// Up to this many distinct plain numbers are each shown as a range of one value.
 pub const MAX_SINGLE_VALUES: usize = 6;
 
-/// What products can be counted by.
+/// A property that products can be counted by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FacetKey {
     /// The category.
@@ -46,23 +48,23 @@ pub enum FacetKey {
     Brand,
     /// The price in the shop's currency.
     Price,
-    /// The mean rating.
+    /// The average rating.
     Rating,
-    /// The country of the supplier.
+    /// The supplier's country.
     Country,
     /// A key of the spec dictionary.
     Spec(String),
 }
 
-/// The text names nothing that products can be counted by.
+/// The text is not the name of a facet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no facet: give the key of a spec, or one of @category, @brand, @price, @rating, @country"
+    "{0:?} is not a facet: use the key of a spec, or one of @category, @brand, @price, @rating, @country"
 )]
 pub struct InvalidFacetKey(String);
 
 impl FacetKey {
-    /// The facets that need no spec.
+    /// The facets that are not specs.
     pub const BUILT_IN: [Self; 5] = [
         Self::Category,
         Self::Brand,
@@ -71,7 +73,7 @@ impl FacetKey {
         Self::Country,
     ];
 
-    /// The name that callers give and panels keep: `@brand`, or the key of a spec.
+    /// The name in requests and stored panels: `@brand`, or the key of a spec.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -84,7 +86,8 @@ impl FacetKey {
         }
     }
 
-    /// Reads what [`FacetKey::name`] gives. A name without `@` is the key of a spec, also `brand`.
+    /// Reads a name written by [`FacetKey::name`]. A name without `@` is the key of a spec, even
+    /// `brand`.
     ///
     /// # Errors
     /// [`InvalidFacetKey`] when it is neither a built-in name nor has the form of a key.
@@ -96,8 +99,8 @@ impl FacetKey {
     }
 }
 
-/// A range from `low` to `high`: `low` belongs to it, `high` only when it says so. An end that is
-/// absent has no limit.
+/// A range from `low` (included) to `high` (included only if `high_included`). A missing end means
+/// no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket<T> {
     /// The lower end, included.
@@ -108,20 +111,20 @@ pub struct Bucket<T> {
     pub high_included: bool,
 }
 
-/// A range of numbers, in the unit that was asked for.
+/// A range of numbers, in the requested unit.
 pub type NumberBucket = Bucket<f64>;
 
-/// A range and how many products have a value in it.
+/// A range and the number of products with a value in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountedBucket<T = f64> {
     /// The range.
     pub bucket: Bucket<T>,
-    /// How many products.
+    /// The number of products.
     pub count: u64,
 }
 
 impl<T: Copy> Bucket<T> {
-    /// The range of this one value.
+    /// The range that contains only this value.
     #[must_use]
     pub const fn single(value: T) -> Self {
         Self {
@@ -131,8 +134,8 @@ impl<T: Copy> Bucket<T> {
         }
     }
 
-    /// The ranges between these boundaries: each value from the first to the last boundary is in
-    /// exactly one. The last boundary belongs to the last range.
+    /// The ranges between these boundaries. Each value from the first to the last boundary is in
+    /// exactly one range; the last boundary is in the last range.
     #[must_use]
     pub fn between(boundaries: &[T]) -> Vec<Self> {
         let last = boundaries.len().saturating_sub(2);
@@ -145,7 +148,7 @@ impl<T: Copy> Bucket<T> {
         pairs.map(range).collect()
     }
 
-    /// The range with the number of products that `count` finds in it.
+    /// The range with the count that `count` returns for it.
     #[must_use]
     pub fn counted(self, count: impl Fn(&Self) -> u64) -> CountedBucket<T> {
         CountedBucket {
@@ -156,7 +159,7 @@ impl<T: Copy> Bucket<T> {
 }
 
 impl Bucket<f64> {
-    /// The same range in the terms of filters; in the unit of the bucket.
+    /// The range as a filter range, in the unit of the bucket.
     #[must_use]
     pub fn range(&self) -> Range {
         let end = |at: f64, included| End { at, included };
@@ -168,7 +171,7 @@ impl Bucket<f64> {
 }
 
 impl Bucket<Timestamp> {
-    /// The same range in the canonical numbers of dates: milliseconds.
+    /// The range as a filter range over canonical dates: milliseconds.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -186,7 +189,7 @@ impl Bucket<Timestamp> {
 }
 
 impl Bucket<i64> {
-    /// The same prices with both ends included, as filters by price are.
+    /// The range with both ends included, as price filters are.
     #[must_use]
     pub fn bounds(&self) -> Bounds<i64> {
         let below = i64::from(!self.high_included);
@@ -197,46 +200,45 @@ impl Bucket<i64> {
     }
 }
 
-/// What the matching products have in common and what tells them apart. Plain data, to be kept and
-/// read again.
+/// The filter panel of a list: for each facet the values and how many of the matching products have
+/// them. Plain data that is stored and read again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
-    /// How many products match.
+    /// The number of matching products.
     pub products: u64,
-    /// What they can be counted by.
+    /// The facets that at least one product has a value of.
     pub facets: Vec<PanelFacet>,
-    /// The spec keys that were counted for it, those that it shows and those that nobody could make
-    /// sense of.
+    /// All spec keys that were counted for the panel, whether or not the panel shows them.
     pub keys: Vec<String>,
 }
 
-/// One key of a panel.
+/// One facet of a panel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PanelFacet {
     /// The name of the facet: see [`FacetKey::name`].
     pub key: String,
-    /// How many products have a value of it.
+    /// The number of products that have a value of it.
     pub products: u64,
-    /// How many different values they have.
+    /// The number of distinct values.
     pub distinct: u64,
     /// The values.
     pub data: PanelData,
 }
 
-/// The values of one key and how many products have them.
+/// The values of one facet and how many products have each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PanelData {
     /// Texts.
     Text {
-        /// The values, those of most products first.
+        /// The values, most frequent first.
         values: Vec<PanelValue>,
     },
-    /// Yes and no.
+    /// Booleans.
     Boolean {
-        /// How many products say yes.
+        /// Products with the value true.
         yes: u64,
-        /// How many products say no.
+        /// Products with the value false.
         no: u64,
     },
     /// Numbers and quantities.
@@ -245,7 +247,7 @@ pub enum PanelData {
         min: f64,
         /// The highest, in the unit.
         max: f64,
-        /// The unit of all numbers here; absent for plain numbers.
+        /// The unit of all numbers here; `None` for plain numbers.
         unit: Option<String>,
         /// The ranges, lowest first.
         buckets: Vec<CountedBucket>,
@@ -270,12 +272,12 @@ pub enum PanelData {
     },
     /// Ratings.
     Rating {
-        /// Ratings, and how many products are rated at least so.
+        /// Minimum ratings, each with the number of products rated at least that.
         at_least: Vec<(f64, u64)>,
     },
     /// Categories.
     Category {
-        /// The categories that products are in, those of most products first.
+        /// The categories that products are in, largest count first.
         counts: Vec<(CategoryId, u64)>,
     },
 }
@@ -283,17 +285,17 @@ pub enum PanelData {
 /// A text value of a panel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PanelValue {
-    /// The spelling that most products have.
+    /// The most frequent spelling.
     pub label: String,
-    /// The text that a filter selects the value by.
+    /// The text by which a filter selects the value.
     pub value: String,
-    /// How many products have it in any spelling.
+    /// The number of products that have it, in any spelling.
     pub count: u64,
 }
 
-/// Whether the values of a text key tell products apart rather than group them, as serial numbers
-/// do: more than 20 products have it, and there is more than one value for every two of them.
-/// Such a key is no facet unless somebody asks for it.
+/// Returns true if the values of a text key identify products rather than group them, as serial
+/// numbers do: more than 20 products have the key, and there is more than one distinct value for
+/// every two of them. Such a key becomes a facet only if it is requested by name.
 #[must_use]
 pub const fn is_identifying(products: u64, distinct: u64) -> bool {
     products > 20 && distinct > products / 2
@@ -304,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_facets_come_back_as_they_went() {
+    fn names_of_facets_survive_a_round_trip() {
         let spec = FacetKey::Spec("screen_size".to_owned());
         for key in FacetKey::BUILT_IN.into_iter().chain([spec]) {
             assert_eq!(FacetKey::parse(key.name()), Ok(key));
@@ -320,15 +322,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_tell_products_apart() {
+    fn keys_with_nearly_unique_values_are_identifying() {
         assert!(is_identifying(21, 11));
-        assert!(!is_identifying(20, 20), "too few to say");
+        assert!(!is_identifying(20, 20), "too few products to decide");
         assert!(!is_identifying(22, 11));
         assert!(!is_identifying(1_000, 12));
     }
 
     #[test]
-    fn panels_are_read_as_they_were_written() {
+    fn panels_survive_a_round_trip() {
         let facet = |data| PanelFacet {
             key: "@brand".to_owned(),
             products: 3,
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_meet_and_do_not_overlap() {
+    fn adjacent_ranges_do_not_overlap() {
         let ranges = Bucket::between(&[1.0, 2.0, 3.0]);
         let within = |value| -> Vec<bool> {
             let ranges = ranges.iter().map(Bucket::<f64>::range);

@@ -1,8 +1,8 @@
-//! Filters and sort orders: as callers give them, and as storage understands them.
+//! Filters and sorts, as callers write them and as storage evaluates them.
 //!
-//! [`ProductFilter`] speaks the caller's language: slugs, decimal prices, units. The domain turns
-//! it into a [`Condition`], where categories are ids and every number is canonical; storage turns
-//! that into a query.
+//! [`ProductFilter`] is in the caller's terms: slugs, decimal prices, units. The domain translates
+//! it into a [`Condition`], where categories are ids and every number is canonical; storage
+//! translates that into a query.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -14,23 +14,24 @@ use crate::product::ProductStatus;
 use crate::rating::Stars;
 use crate::review::Traits;
 
-/// The most leaves a filter may have.
+/// The maximum number of leaves of a filter.
 pub const MAX_LEAVES: usize = 50;
-/// How deep `and`, `or` and `not` may be nested.
+/// The maximum nesting of `and`, `or` and `not`.
 pub const MAX_DEPTH: usize = 5;
-/// The most values one leaf may list.
+/// The maximum number of values of one leaf.
 pub const MAX_VALUES: usize = 100;
 
-/// Which products are wanted. Everything given must hold; an empty filter holds for all.
+/// A filter of products. All fields that are present must match; an empty filter matches every
+/// product.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProductFilter {
-    /// All of these must hold.
+    /// All of these must match.
     pub and: Option<Vec<ProductFilter>>,
-    /// At least one of these must hold.
+    /// At least one of these must match.
     pub or: Option<Vec<ProductFilter>>,
-    /// This must not hold.
+    /// This must not match.
     pub not: Option<Box<ProductFilter>>,
-    /// In one of these categories, or below it; slugs.
+    /// In one of these categories (slugs) or a descendant.
     pub category: Option<Vec<String>>,
     /// Of one of these brands.
     pub brand: Option<Vec<String>>,
@@ -38,15 +39,15 @@ pub struct ProductFilter {
     pub price: Option<Bounds<Decimal>>,
     /// In one of these states.
     pub status: Option<Vec<ProductStatus>>,
-    /// The mean rating is at least this; a multiple of 0.5.
+    /// The average rating is at least this; a multiple of 0.5.
     pub min_rating: Option<f64>,
     /// From a supplier in one of these countries; ISO 3166-1 alpha-2 codes.
     pub country: Option<Vec<String>>,
-    /// All of these must hold.
+    /// All of these must match.
     pub specs: Option<Vec<SpecFilter>>,
 }
 
-/// A lower and an upper end, both included.
+/// A lower and an upper bound, both included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Bounds<T> {
     /// At least this.
@@ -56,8 +57,8 @@ pub struct Bounds<T> {
 }
 
 impl ProductFilter {
-    /// The parts that must all hold: this filter, and what its `and` lists, at any depth. What is
-    /// inside `or` and `not` stands for itself in the part that has it.
+    /// The parts that must all match: this filter, and those in its `and`, at any depth. Parts
+    /// inside `or` and `not` are not listed: they belong to the part that contains them.
     #[must_use]
     pub fn conjuncts(&self) -> Vec<&Self> {
         let mut all = vec![self];
@@ -69,9 +70,9 @@ impl ProductFilter {
         all
     }
 
-    /// The filter without what selects values of this facet, so that counts of its values show
-    /// what else could be chosen. Looks at what must hold in any case ([`Self::conjuncts`]), never
-    /// into `or` and `not`. A spec key is compared as written: see [`Self::without_spec`].
+    /// Returns the filter without its selection of values of this facet, so that counts of the
+    /// facet's values show the alternatives. Removes selections from all [`Self::conjuncts`], never
+    /// inside `or` and `not`. A spec key is compared as written: see [`Self::without_spec`].
     #[must_use]
     pub fn without(&self, facet: &FacetKey) -> Self {
         if let FacetKey::Spec(key) = facet {
@@ -87,13 +88,13 @@ impl ProductFilter {
         })
     }
 
-    /// The filter without the tests of the spec keys that `is_it` says yes to. Tests of whether
-    /// there is such a spec stay: they choose no value.
+    /// Returns the filter without its tests of the spec keys that `is_key` accepts. Tests of
+    /// existence stay: they select no value.
     #[must_use]
-    pub fn without_spec(&self, is_it: &dyn Fn(&str) -> bool) -> Self {
+    pub fn without_spec(&self, is_key: &dyn Fn(&str) -> bool) -> Self {
         self.stripped(&|part| {
             if let Some(specs) = &mut part.specs {
-                specs.retain(|spec| !(spec.selects() && is_it(&spec.key)));
+                specs.retain(|spec| !(spec.selects() && is_key(&spec.key)));
                 if specs.is_empty() {
                     part.specs = None;
                 }
@@ -114,8 +115,8 @@ impl ProductFilter {
         }
     }
 
-    /// The facets of which values are selected, each once: the built-in ones first, then spec
-    /// keys as written. Looks where [`Self::without`] does.
+    /// The facets of which values are selected, without repetition: the built-in ones first, then
+    /// spec keys as written. Looks at the same parts as [`Self::without`].
     #[must_use]
     pub fn selections(&self) -> Vec<FacetKey> {
         let parts = self.conjuncts();
@@ -139,23 +140,23 @@ impl ProductFilter {
         all
     }
 
-    /// The tests that select values of the spec keys that `is_it` says yes to.
+    /// The tests that select values of the spec keys that `is_key` accepts.
     #[must_use]
-    pub fn selected_specs(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<&SpecFilter> {
+    pub fn selected_specs(&self, is_key: &dyn Fn(&str) -> bool) -> Vec<&SpecFilter> {
         let specs = self
             .conjuncts()
             .into_iter()
             .flat_map(|part| part.specs.iter().flatten());
         specs
-            .filter(|spec| spec.selects() && is_it(&spec.key))
+            .filter(|spec| spec.selects() && is_key(&spec.key))
             .collect()
     }
 
-    /// The texts selected of the spec keys that `is_it` says yes to, as written.
+    /// The texts selected of the spec keys that `is_key` accepts, as written.
     #[must_use]
-    pub fn selected_texts(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<&str> {
+    pub fn selected_texts(&self, is_key: &dyn Fn(&str) -> bool) -> Vec<&str> {
         let texts = self
-            .selected_specs(is_it)
+            .selected_specs(is_key)
             .into_iter()
             .map(|spec| match &spec.test {
                 SpecTest::Text(values) => values.as_slice(),
@@ -164,25 +165,25 @@ impl ProductFilter {
         texts.flatten().map(String::as_str).collect()
     }
 
-    /// The slugs of the categories selected.
+    /// The slugs of the selected categories.
     #[must_use]
     pub fn selected_categories(&self) -> Vec<&str> {
         self.selected_names(|part| &part.category)
     }
 
-    /// The brands selected, as written.
+    /// The selected brands, as written.
     #[must_use]
     pub fn selected_brands(&self) -> Vec<&str> {
         self.selected_names(|part| &part.brand)
     }
 
-    /// The countries selected, as written.
+    /// The selected countries, as written.
     #[must_use]
     pub fn selected_countries(&self) -> Vec<&str> {
         self.selected_names(|part| &part.country)
     }
 
-    /// The ranges of prices selected.
+    /// The selected price ranges.
     #[must_use]
     pub fn selected_prices(&self) -> Vec<Bounds<Decimal>> {
         self.conjuncts()
@@ -191,14 +192,14 @@ impl ProductFilter {
             .collect()
     }
 
-    /// The lowest rating selected; of several the highest, which is the one that matters.
+    /// The selected minimum rating; the highest if there are several, since all must hold.
     #[must_use]
     pub fn selected_rating(&self) -> Option<f64> {
-        let least = self
+        let minimums = self
             .conjuncts()
             .into_iter()
             .filter_map(|part| part.min_rating);
-        least.reduce(f64::max)
+        minimums.reduce(f64::max)
     }
 
     fn selected_names(&self, field: impl Fn(&Self) -> &Option<Vec<String>>) -> Vec<&str> {
@@ -209,42 +210,42 @@ impl ProductFilter {
 }
 
 impl SpecFilter {
-    /// Whether values are selected, and not only asked whether there are any.
+    /// Returns true if the test selects values, rather than testing whether there are any.
     const fn selects(&self) -> bool {
         !matches!(self.test, SpecTest::Exists(_))
     }
 }
 
-/// What must hold of some spec.
+/// A test that some spec of the product must pass.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpecFilter {
     /// The key, or an alias of it.
     pub key: String,
-    /// Only specs with this qualifier; any when absent.
+    /// Only specs with this qualifier; `None` for any.
     pub qualifier: Option<String>,
-    /// What must hold of the value.
+    /// The test of the value.
     pub test: SpecTest,
 }
 
-/// What must hold of a spec's value.
+/// A test of a spec's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum SpecTest {
     /// The text is one of these.
     Text(Vec<String>),
     /// The number or quantity compares like this.
     Number(NumberTest),
-    /// It is yes, or no.
+    /// The boolean is this.
     Boolean(bool),
     /// The date compares like this.
     Date(DateTest),
-    /// There is such a spec, or there is none.
+    /// The product has such a spec (true) or none (false).
     Exists(bool),
 }
 
-/// How a number must compare. What is absent does not matter.
+/// A comparison of numbers. All bounds that are present must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NumberTest {
-    /// Equal, within the precision written.
+    /// Equal, within the precision written ([`equality_band`]).
     pub eq: Option<f64>,
     /// At least.
     pub gte: Option<f64>,
@@ -258,7 +259,7 @@ pub struct NumberTest {
     pub unit: Option<String>,
 }
 
-/// How a date must compare. What is absent does not matter.
+/// A comparison of dates. All bounds that are present must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DateTest {
     /// At or after.
@@ -271,84 +272,85 @@ pub struct DateTest {
     pub lt: Option<Timestamp>,
 }
 
-/// The words of a search, in terms of what is stored.
+/// The words of a search, as stored keywords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// For each word the keywords of which at least one is carried.
+    /// For each word the keywords of which a matching product has at least one.
     pub each: Vec<Vec<String>>,
-    /// How the products are found.
-    pub lead: Lead,
+    /// How the query finds the products.
+    pub access_path: AccessPath,
 }
 
 impl Words {
-    /// Words of which the first bounds what is read.
+    /// Returns a search that reads the index entries of the first word.
     #[must_use]
     pub const fn new(each: Vec<Vec<String>>) -> Self {
-        let lead = Lead::First;
-        Self { each, lead }
+        let access_path = AccessPath::FirstWord;
+        Self { each, access_path }
     }
 }
 
-/// How products that have all words of a search are found.
+/// The index by which a query finds the products that have all words of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lead {
-    /// Among those that have the first word.
-    First,
-    /// Among those that fulfil the rest of the condition.
-    Other,
-    /// Among so many of the most popular that have the first word. Others do not hold.
+pub enum AccessPath {
+    /// The keyword index: reads the products that have the first word.
+    FirstWord,
+    /// An index of the rest of the condition: reads the products that match it.
+    OtherConditions,
+    /// The keyword index by popularity: reads only this many of the most popular products that have
+    /// the first word. Others do not match.
     Popular(u32),
 }
 
-/// Which products are wanted, in terms of what is stored.
+/// A filter of products in terms of stored fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// All of these hold.
+    /// All of these match.
     All(Vec<Condition>),
-    /// At least one of these holds.
+    /// At least one of these matches.
     Any(Vec<Condition>),
-    /// This does not hold.
+    /// This does not match.
     Not(Box<Condition>),
     /// In one of these categories.
     Category(Vec<CategoryId>),
     /// In one of these states.
     Status(Vec<ProductStatus>),
-    /// Carries one of these tokens.
+    /// Has one of these tokens ([`crate::derived::tokens`]).
     Token(Vec<String>),
-    /// The name, folded and cut as products are sorted by it, is this one.
+    /// The sort value of the name ([`crate::derived::name_key`]) is this.
     Name(String),
-    /// Of each list at least one keyword is carried; all lists must hold.
+    /// Has all of these words.
     Words(Words),
     /// The price in minor units of the shop's currency, both ends included.
     Price(Bounds<i64>),
-    /// The mean in half stars is at least this.
+    /// The average rating in half stars is at least this.
     HalfStars(f64),
     /// Some spec of this key has a canonical number in this range.
     SpecRange {
-        /// The key, no alias.
+        /// The main key, not an alias.
         key: String,
-        /// Only specs with this qualifier.
+        /// Only specs with this qualifier; `None` for any.
         qualifier: Option<String>,
         /// The range.
         range: Range,
     },
     /// There is a spec of this key.
     SpecExists {
-        /// The key, no alias.
+        /// The main key, not an alias.
         key: String,
-        /// Only specs with this qualifier.
+        /// Only specs with this qualifier; `None` for any.
         qualifier: Option<String>,
     },
 }
 
 impl Condition {
-    /// Holds for no product.
+    /// Returns a condition that matches no product.
     #[must_use]
     pub const fn nothing() -> Self {
         Self::Any(Vec::new())
     }
 
-    /// Whether it is plain that no product can fulfil this.
+    /// Returns true if the condition matches no product whatever is stored.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         match self {
@@ -366,23 +368,23 @@ impl Condition {
 /// A range of canonical numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// The lower end.
+    /// The lower end; `None` for no limit.
     pub min: Option<End>,
-    /// The upper end.
+    /// The upper end; `None` for no limit.
     pub max: Option<End>,
 }
 
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
-    /// Where it is.
+    /// The number.
     pub at: f64,
-    /// Whether it belongs to the range.
+    /// Whether the number belongs to the range.
     pub included: bool,
 }
 
 impl Range {
-    /// Whether a number lies in the range.
+    /// Returns true if the number is in the range.
     #[must_use]
     pub fn contains(&self, n: f64) -> bool {
         let above = self
@@ -395,9 +397,10 @@ impl Range {
     }
 }
 
-/// Equality of quantities is a band: what is shown as `500 ml` need not be 500 ml to the last bit.
-/// The band reaches half a unit of the last decimal written to each side, but never further than
-/// half a percent (`1 TB` is not 1.4 TB), and is given in the unit that was written.
+/// The range of numbers that equal `value`. Equality of quantities is approximate: what is shown as
+/// `500 ml` need not be 500 ml to the last bit. The band extends half a unit of the last decimal
+/// written to each side, but at most half a percent (`1 TB` is not 1.4 TB), and is in the unit of
+/// `value`.
 #[must_use]
 pub fn equality_band(value: f64) -> (f64, f64) {
     let text = format!("{value}");
@@ -409,15 +412,16 @@ pub fn equality_band(value: f64) -> (f64, f64) {
     (value - reach, value + reach)
 }
 
-/// What products can be sorted by. Products without the value come last in both directions; ties
-/// are broken by id.
+/// The fields products can be sorted by. Products without a value come last in both directions;
+/// ties are broken by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum ProductSortKey {
     /// The price in the shop's currency.
     Price,
-    /// The Bayesian score.
+    /// The Bayesian rating score.
     Rating,
-    /// How many people care about it.
+    /// The number of reviews plus the weighted activity of the last 30 days, as a logarithm
+    /// ([`crate::rating::RatingStats::popularity`]).
     Popularity,
     /// When it was added.
     Newest,
@@ -425,16 +429,15 @@ pub enum ProductSortKey {
     Name,
     /// Units sold in the last 30 days.
     BestSelling,
-    /// The attention of the last days.
+    /// The trend of the last days ([`crate::activity::ActivitySummary::trend`]).
     Trending,
-    /// How well it matches the words searched for, best first. Only in a search: nothing is stored
-    /// that says it, so no index has this order.
+    /// The relevance to the words of a search, best first. Only in a search: it is not stored, so
+    /// no index has this sort.
     Relevance,
 }
 
 impl ProductSortKey {
-    /// The sort keys that are stored, each with indexes of its own: all but
-    /// [`ProductSortKey::Relevance`].
+    /// The sort keys that are stored and indexed: all but [`ProductSortKey::Relevance`].
     pub const ALL: [Self; 7] = [
         Self::Price,
         Self::Rating,
@@ -446,7 +449,7 @@ impl ProductSortKey {
     ];
 }
 
-/// A direction to sort in.
+/// A sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Direction {
     /// Lowest, oldest, first letter first.
@@ -466,41 +469,41 @@ impl Direction {
     }
 }
 
-/// How products are sorted.
+/// A sort of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct ProductSort {
-    /// By what.
+    /// The field.
     pub key: ProductSortKey,
-    /// In which direction.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// Which reviews of a product are wanted; only published ones ever are.
+/// A filter of a product's published reviews.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReviewFilter {
-    /// With one of these ratings; any when absent.
+    /// With one of these ratings; `None` for any.
     pub ratings: Option<Vec<Stars>>,
-    /// With all of these.
+    /// With all of these traits.
     pub traits: Traits,
 }
 
-/// How reviews are sorted. Ties are broken by date and then by id.
+/// A sort of reviews. Ties are broken by date and then by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum ReviewSort {
-    /// The latest first; undated last.
+    /// Latest first; undated last.
     Newest,
-    /// The earliest first; undated last.
+    /// Earliest first; undated last.
     Oldest,
-    /// The most helpful first, of equals the newest.
+    /// Most helpful first, equally helpful ones newest first.
     MostHelpful,
-    /// Five stars first, of equals the newest.
+    /// Five stars first, equal ratings newest first.
     Highest,
-    /// One star first, of equals the oldest: [`ReviewSort::Highest`] read backwards.
+    /// One star first, equal ratings oldest first: [`ReviewSort::Highest`] reversed.
     Lowest,
 }
 
 impl ReviewSort {
-    /// All orders.
+    /// All sorts.
     pub const ALL: [Self; 5] = [
         Self::Newest,
         Self::Oldest,
@@ -520,12 +523,12 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_what_is_shown() {
+    fn quantities_shown_alike_are_equal() {
         let ounces = 16.9 * 29.573_529_562_5;
         assert!(matches(500.0, ounces), "16.9 fl oz is shown as 500 ml");
         assert!(!matches(500.01, ounces));
         assert!(matches(68.6, 27.0 * 2.54));
-        assert!(!matches(1.0, 1.4), "no terabyte more");
+        assert!(!matches(1.0, 1.4), "not a larger disk");
         assert!(matches(8.0, 8.0) && !matches(8.0, 8.05));
         assert!(matches(0.0, 0.0) && !matches(0.0, 0.1));
         assert!(matches(-18.0, -18.0));
@@ -581,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_hold_in_any_case_is_selected() {
+    fn selections_outside_or_and_not_are_listed() {
         let filter = nested();
         let is_color = |key: &str| matches!(key, "color" | "colour");
         let names: Vec<String> = filter
@@ -637,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_nothing_carries_hold_for_nothing() {
+    fn words_without_keywords_match_nothing() {
         let list = || vec!["red".to_owned()];
         let words = |each| Condition::Words(Words::new(each));
         assert!(words(vec![list(), Vec::new()]).is_nothing());

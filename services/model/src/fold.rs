@@ -1,8 +1,8 @@
-//! The fold: how reviews that changed change what their product has computed from them.
+//! The fold: applies changed reviews to the computed data of their product.
 //!
-//! Each review says what is counted of it ([`Review::applied`]) and what should be
-//! ([`Review::contribution`]). A fold takes the difference, so it may be repeated, cut off or run
-//! late without counting anything twice or losing anything.
+//! Each review records what is currently counted of it ([`Review::applied`]) and determines what
+//! should be ([`Review::contribution`]). A fold applies the difference, so it can be repeated,
+//! interrupted or run late without counting anything twice or losing anything.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::id::ReviewId;
 use crate::rating::{Histogram, RatingStats};
 use crate::review::{Applied, Review, ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
-/// Above this number of reviews a product is flagged large.
+/// A product with more reviews than this is flagged large.
 pub const LARGE_ABOVE: i64 = 1000;
-/// A product with more reviews than this has them in the indexes that filtered lists are read by;
-/// those of others are found by looking through all of them.
+/// A product with more reviews than this has them in the indexes for filtered lists; filtered lists
+/// of other products read all their reviews.
 pub const MANY_ABOVE: i64 = 100;
 
-/// What a product has computed from its reviews.
+/// The data of a product that is computed from its reviews.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Computed {
-    /// The rating numbers.
+    /// The rating statistics.
     pub stats: RatingStats,
     /// The most helpful published reviews, at most [`TOP_REVIEWS`], most helpful first.
     pub top_reviews: Vec<TopReview>,
 }
 
-/// What a fold did beside changing [`Computed`].
+/// The effects of a fold other than on [`Computed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoldOutcome {
-    /// By how much each month's histogram changes.
+    /// The change of each month's histogram.
     pub months: BTreeMap<i32, Histogram>,
-    /// Whether the top list may lack a review that belongs in it, so that it must be read again: a
-    /// review of it moved down or left, or it was shorter than it should be.
+    /// Whether the top reviews must be read again because one may be missing: a review of the list
+    /// moved down or left, or the list was shorter than it should be.
     pub refill: bool,
 }
 
 impl Computed {
-    /// Folds changed reviews of one product in.
+    /// Folds changed reviews of the product.
     pub fn fold(&mut self, reviews: &[Review], now: Timestamp) -> FoldOutcome {
-        // The list may be of a release that carried more reviews, or fewer.
+        // A release with another `TOP_REVIEWS` may have written the list.
         self.top_reviews.truncate(TOP_REVIEWS);
         let mut outcome = FoldOutcome {
             refill: self.lacks_top_reviews(),
@@ -70,8 +70,8 @@ impl Computed {
         outcome
     }
 
-    /// Counts a review more, of which this is counted; for recounts, which begin with nothing.
-    /// Returns the month it is counted in.
+    /// Adds a review with this contribution; for recounts, which start empty. Returns the month it
+    /// is counted in.
     pub fn recount(&mut self, review: &Review, counted: Option<&Applied>) -> Option<i32> {
         if let Some(counted) = counted {
             self.count(counted, 1, &mut FoldOutcome::default());
@@ -80,13 +80,13 @@ impl Computed {
         counted.and_then(|counted| counted.month)
     }
 
-    /// Whether the product has many reviews.
+    /// Returns true if the product has more than [`MANY_ABOVE`] reviews.
     #[must_use]
     pub fn is_many(&self) -> bool {
         self.stats.count() > MANY_ABOVE
     }
 
-    /// Whether the product is large.
+    /// Returns true if the product has more than [`LARGE_ABOVE`] reviews.
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.stats.count() > LARGE_ABOVE
@@ -106,16 +106,16 @@ impl Computed {
             dimension.sum += by * i64::from(rating.get());
         }
         if counted.traits != Traits::default() {
-            let alike = self.stats.traits.entry(counted.traits.clone()).or_default();
-            alike.0[stars] += by;
+            let histogram = self.stats.traits.entry(counted.traits.clone()).or_default();
+            histogram.0[stars] += by;
         }
         if let Some(month) = counted.month {
             outcome.months.entry(month).or_default().0[stars] += by;
         }
     }
 
-    /// Whether the top list is too short for the reviews that are counted. One more review then
-    /// says nothing about those between it and the list.
+    /// Returns true if the list of top reviews is shorter than the number of reviews allows. Then a
+    /// further review cannot simply be inserted: uncounted ones may rank before it.
     fn lacks_top_reviews(&self) -> bool {
         let counted = usize::try_from(self.stats.count()).unwrap_or(0);
         self.top_reviews.len() < TOP_REVIEWS.min(counted)
@@ -135,10 +135,10 @@ impl Computed {
             return;
         }
         let top = review.top();
-        let place = self
+        let position = self
             .top_reviews
             .partition_point(|other| other.key() > top.key());
-        self.top_reviews.insert(place, top);
+        self.top_reviews.insert(position, top);
         self.top_reviews.truncate(TOP_REVIEWS);
     }
 
@@ -147,13 +147,14 @@ impl Computed {
     }
 }
 
-/// What a product should have computed, from all its reviews: the recount that audits compare with.
+/// Returns what should be computed for a product with these reviews: the recount that audits
+/// compare with.
 #[must_use]
 pub fn recount(reviews: &[Review]) -> Computed {
     recount_as(reviews.iter().map(|review| (review, review.contribution())))
 }
 
-/// The same where it is given what each review contributes.
+/// Returns the same from reviews with their contributions.
 #[must_use]
 pub fn recount_as<'a>(reviews: impl Iterator<Item = (&'a Review, Option<Applied>)>) -> Computed {
     let mut computed = Computed::default();
@@ -257,15 +258,20 @@ mod tests {
         review.dirty = true;
     }
 
-    /// Folds what is dirty, at most `most` at a time, refilling as storage would.
+    /// Folds dirty reviews in batches of at most `batch_size`, refilling as storage does.
     fn fold_all(
         computed: &mut Computed,
         all: &mut [Review],
-        most: usize,
+        batch_size: usize,
     ) -> BTreeMap<i32, Histogram> {
         let mut months: BTreeMap<i32, Histogram> = BTreeMap::new();
         loop {
-            let dirty: Vec<Review> = all.iter().filter(|r| r.dirty).take(most).cloned().collect();
+            let dirty: Vec<Review> = all
+                .iter()
+                .filter(|r| r.dirty)
+                .take(batch_size)
+                .cloned()
+                .collect();
             if dirty.is_empty() {
                 return months;
             }
@@ -289,8 +295,8 @@ mod tests {
         }
     }
 
-    /// Counted reviews, each more helpful than the one before it, and what is computed from them.
-    fn counted(reviews: u8) -> (Vec<Review>, Computed) {
+    /// Folded reviews, each more helpful than the one before it, and what is computed from them.
+    fn folded(reviews: u8) -> (Vec<Review>, Computed) {
         let mut all: Vec<Review> = (0..reviews).map(review).collect();
         for (votes, review) in (1..).zip(&mut all) {
             review.helpful = votes;
@@ -301,10 +307,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_another_length_is_neither_taken_for_complete_nor_kept() {
+    fn a_top_list_of_another_length_is_completed_or_cut() {
         for stored in [0, 1, 8, TOP_REVIEWS - 1, TOP_REVIEWS, TOP_REVIEWS + 2] {
             for new in [1, 2, 12] {
-                let (mut all, mut computed) = counted(50);
+                let (mut all, mut computed) = folded(50);
                 let mut expected = all.clone();
                 expected.reverse();
                 computed.top_reviews = expected[..stored].iter().map(Review::top).collect();
@@ -318,22 +324,22 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_again_only_where_it_may_be_wrong() {
-        let (_, mut computed) = counted(50);
+    fn the_top_list_is_read_again_only_if_it_may_be_wrong() {
+        let (_, mut computed) = folded(50);
         let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
         assert!(!outcome.refill);
         for few in 0..12 {
-            let (_, mut computed) = counted(few);
+            let (_, mut computed) = folded(few);
             let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
             assert!(!outcome.refill, "{few} reviews");
         }
-        let (_, mut computed) = counted(50);
+        let (_, mut computed) = folded(50);
         computed.stats.histogram.0[0] = 5_000;
         computed.top_reviews.truncate(8);
         let outcome = computed.fold(&[review(50)], Timestamp::from_millis(0));
         assert!(outcome.refill);
-        // Also when nothing published is folded.
-        let (_, mut computed) = counted(50);
+        // Also if no published review is folded.
+        let (_, mut computed) = folded(50);
         computed.top_reviews.push(review(60).top());
         let rejected = Review {
             status: ReviewStatus::Rejected,
@@ -347,7 +353,7 @@ mod tests {
         #[test]
         fn folds_equal_a_recount(
             rounds in proptest::collection::vec(proptest::collection::vec(change(), 0..12), 1..8),
-            most in 1_usize..6,
+            batch_size in 1_usize..6,
         ) {
             let mut all: Vec<Review> = Vec::new();
             let mut computed = Computed::default();
@@ -358,7 +364,7 @@ mod tests {
                     let at = known.unwrap_or_else(|| { all.push(review(change.id)); all.len() - 1 });
                     apply(&mut all[at], &change);
                 }
-                for (month, change) in fold_all(&mut computed, &mut all, most) {
+                for (month, change) in fold_all(&mut computed, &mut all, batch_size) {
                     let total = months.entry(month).or_default();
                     for (total, change) in total.0.iter_mut().zip(change.0) { *total += change; }
                 }

@@ -1,10 +1,12 @@
 //! Typed identifiers, and the opaque global ids that the API shows.
 //!
-//! Every id is a random number of 55 bits, never a counter, so that a sharded database needs no
-//! other ids. An id ends every index key of a list, and 55 bits take 8 bytes there. The probability
-//! that ten million ids collide at all is 0.14 %; the unique index on `_id` refuses the second insert,
-//! which is retried with another id or reported as retryable. A global id is the base64url form of a type tag and the id; a review's carries its
-//! product, so that a look-up by it goes to one shard.
+//! Every id is a random 55-bit number, never a counter, so that a sharded database needs no central
+//! sequence. An id ends every index key of a list, and 55 bits take 8 bytes there. The probability
+//! that any two of ten million ids collide is 0.14 %; the unique index on `_id` refuses the second
+//! insert, which is retried with another id or reported as retryable.
+//!
+//! A global id is the base64url form of a type tag and the id. A review's also contains its
+//! product's id, so that a look-up by it is routed to one shard.
 
 use std::fmt;
 
@@ -13,9 +15,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// How many bits an id has.
+/// The number of bits of an id.
 const ID_BITS: u32 = 55;
-/// How many bytes they take.
+/// The number of bytes of an id in a global id.
 const ID_BYTES: usize = 7;
 
 macro_rules! id_type {
@@ -25,7 +27,7 @@ macro_rules! id_type {
         pub struct $name(i64);
 
         impl $name {
-            /// A new random id.
+            /// Returns a new random id.
             #[must_use]
             pub fn random() -> Self {
                 Self(random_number())
@@ -43,7 +45,7 @@ macro_rules! id_type {
                 self.0
             }
 
-            /// Returns the number, the most significant byte first.
+            /// Returns the number in big-endian order.
             #[must_use]
             pub const fn to_bytes(self) -> [u8; 8] {
                 self.0.to_be_bytes()
@@ -77,7 +79,7 @@ id_type!(
     ReviewId
 );
 id_type!(
-    /// Identifies a category; it never changes, whatever the category is called or moved under.
+    /// Identifies a category. It stays the same when the category is renamed or moved.
     CategoryId
 );
 id_type!(
@@ -85,12 +87,12 @@ id_type!(
     SupplierId
 );
 
-/// Identifies the author of a review: the subject of the token that wrote it, or for imported
-/// reviews `system:author`.
+/// Identifies the author of a review: the subject of the token that wrote it, or `system:author`
+/// for imported reviews.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AuthorId(pub String);
 
-/// The subject of a token: who acts, not of whom something is said.
+/// The subject of a token: the caller, as opposed to the person whom a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject<'a>(pub &'a str);
 
@@ -102,24 +104,27 @@ fn new_uuid() -> Uuid {
     Uuid::new_v4()
 }
 
-fn random_number() -> i64 {
+/// Returns a random number of 55 bits, for identifiers without a type of their own: marks, lease
+/// owners, log entries.
+#[must_use]
+pub fn random_number() -> i64 {
     let mut bytes = [0; 8];
     bytes[8 - ID_BYTES..].copy_from_slice(&random_bytes::<ID_BYTES>());
     i64::from_be_bytes(bytes) & ((1 << ID_BITS) - 1)
 }
 
-/// Random bytes, for whatever is no id: seeds, marks, pauses of random length. At most 14.
+/// Returns at most 14 random bytes, for everything that is not an id: seeds, shards, jitter.
 #[must_use]
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     const { assert!(N <= 14, "a UUID has 14 bytes that are random throughout") };
     let bytes = new_uuid().into_bytes();
     let mut random = bytes.into_iter().enumerate();
-    // Bytes 6 and 8 hold the version and the variant.
+    // Bytes 6 and 8 contain the version and the variant of a UUID.
     let mut random = random.by_ref().filter(|(at, _)| !matches!(at, 6 | 8));
     std::array::from_fn(|_| random.next().map_or(0, |(_, byte)| byte))
 }
 
-/// What a global id of the API refers to.
+/// The object that a global id of the API refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GlobalId {
     /// A product.
@@ -140,7 +145,7 @@ pub enum GlobalId {
 pub struct InvalidId;
 
 impl GlobalId {
-    /// The opaque text that the API shows.
+    /// Returns the opaque id shown by the API.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = vec![self.tag()];
@@ -167,7 +172,7 @@ impl GlobalId {
         }
     }
 
-    /// Reads what [`GlobalId::encode`] wrote.
+    /// Reads an id written by [`GlobalId::encode`].
     ///
     /// # Errors
     /// [`InvalidId`] for anything else.
@@ -199,7 +204,7 @@ fn number(bytes: &[u8]) -> Result<i64, InvalidId> {
     let mut number = [0; 8];
     number[8 - ID_BYTES..].copy_from_slice(&bytes);
     let number = i64::from_be_bytes(number);
-    // The topmost bit is none of an id.
+    // An id has 55 bits: the highest of the 7 bytes' 56 bits is 0.
     (number >> ID_BITS == 0).then_some(number).ok_or(InvalidId)
 }
 
@@ -208,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn global_ids_come_back_as_they_went() {
+    fn global_ids_survive_a_round_trip() {
         let all = [
             GlobalId::Product(ProductId::random()),
             GlobalId::Review(ProductId::random(), ReviewId::random()),
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_refused() {
+    fn other_text_is_refused() {
         for text in [
             "",
             "x",

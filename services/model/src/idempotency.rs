@@ -1,22 +1,22 @@
-//! Keys that make it safe to send a request twice.
+//! Idempotency keys: they make it safe to send a request twice.
 
 use std::fmt;
 
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 128;
 
-/// A name that a caller chose for a request: the same key with the same input gives the same
-/// answer, the same key with other input is refused.
+/// A name that the caller chose for a request: the same key with the same input returns the first
+/// outcome, the same key with other input is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// The text cannot be an idempotency key.
+/// The text is not a valid idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an idempotency key is 1 to {MAX_KEY_BYTES} printable ASCII characters")]
 pub struct InvalidIdempotencyKey;
 
 impl IdempotencyKey {
-    /// Reads a key.
+    /// Checks and wraps a key.
     ///
     /// # Errors
     /// When it is not 1 to [`MAX_KEY_BYTES`] printable ASCII characters.
@@ -29,14 +29,14 @@ impl IdempotencyKey {
         }
     }
 
-    /// What the request of a subject is remembered by: keys of different subjects never meet, since
-    /// no key holds a line break.
+    /// The key qualified by the subject of the request, under which its outcome is stored.
+    /// Qualified keys of different subjects never collide, since no key contains a line break.
     #[must_use]
     pub fn of(&self, subject: &str) -> String {
         format!("{subject}\n{}", self.0)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -49,7 +49,7 @@ impl fmt::Display for IdempotencyKey {
     }
 }
 
-/// Whether a text is 1 to [`MAX_KEY_BYTES`] printable ASCII characters.
+/// Returns true if the text is 1 to [`MAX_KEY_BYTES`] printable ASCII characters.
 #[must_use]
 pub fn is_printable(text: &str) -> bool {
     let printable = text.bytes().all(|b| (b' '..=b'~').contains(&b));
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_short_and_printable_and_belong_to_their_subject() {
+    fn keys_are_short_printable_and_qualified_by_their_subject() {
         let key = IdempotencyKey::parse("k 1").unwrap();
         assert_eq!(key.of("ann"), "ann\nk 1");
         let long = "k".repeat(MAX_KEY_BYTES + 1);

@@ -1,4 +1,5 @@
-//! What feeds are turned into before anything is stored, and what became of each line.
+//! Drafts that lines of feeds are mapped to before anything is stored, and the outcome of each
+//! line.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +16,12 @@ use crate::spec::Spec;
 /// A product as one line of a feed describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProductDraft {
-    /// The feed's system, and the product's id there.
+    /// The source system and the product's id in it.
     pub source: ExternalRef,
-    /// The stock-keeping unit. When a product with it is already there, from another system, the
-    /// draft is merged into it; absent, `system:id` is taken.
+    /// The stock-keeping unit. If a product of another source has it, the draft is merged into that
+    /// product. If `None`, `system:id` is used.
     pub sku: Option<String>,
-    /// The kind: `book`, `electronics`, or one that nobody has written code for.
+    /// The kind: `book`, `electronics`, or one without a type of its own.
     pub kind: String,
     /// The name.
     pub name: String,
@@ -28,40 +29,40 @@ pub struct ProductDraft {
     pub description: Option<String>,
     /// The brand.
     pub brand: Option<String>,
-    /// The state; drafts and archived products are not shown to shoppers.
+    /// The status; drafts and archived products are not shown to shoppers.
     pub status: ProductStatus,
-    /// The names of the categories from the top down; the last one is the product's. Made when
-    /// they are not there. Not empty.
+    /// The names of the categories, root first; the last one is the product's. Missing ones are
+    /// created. Not empty.
     pub category: Vec<String>,
-    /// The supplier; made when not there.
+    /// The supplier; created if missing.
     pub supplier: Option<SupplierDraft>,
-    /// The price; for bundles it is computed.
+    /// The price; the price of a bundle is computed.
     pub price: Option<Money>,
-    /// Pictures, films, documents.
+    /// Images, videos and documents.
     pub media: Vec<Media>,
-    /// The specs; units by any spelling.
+    /// The specs; units in any known spelling.
     pub specs: Vec<Spec>,
-    /// What only the kind has; a bundle's items are in `bundle`.
+    /// The fields of the kind; a bundle's items are in `bundle`.
     pub details: Details,
-    /// The products of a bundle, which must be stored before it.
+    /// The products of a bundle, which must have been imported before it.
     pub bundle: Vec<BundleItemDraft>,
-    /// When the product was added to the shop, if the feed knows; else the time of the import.
+    /// When the product was added to the shop; `None` for the time of the import.
     pub created_at: Option<Timestamp>,
-    /// Whether a product that is already there is left as it is. For products derived from review
-    /// rows, where every row of a product tells the same again.
+    /// Whether a product that already exists is left unchanged. Used for products derived from rows
+    /// of reviews, which repeat the product in every row.
     pub create_only: bool,
 }
 
-/// Something by the id that a system gave it.
+/// A reference to an object of another system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct ExternalRef {
     /// The system: `opendb`.
     pub system: String,
-    /// The id there.
+    /// The object's id in that system.
     pub external_id: String,
 }
 
-/// A supplier as a feed names it. Suppliers are told apart by their folded names.
+/// A supplier as named in a feed. Suppliers are identified by their folded names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SupplierDraft {
     /// The name.
@@ -70,29 +71,30 @@ pub struct SupplierDraft {
     pub country: Option<String>,
 }
 
-/// One product of a bundle.
+/// An item of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BundleItemDraft {
     /// The product.
     pub product: ExternalRef,
-    /// How many of it.
+    /// The number of units.
     pub quantity: i32,
 }
 
 /// A review as one line of a feed describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewDraft {
-    /// The feed's system, and the review's id there.
+    /// The source system and the review's id in it.
     pub origin: ExternalRef,
     /// The product it is about.
     pub product: ExternalRef,
-    /// Who wrote it, if the feed says. One review per product and author is kept: the first.
+    /// The author, if known. Of several reviews by the same author of the same product the first is
+    /// kept.
     pub author: Option<Author>,
-    /// The stars.
+    /// The rating.
     pub rating: Stars,
-    /// Whether the product is recommended.
+    /// Whether the author recommends the product, if known.
     pub recommended: Option<bool>,
-    /// Stars for single aspects.
+    /// Ratings by dimension.
     pub dimensions: BTreeMap<String, Stars>,
     /// The title; may be empty.
     pub title: String,
@@ -100,40 +102,40 @@ pub struct ReviewDraft {
     pub body: String,
     /// The language as an IETF tag.
     pub language: Option<String>,
-    /// Whether the author was given something for it.
+    /// Whether the author received something for it.
     pub incentivized: bool,
-    /// How many found it helpful.
+    /// The number of helpful votes.
     pub helpful: i64,
-    /// How many did not.
+    /// The number of unhelpful votes.
     pub unhelpful: i64,
-    /// When it was written.
+    /// When it was written, if known.
     pub created_at: Option<Timestamp>,
 }
 
-/// What became of one line.
+/// The outcome of one line of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineOutcome {
     /// Something new was stored.
     Created,
     /// Something stored was changed.
     Updated,
-    /// It was stored already, just so.
+    /// The same was already stored.
     Unchanged,
-    /// It was refused, for these reasons.
+    /// The line was rejected, for these reasons.
     Rejected(Vec<Rejection>),
 }
 
-/// Why a line, or one value of it, was refused.
+/// The reason why a line, or one value of it, was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// The field of the feed or of the product.
+    /// The field, of the feed or of the product.
     pub field: String,
-    /// What is wrong with it and what would be right.
+    /// What is wrong and what would be valid.
     pub reason: String,
 }
 
 impl Rejection {
-    /// A refusal of a field.
+    /// Returns the rejection of a field.
     #[must_use]
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
@@ -143,7 +145,7 @@ impl Rejection {
     }
 }
 
-/// A digest of a draft: the same words give the same digest, in every release.
+/// Returns a digest of a draft, stable across releases: equal drafts have equal digests.
 #[must_use]
 pub fn digest<T: Serialize>(draft: &T) -> String {
     let text = serde_json::to_vec(draft).expect("drafts hold nothing that JSON cannot");

@@ -1,11 +1,12 @@
 //! The types and rules of the catalogue.
 //!
-//! Nothing here does input or output, waits, or reads a clock: every rule is a plain function of
-//! its arguments, so that it can be tested by properties and reused by every layer above.
+//! This crate does no input or output, never waits and reads no clock: every rule is a plain
+//! function of its arguments, so that it can be tested by properties and reused by every layer
+//! above.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`activity`] | views, carts and purchases: counting, weighing, standing |
+//! | [`activity`] | views, carts and purchases: counting, weights, trends |
 //! | [`id`] | typed identifiers and the opaque global ids of the API |
 //! | [`clock`] | instants with millisecond precision, the [`clock::Clock`] and a manual one for tests |
 //! | [`text`] | folding, slugs, excerpts |
@@ -18,13 +19,15 @@
 //! | [`review`] | reviews and the excerpts embedded in products |
 //! | [`rating`] | rating arithmetic: histogram, average, Bayesian score, Wilson bound |
 //! | [`fold`] | how changed reviews change a product's computed data |
-//! | [`derived`] | what a product document derives from its own fields: tokens, keywords, slot |
-//! | [`search`] | words and keywords, typing mistakes, what is searched for, completions |
-//! | [`facet`] | counting the values of matching products, and the panels made of the counts |
-//! | [`filter`] | the filter grammar for products and reviews, and sort orders |
+//! | [`derived`] | derived fields of a product document: tokens, keywords, slot |
+//! | [`erasure`] | erasing an author: policies and counts |
+//! | [`search`] | words and keywords, typing mistakes, search queries, completions |
+//! | [`facet`] | counting the values of matching products, and filter panels |
+//! | [`filter`] | filters and sorts of products and reviews |
 //! | [`cursor`] | signed, versioned keyset cursors |
-//! | [`import`] | drafts that feeds are turned into, and what became of them |
-//! | [`worker`] | what workers say of themselves |
+//! | [`import`] | drafts that feeds are mapped to, and the outcome of each line |
+//! | [`idempotency`] | keys that make it safe to send a request twice |
+//! | [`worker`] | reports of background workers |
 
 pub mod activity;
 pub mod category;

@@ -11,35 +11,35 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Currency([u8; 3]);
 
-/// Why a text is not an amount of money.
+/// Why a text is not a currency or an amount of money.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMoney {
     /// Not an ISO 4217 code.
-    #[error("{0:?} is no ISO 4217 currency code such as EUR")]
+    #[error("{0:?} is not an ISO 4217 currency code such as EUR")]
     Currency(String),
     /// Not a decimal number.
-    #[error("{0:?} is no decimal number such as 19.99")]
+    #[error("{0:?} is not a decimal number such as 19.99")]
     Amount(String),
     /// More decimals than the currency has.
-    #[error("{amount} has more decimals than {currency} has ({decimals})")]
+    #[error("{amount} has more decimals than {currency} allows ({decimals})")]
     Decimals {
         /// The amount given.
         amount: Decimal,
         /// Its currency.
         currency: Currency,
-        /// Decimals the currency has.
+        /// The number of decimals of the currency.
         decimals: u32,
     },
-    /// Negative, or too large to keep.
+    /// Negative, or above [`Money::MAX`].
     #[error("{0} is out of range: 0 up to 9 * 10^15 minor units")]
     Range(Decimal),
 }
 
 impl Currency {
-    /// Reads a three-letter code, in any case.
+    /// Reads a three-letter code, case-insensitively.
     ///
     /// # Errors
-    /// [`InvalidMoney::Currency`] when ISO 4217 has no such code.
+    /// [`InvalidMoney::Currency`] if ISO 4217 has no such code.
     pub fn parse(code: &str) -> Result<Self, InvalidMoney> {
         let upper = code.trim().to_ascii_uppercase();
         let known = Iso::from_code(&upper).ok_or(InvalidMoney::Currency(upper))?;
@@ -48,13 +48,13 @@ impl Currency {
         Ok(Self(bytes))
     }
 
-    /// The three upper-case letters.
+    /// Returns the code: three upper-case letters.
     #[must_use]
     pub fn code(&self) -> &str {
         std::str::from_utf8(&self.0).expect("made of ASCII letters")
     }
 
-    /// How many decimals an amount has: 2 for EUR, 0 for JPY, 3 for KWD.
+    /// The number of decimals of an amount: 2 for EUR, 0 for JPY, 3 for KWD.
     #[must_use]
     pub fn decimals(&self) -> u32 {
         Iso::from_code(self.code())
@@ -88,7 +88,7 @@ impl fmt::Debug for Currency {
     }
 }
 
-/// An amount of money that is not negative.
+/// A non-negative amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Money {
     /// The amount in minor units: 1999 is 19.99 EUR.
@@ -98,13 +98,13 @@ pub struct Money {
 }
 
 impl Money {
-    /// The largest amount kept, in minor units: exact in every client's number type.
+    /// The maximum amount in minor units: exact in every client's number type.
     pub const MAX: i64 = 9_000_000_000_000_000;
 
     /// Reads a decimal amount, `19.99`.
     ///
     /// # Errors
-    /// [`InvalidMoney`] when it is no decimal number, negative, too large, or finer than the
+    /// [`InvalidMoney`] if it is not a decimal number, negative, too large, or finer than the
     /// currency's minor unit.
     pub fn parse(amount: &str, currency: Currency) -> Result<Self, InvalidMoney> {
         let decimal: Decimal = amount
@@ -115,17 +115,17 @@ impl Money {
         Ok(Self { minor, currency })
     }
 
-    /// The amount as a decimal number with as many decimals as the currency has.
+    /// The amount as a decimal number with the currency's number of decimals.
     #[must_use]
     pub fn amount(&self) -> Decimal {
         Decimal::new(self.minor, self.currency.decimals())
     }
 }
 
-/// A decimal amount in minor units of the currency.
+/// Converts a decimal amount to minor units of the currency.
 ///
 /// # Errors
-/// [`InvalidMoney`] when it is negative, too large, or finer than the currency's minor unit.
+/// [`InvalidMoney`] if it is negative, too large, or finer than the currency's minor unit.
 pub fn minor_units(amount: Decimal, currency: Currency) -> Result<i64, InvalidMoney> {
     let decimals = currency.decimals();
     if amount.normalize().scale() > decimals {

@@ -1,4 +1,4 @@
-//! Products. One structure serves every kind; what only one kind has is in its [`Details`].
+//! Products. All kinds share one structure; fields of a single kind are in its [`Details`].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,34 @@ use crate::money::Money;
 use crate::spec::Spec;
 use crate::supplier::SupplierExtract;
 
-/// The most pictures, films and documents a product may have.
+/// The maximum number of images, videos and documents of a product.
 pub const MAX_MEDIA: usize = 50;
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 pub const MAX_NAME_CHARACTERS: usize = 300;
-/// The longest description, in characters.
+/// The maximum length of a description, in characters.
 pub const MAX_DESCRIPTION_CHARACTERS: usize = 20_000;
-/// The longest stock-keeping unit, in bytes.
+/// The maximum length of a stock-keeping unit, in bytes.
 pub const MAX_SKU_BYTES: usize = 128;
-/// The longest name of a kind, in bytes.
+/// The maximum length of the name of a kind, in bytes.
 pub const MAX_KIND_BYTES: usize = 32;
 
-/// Where a product is in its life.
+/// The status of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductStatus {
-    /// Not on sale yet; seen by admins only.
+    /// Not on sale yet; visible to admins only.
     Draft,
-    /// On sale; seen by everyone.
+    /// On sale; visible to everyone.
     Active,
-    /// No longer on sale; seen by admins only.
+    /// No longer on sale; visible to admins only.
     Archived,
 }
 
 impl ProductStatus {
-    /// All states.
+    /// All statuses.
     pub const ALL: [Self; 3] = [Self::Draft, Self::Active, Self::Archived];
 
-    /// The name the state is stored by.
+    /// The name under which the status is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,59 +47,60 @@ impl ProductStatus {
         }
     }
 
-    /// The state with this name.
+    /// The status with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
-/// A picture, a film or a document.
+/// An image, a video or a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
-    /// Where it is: an absolute `https` or `http` address.
+    /// Its URL: absolute, `https` or `http`.
     pub url: String,
-    /// What it shows, for those who cannot see it.
+    /// The alternative text: what it shows.
     pub alt: Option<String>,
-    /// What it is.
+    /// The kind of media.
     pub kind: MediaKind,
 }
 
-/// What a medium is.
+/// The kind of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// A film.
+    /// A video.
     Video,
-    /// Something to read, such as a manual.
+    /// A document, such as a manual.
     Document,
 }
 
-/// One of the systems a product was imported from.
+/// A source that a product was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The feed's system.
+    /// The source system.
     pub system: String,
-    /// The product's id there.
+    /// The product's id in that system.
     pub external_id: String,
-    /// When it last changed something here.
+    /// When an import from it last changed the product.
     pub imported_at: Timestamp,
-    /// A digest of what the feed last said, so that saying it again changes nothing.
+    /// A digest of the last draft, so that importing the same again changes nothing.
     pub digest: String,
 }
 
-/// Which of the read and write paths for huge products apply.
+/// Flags of a product that has, or receives, unusually many reviews: special read and write paths
+/// apply to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outlier {
-    /// Has so many reviews that filtered lists of them have indexes of their own. Never taken back.
+    /// Has enough reviews that filtered lists of them use indexes of their own. Never unset.
     pub many: bool,
     /// Has so many reviews that they are never counted on request.
     pub large: bool,
     /// Since when it is large.
     pub large_since: Option<Timestamp>,
-    /// Is written so often, until this instant, that reviews are folded in batches.
+    /// Hot until this instant: reviewed so often that reviews are folded in batches.
     pub hot_until: Option<Timestamp>,
     /// Since when it is hot.
     pub hot_since: Option<Timestamp>,
@@ -108,15 +109,15 @@ pub struct Outlier {
 }
 
 impl Outlier {
-    /// Whether the product is hot at this instant.
+    /// Returns true if the product is hot at this instant.
     #[must_use]
     pub fn is_hot(&self, now: Timestamp) -> bool {
         self.hot_until.is_some_and(|until| now < until)
     }
 
-    /// As it is after a fold that found the product large or not: the flag with its date, and what
-    /// is over removed.
-    pub fn follow(&mut self, large: bool, now: Timestamp) {
+    /// Updates the flags after a fold that found the product large or not, and clears what has
+    /// expired.
+    pub fn update_after_fold(&mut self, large: bool, now: Timestamp) {
         if large != self.large {
             self.large = large;
             self.large_since = large.then_some(now);
@@ -130,14 +131,14 @@ impl Outlier {
 /// Why a product is hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HotReason {
-    /// Two writers met.
+    /// A write conflict.
     Conflict,
     /// Several reviews a second were written.
     Rate,
 }
 
 impl HotReason {
-    /// The name it is stored by.
+    /// The name under which it is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -146,7 +147,7 @@ impl HotReason {
         }
     }
 
-    /// The one with this name.
+    /// The reason with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Conflict, Self::Rate]
@@ -155,69 +156,69 @@ impl HotReason {
     }
 }
 
-/// How many units of a product were sold.
+/// The number of units of a product sold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sold {
-    /// How many, exactly, of what was counted.
+    /// The exact number of units among the sales counted.
     pub units: i64,
-    /// When sales were counted last.
+    /// When sales were last counted.
     pub as_of: Option<Timestamp>,
 }
 
-/// A product in full.
+/// A product with all its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
-    /// Identifies the product.
+    /// The product's id.
     pub id: ProductId,
-    /// What kind of thing it is: `book`, `apparel`, or a name nobody has written code for.
+    /// The kind: `book`, `apparel`, or one without a type of its own.
     pub kind: String,
     /// The stock-keeping unit; unique.
     pub sku: String,
-    /// Its part of an address; unique.
+    /// The part of a URL that identifies it; unique.
     pub slug: String,
-    /// Its name.
+    /// The name shown.
     pub name: String,
-    /// What there is to say about it.
+    /// The description.
     pub description: Option<String>,
     /// The brand.
     pub brand: Option<String>,
-    /// Where it is in its life.
+    /// The status.
     pub status: ProductStatus,
-    /// The category it is in.
+    /// The id of its category.
     pub category: CategoryId,
-    /// What it costs; real feeds often do not say.
+    /// The price; often missing in feeds.
     pub price: Option<Money>,
-    /// Pictures, films, documents.
+    /// Images, videos and documents.
     pub media: Vec<Media>,
-    /// Its attributes, in the order they are shown.
+    /// The specs, in the order in which they are shown.
     pub specs: Vec<Spec>,
-    /// What only its kind has.
+    /// The fields of its kind.
     pub details: Details,
-    /// Who supplies it.
+    /// The extended reference to its supplier.
     pub supplier: Option<SupplierExtract>,
-    /// What is computed from its reviews.
+    /// The data computed from its reviews.
     pub computed: Computed,
-    /// Which special paths apply.
+    /// Flags of products with unusually many reviews.
     pub outlier: Outlier,
-    /// How it stands after the activity of the last 30 days.
+    /// The summary of its activity of the last 30 days.
     pub standing: ActivitySummary,
-    /// How often it was sold.
+    /// The number of units sold.
     pub sold: Sold,
-    /// Where it was imported from.
+    /// The sources it was imported from.
     pub sources: Vec<Source>,
-    /// Rises with every edit by an admin or an import; reviews do not touch it.
+    /// Increases with every edit by an admin or an import; unaffected by reviews.
     pub revision: i64,
     /// When it was first stored.
     pub created_at: Timestamp,
-    /// When it first was no draft any more.
+    /// When it was first listed, that is, first had a status other than draft.
     pub listed_at: Option<Timestamp>,
     /// When an admin or an import last changed it.
     pub updated_at: Timestamp,
 }
 
 impl Product {
-    /// Since when it is listed, once it is: a draft that has just become something else is from its
-    /// last change on.
+    /// When it was listed; `None` for a draft. A product that has just stopped being a draft is
+    /// listed from its last change on.
     #[must_use]
     pub fn listed(&self) -> Option<Timestamp> {
         let now = (self.status != ProductStatus::Draft).then_some(self.updated_at);
@@ -225,20 +226,20 @@ impl Product {
     }
 }
 
-/// Makes [`Kind`] and [`Details`] of one list. Whoever reads, writes, maps or shows details matches
-/// one of them without a catch-all, so that the compiler asks for what a new kind needs.
+/// Defines [`Kind`] and [`Details`] from one list. Code that reads, writes, maps or shows details
+/// matches on one of them without a catch-all, so the compiler lists what a new kind needs.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
-        /// What kind of thing a product is, as code sees it.
+        /// The kind of a product: one with a type of its own, or any other by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kind<'a> {
             $($(#[$doc])* $kind,)+
-            /// A kind that nobody has written code for, by its name.
+            /// A kind without a type of its own, by its name.
             Other(&'a str),
         }
 
         impl<'a> Kind<'a> {
-            /// The kinds that have a structure of their own.
+            /// The kinds that have a type of their own.
             pub const TYPED: &'static [Kind<'static>] = &[$(Kind::$kind,)+];
 
             /// The kind with this name.
@@ -250,7 +251,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The name that it is stored and shown by.
+            /// The name under which the kind is stored and shown.
             #[must_use]
             pub const fn name(self) -> &'a str {
                 match self {
@@ -260,17 +261,17 @@ macro_rules! kinds {
             }
         }
 
-        /// What only one kind of product has.
+        /// The fields of a product that belong to its kind.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub enum Details {
             $($(#[$doc])* $kind($kind),)+
-            /// A kind that nobody has written code for: it has specs only.
+            /// A kind without a type of its own: it has specs only.
             #[default]
             Generic,
         }
 
         impl Details {
-            /// The kind these details belong to; `None` for a generic product.
+            /// The kind of these details; `None` for [`Details::Generic`].
             #[must_use]
             pub const fn kind(&self) -> Option<Kind<'static>> {
                 match self {
@@ -279,7 +280,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Empty details for a kind.
+            /// Returns empty details of a kind.
             #[must_use]
             pub fn empty(kind: Kind<'_>) -> Self {
                 match kind {
@@ -296,7 +297,7 @@ kinds! {
     Apparel = "apparel",
     /// Books.
     Book = "book",
-    /// Things with a plug or a battery.
+    /// Electronic devices.
     Electronics = "electronics",
     /// Food and drink.
     Grocery = "grocery",
@@ -306,11 +307,11 @@ kinds! {
     Bundle = "bundle",
 }
 
-/// What clothes and shoes have.
+/// The fields of clothes and shoes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Apparel {
-    /// How it is cut: `slim`, `regular`.
+    /// The cut: `slim`, `regular`.
     pub fit: Option<String>,
     /// The measures of each size.
     pub size_chart: Vec<SizeChartRow>,
@@ -321,45 +322,45 @@ pub struct Apparel {
 pub struct SizeChartRow {
     /// The size: `M`.
     pub size: String,
-    /// What was measured.
+    /// The measures of this size.
     pub measurements: Vec<Measurement>,
 }
 
 /// One measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What was measured: `chest`.
+    /// The measure: `chest`.
     pub name: String,
-    /// How many units.
+    /// The number of units.
     pub value: f64,
-    /// Of which unit.
+    /// The unit.
     pub unit: String,
 }
 
-/// What books have.
+/// The fields of books.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Book {
-    /// Who made it.
+    /// Authors, translators and others who worked on it.
     pub contributors: Vec<Contributor>,
     /// The ISBN, digits only.
     pub isbn: Option<String>,
     /// `hardcover`, `paperback`, `e-book`.
     pub format: Option<String>,
-    /// How many pages.
+    /// The number of pages.
     pub pages: Option<i32>,
 }
 
-/// Someone who had a part in a work.
+/// A person who contributed to a work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contributor {
     /// The name.
     pub name: String,
-    /// The part: `author`, `translator`; in a film the character played.
+    /// The role: `author`, `translator`; in a film the character played.
     pub role: String,
 }
 
-/// What things with a plug or a battery have.
+/// The fields of electronic devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Electronics {
@@ -367,11 +368,11 @@ pub struct Electronics {
     pub energy_label: Option<String>,
     /// The warranty in months.
     pub warranty_months: Option<i32>,
-    /// What it works with.
+    /// What it is compatible with.
     pub compatibility: Vec<String>,
 }
 
-/// What food and drink have.
+/// The fields of food and drink.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Grocery {
@@ -383,58 +384,61 @@ pub struct Grocery {
     pub nutrition: Vec<Measurement>,
 }
 
-/// What films have.
+/// The fields of films.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Movie {
-    /// Who plays whom.
+    /// The cast with the characters played.
     pub cast: Vec<Contributor>,
-    /// How long it is, in minutes.
+    /// The running time in minutes.
     pub runtime_minutes: Option<i32>,
 }
 
-/// What bundles have.
+/// The fields of bundles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
-    /// The products in it.
+    /// The items of the bundle.
     pub items: Vec<BundleItem>,
 }
 
-/// A product in a bundle, with what is copied of it.
+/// An item of a bundle: an extended reference to a product, which contains copies of the product's
+/// fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BundleItem {
     /// The product.
     pub product_id: ProductId,
-    /// How many of it. At least 1.
+    /// The number of units; at least 1.
     pub quantity: i32,
     /// The revision of the product that was copied.
     pub version: i64,
     /// The name copied.
     pub name: String,
-    /// The price of one, copied.
+    /// The price of one unit, copied.
     pub price: Option<Money>,
-    /// Whether the product was on sale when it was copied; if not, shoppers do not see the item.
+    /// Whether the product was on sale when it was copied; if not, the item is hidden from
+    /// shoppers.
     pub listed: bool,
-    /// When the product was last changed before it was copied; unknown of older copies.
+    /// When the product was last changed before it was copied; `None` for copies made by earlier
+    /// releases.
     #[serde(default)]
     pub as_of: Option<Timestamp>,
 }
 
 impl Bundle {
-    /// What all items cost together: `None` when one has no price, when currencies differ, or when
-    /// there is no item.
+    /// The total price of all items: `None` if one has no price, if currencies differ, or if there
+    /// are no items.
     #[must_use]
     pub fn price(&self) -> Option<Money> {
         let mut total: Option<Money> = None;
         for item in &self.items {
             let price = item.price?;
             let minor = price.minor.checked_mul(i64::from(item.quantity))?;
-            let so_far = total.map_or(Some(0), |t| {
+            let subtotal = total.map_or(Some(0), |t| {
                 (t.currency == price.currency).then_some(t.minor)
             })?;
             total = Some(Money {
-                minor: so_far.checked_add(minor)?,
+                minor: subtotal.checked_add(minor)?,
                 currency: price.currency,
             });
         }

@@ -1,6 +1,6 @@
-//! Rating arithmetic. The stored facts are whole numbers, the histogram above all; whatever else a
-//! page shows is computed from them here and nowhere else, so that a formula can change without
-//! touching data and no rounding error can pile up.
+//! Rating arithmetic. Only integers are stored, above all the histogram; every other figure is
+//! computed from them here and nowhere else, so that a formula can change without touching data and
+//! rounding errors do not accumulate.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::review::Traits;
 
-/// The version of the formulas below; raised when one of them changes.
+/// The version of the formulas below; incremented when one of them changes.
 pub const FORMULA_VERSION: i32 = 1;
-/// What the Bayesian score believes of a product nobody has reviewed.
+/// The Bayesian score of a product without reviews.
 pub const PRIOR_MEAN: f64 = 3.5;
-/// How many reviews that belief weighs as much as.
+/// The weight of [`PRIOR_MEAN`], as a number of reviews.
 pub const PRIOR_WEIGHT: f64 = 5.0;
 /// The 97.5th percentile of the normal distribution: two-sided 95 % confidence.
 pub const WILSON_Z: f64 = 1.959_963_984_540_054;
@@ -23,7 +23,7 @@ pub const WILSON_Z: f64 = 1.959_963_984_540_054;
 #[serde(try_from = "i64", into = "i64")]
 pub struct Stars(u8);
 
-/// The number is not a whole one from 1 to 5.
+/// The number is not an integer from 1 to 5.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rating is a whole number of stars from 1 to 5, not {0}")]
 pub struct InvalidStars(pub i64);
@@ -32,10 +32,10 @@ impl Stars {
     /// All ratings, lowest first.
     pub const ALL: [Self; 5] = [Self(1), Self(2), Self(3), Self(4), Self(5)];
 
-    /// So many stars.
+    /// Returns a rating of this number of stars.
     ///
     /// # Errors
-    /// [`InvalidStars`] outside 1 to 5.
+    /// [`InvalidStars`] if it is not from 1 to 5.
     pub fn new(stars: i64) -> Result<Self, InvalidStars> {
         let small = u8::try_from(stars)
             .ok()
@@ -43,13 +43,13 @@ impl Stars {
         small.map(Self).ok_or(InvalidStars(stars))
     }
 
-    /// How many stars.
+    /// The number of stars.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// The place of this rating in a histogram.
+    /// The index of this rating in a histogram.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0) - 1
@@ -69,41 +69,41 @@ impl From<Stars> for i64 {
     }
 }
 
-/// How many reviews gave each number of stars, one star first.
+/// The numbers of reviews by stars, one star first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Histogram(pub [i64; 5]);
 
 impl Histogram {
-    /// How many reviews there are.
+    /// The number of reviews.
     #[must_use]
     pub fn count(&self) -> i64 {
         self.0.iter().sum()
     }
 
-    /// All stars added up.
+    /// The sum of all stars.
     #[must_use]
     pub fn sum(&self) -> i64 {
         self.0.iter().zip(1..).map(|(n, stars)| n * stars).sum()
     }
 
-    /// Counts one review more.
+    /// Adds one review.
     pub fn add(&mut self, stars: Stars) {
         self.0[stars.index()] += 1;
     }
 
-    /// Counts one review less.
+    /// Removes one review.
     pub fn remove(&mut self, stars: Stars) {
         self.0[stars.index()] -= 1;
     }
 
-    /// Adds the reviews of another one so many times.
+    /// Adds the counts of `by` multiplied by `times`.
     pub fn change(&mut self, by: &Self, times: i64) {
         for (own, other) in self.0.iter_mut().zip(by.0) {
             *own += times * other;
         }
     }
 
-    /// The mean, or `None` without reviews.
+    /// The average, or `None` without reviews.
     #[must_use]
     pub fn average(&self) -> Option<f64> {
         let count = self.count();
@@ -111,71 +111,70 @@ impl Histogram {
     }
 }
 
-/// How many reviewers would and would not recommend the product; most say neither.
+/// The numbers of reviewers who would and would not recommend the product; most do not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recommended {
     /// Reviews that recommend it.
     pub yes: i64,
-    /// Reviews that advise against it.
+    /// Reviews that do not recommend it.
     pub no: i64,
 }
 
 /// The ratings of one dimension, such as fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DimensionStats {
-    /// How many reviews rated it.
+    /// The number of reviews that rated it.
     pub count: i64,
-    /// Their stars added up.
+    /// The sum of their stars.
     pub sum: i64,
 }
 
 impl DimensionStats {
-    /// The mean, or `None` without ratings.
+    /// The average, or `None` without ratings.
     #[must_use]
     pub fn average(&self) -> Option<f64> {
         (self.count > 0).then(|| ratio(self.sum, self.count))
     }
 }
 
-/// What is stored of all published reviews of a product.
+/// The stored statistics of all published reviews of a product.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RatingStats {
     /// Reviews by stars.
     pub histogram: Histogram,
-    /// Recommendations.
+    /// The recommendations.
     pub recommended: Recommended,
     /// Ratings by dimension.
     pub dimensions: BTreeMap<String, DimensionStats>,
-    /// Reviews by stars for each combination of traits that some have.
+    /// Reviews by stars for each combination of traits that occurs.
     pub traits: BTreeMap<Traits, Histogram>,
-    /// How many folds have changed these numbers.
+    /// The number of folds that have changed these statistics.
     pub fold_seq: i64,
-    /// When the last fold did; `None` before the first.
+    /// The time of the last fold; `None` before the first.
     pub as_of: Option<Timestamp>,
 }
 
 impl RatingStats {
-    /// How many published reviews there are.
+    /// The number of published reviews.
     #[must_use]
     pub fn count(&self) -> i64 {
         self.histogram.count()
     }
 
-    /// The reviews that have all of these traits, by stars.
+    /// Returns the reviews that have all of these traits, by stars.
     #[must_use]
-    pub fn with(&self, wanted: &Traits) -> Histogram {
-        if *wanted == Traits::default() {
+    pub fn with(&self, required: &Traits) -> Histogram {
+        if *required == Traits::default() {
             return self.histogram;
         }
         let mut all = Histogram::default();
-        for (_, histogram) in self.traits.iter().filter(|(own, _)| own.include(wanted)) {
+        for (_, histogram) in self.traits.iter().filter(|(own, _)| own.include(required)) {
             all.change(histogram, 1);
         }
         all
     }
 
-    /// In which languages reviews are, as far as they have a code of two letters, and how many in
-    /// each; by code.
+    /// The number of reviews by language, for languages with a two-letter code.
     #[must_use]
     pub fn languages(&self) -> BTreeMap<&str, i64> {
         let mut languages = BTreeMap::new();
@@ -187,15 +186,16 @@ impl RatingStats {
         languages
     }
 
-    /// The mean, or `None` without reviews.
+    /// The average, or `None` without reviews.
     #[must_use]
     pub fn average(&self) -> Option<f64> {
         self.histogram.average()
     }
 
-    /// The Bayesian average: the mean after [`PRIOR_WEIGHT`] imagined reviews of [`PRIOR_MEAN`]
-    /// stars, so that one enthusiast does not beat a thousand satisfied customers. (The shrinkage
-    /// estimator `(C·m + Σx) / (C + n)`; see "Bayesian average" in the statistical literature.)
+    /// The Bayesian average: the mean including [`PRIOR_WEIGHT`] additional reviews of
+    /// [`PRIOR_MEAN`] stars, so that one enthusiast does not outrank a thousand satisfied
+    /// customers. (The shrinkage estimator `(C·m + Σx) / (C + n)`; see "Bayesian average" in the
+    /// statistical literature.)
     #[must_use]
     pub fn bayesian_score(&self) -> f64 {
         let (count, sum) = (float(self.count()), float(self.histogram.sum()));
@@ -211,16 +211,15 @@ impl RatingStats {
         (n > 0).then(|| wilson(ratio(good, n), float(n)))
     }
 
-    /// Of those who said whether they recommend the product, the share who do; `None` when nobody
-    /// said.
+    /// The share of recommendations among the reviews that answer the question; `None` if none
+    /// does.
     #[must_use]
     pub fn recommended_share(&self) -> Option<f64> {
-        let told = self.recommended.yes + self.recommended.no;
-        (told > 0).then(|| ratio(self.recommended.yes, told))
+        let answers = self.recommended.yes + self.recommended.no;
+        (answers > 0).then(|| ratio(self.recommended.yes, answers))
     }
 
-    /// Returns what products are sorted by: the Bayesian score in steps of 0.05, as the number of
-    /// steps. A score is at most 5.
+    /// The sort value of the rating: the Bayesian score in steps of 0.05, at most 100.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -230,24 +229,25 @@ impl RatingStats {
         (self.bayesian_score() * 20.0).round() as i32
     }
 
-    /// What products are filtered by: the mean cut down to half stars, so that "4 and more" means
-    /// a mean of at least 4; `None` without reviews. Computed in whole numbers.
+    /// The filter value of the rating: the average cut down to half stars, so that "4 and more"
+    /// means an average of at least 4; `None` without reviews. Computed in integers.
     #[must_use]
     pub fn half_stars(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| float(2 * self.histogram.sum() / count) / 2.0)
     }
 
-    /// A coarse popularity: the number of bits that the number of reviews takes, together with those
-    /// for whom the activity of the last 30 days stands ([`crate::activity::ActivitySummary::interest`]).
-    /// (1, 2–3, 4–7, 8–15 … are 1, 2, 3, 4 …; none is 0.)
+    /// A coarse popularity: the number of bits of the number of reviews plus `interest`, the
+    /// equivalent of the activity of the last 30 days
+    /// ([`crate::activity::ActivitySummary::interest`]). 1, 2–3, 4–7, 8–15 … give 1, 2, 3, 4 …;
+    /// none is 0.
     #[must_use]
     pub fn popularity(&self, interest: i64) -> i32 {
         popularity(self.count().saturating_add(interest))
     }
 }
 
-/// The number of bits that a number of people takes; see [`RatingStats::popularity`].
+/// The number of bits of a number of people; see [`RatingStats::popularity`].
 #[must_use]
 pub fn popularity(people: i64) -> i32 {
     i32::try_from(i64::BITS - people.max(0).leading_zeros()).expect("at most 64")
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn known_figures() {
+    fn figures_match_known_results() {
         let none = stats([0; 5]);
         assert_eq!(
             (none.average(), none.half_stars(), none.popularity(0)),

@@ -1,4 +1,4 @@
-//! Reviews, and the excerpts of the most helpful ones that every product carries.
+//! Reviews, and the excerpts of the most helpful ones that are embedded in products.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,37 +11,38 @@ use crate::product::Media;
 use crate::rating::Stars;
 use crate::text::excerpt;
 
-/// How many of the most helpful reviews a product carries.
+/// The maximum number of reviews embedded in a product: its most helpful ones.
 pub const TOP_REVIEWS: usize = 10;
-/// The most characters of a review's body that the product carries.
+/// The maximum number of characters of a review's body that are embedded in its product.
 pub const EXCERPT_CHARACTERS: usize = 300;
-/// The longest title, in characters.
+/// The maximum length of a title, in characters.
 pub const MAX_TITLE_CHARACTERS: usize = 200;
-/// The longest body, in characters.
+/// The maximum length of a body, in characters.
 pub const MAX_BODY_CHARACTERS: usize = 10_000;
-/// The longest reply, in characters.
+/// The maximum length of a reply, in characters.
 pub const MAX_REPLY_CHARACTERS: usize = 5_000;
-/// The most pictures and films of a review.
+/// The maximum number of images and videos of a review.
 pub const MAX_REVIEW_MEDIA: usize = 10;
-/// How many of the last decisions about a review it carries; the log keeps all.
+/// The maximum number of moderation decisions embedded in a review: its latest ones. The log keeps
+/// all.
 pub const MAX_DECISIONS: usize = 20;
 
-/// Whether a review is seen and counted.
+/// The status of a review; only published ones are visible and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
-    /// Waits for a moderator.
+    /// Waiting for a moderator.
     Pending,
-    /// Seen by everyone, and counted.
+    /// Visible to everyone, and counted.
     Published,
-    /// Refused by a moderator.
+    /// Rejected by a moderator.
     Rejected,
-    /// Taken back by its author.
+    /// Deleted by its author.
     Deleted,
 }
 
 impl ReviewStatus {
-    /// All states.
+    /// All statuses.
     pub const ALL: [Self; 4] = [
         Self::Pending,
         Self::Published,
@@ -49,7 +50,7 @@ impl ReviewStatus {
         Self::Deleted,
     ];
 
-    /// The name the state is stored by.
+    /// The name under which the status is stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,14 +61,14 @@ impl ReviewStatus {
         }
     }
 
-    /// The state with this name.
+    /// The status with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
-/// Declares an enum that is stored and spoken of by name.
+/// Declares an enum whose values have names, under which they are stored and shown.
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -78,10 +79,10 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All of them.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$case),*];
 
-            /// The name it is stored by.
+            /// The name under which the value is stored.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -89,7 +90,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one with this name.
+            /// The value with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.name() == name)
@@ -99,7 +100,7 @@ macro_rules! named {
 }
 
 named! {
-    /// Why a moderator decided as they did.
+    /// The reason for a moderator's decision.
     DecisionReason {
         /// Nothing is wrong with it.
         Acceptable = "acceptable",
@@ -115,17 +116,17 @@ named! {
         Fake = "fake",
         /// Against the law.
         Illegal = "illegal",
-        /// Written by somebody who gains from it.
+        /// Written by someone with an interest in the product.
         ConflictOfInterest = "conflict_of_interest",
         /// An earlier decision was wrong.
         Mistake = "mistake",
-        /// Anything else; the note tells.
+        /// Anything else; see the note.
         Other = "other",
     }
 }
 
 named! {
-    /// Why somebody thinks that a moderator should look at a review.
+    /// The reason for a report of a review.
     ReportReason {
         /// Advertising.
         Spam = "spam",
@@ -139,138 +140,138 @@ named! {
         Fake = "fake",
         /// Against the law.
         Illegal = "illegal",
-        /// Anything else; the note tells.
+        /// Anything else; see the note.
         Other = "other",
     }
 }
 
 named! {
-    /// Why a review waits for a moderator.
+    /// The reason why a review is in the moderation queue.
     QueueReason {
-        /// It is not seen before a moderator publishes it.
+        /// It is visible only after a moderator has published it.
         Pending = "pending",
-        /// Somebody reported it.
+        /// It was reported.
         Reported = "reported",
     }
 }
 
 named! {
-    /// What a voter says of a review.
+    /// A vote on a review.
     Vote {
-        /// It helps.
+        /// The review is helpful.
         Helpful = "helpful",
-        /// It does not.
+        /// The review is not helpful.
         Unhelpful = "unhelpful",
     }
 }
 
-/// A decision of a moderator.
+/// A moderation decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// When.
+    /// When it was made.
     pub at: Timestamp,
-    /// Who: the subject of the moderator's token.
+    /// The subject of the moderator's token.
     pub by: String,
-    /// What the review was.
+    /// The status before.
     pub from: ReviewStatus,
-    /// What it became.
+    /// The status after.
     pub to: ReviewStatus,
     /// Why.
     pub reason: DecisionReason,
-    /// What else there is to say; seen by moderators only.
+    /// A comment, visible to moderators only.
     pub note: Option<String>,
 }
 
-/// What the shop answers to a review, for all to read.
+/// The shop's public reply to a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     /// When it was written or last changed.
     pub at: Timestamp,
-    /// Who: the subject of the writer's token.
+    /// The subject of the writer's token.
     pub by: String,
     /// The text.
     pub text: String,
 }
 
-/// That a review waits for a moderator.
+/// The place of a review in the moderation queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queued {
     /// Why.
     pub reason: QueueReason,
-    /// Since when.
+    /// When it was queued.
     pub since: Timestamp,
 }
 
-/// A review as it was before its author changed it.
+/// An earlier version of a review, from before a change by its author.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewVersion {
-    /// The revision it had.
+    /// Its revision.
     pub revision: i64,
-    /// When it stopped being that.
+    /// When it was replaced.
     pub until: Timestamp,
-    /// The stars it gave.
+    /// Its rating.
     pub rating: Stars,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// Its text.
     pub body: String,
 }
 
-/// The aspects that products are rated by, by kind and by category.
+/// The rating dimensions of products, by kind and by category.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DimensionTable {
-    /// Of kinds.
+    /// The dimensions of kinds.
     pub kinds: BTreeMap<String, Vec<String>>,
-    /// Of categories and all below them.
+    /// The dimensions of categories and their descendants.
     pub categories: BTreeMap<CategoryId, Vec<String>>,
 }
 
 impl DimensionTable {
-    /// Those of a kind.
+    /// The dimensions of a kind.
     #[must_use]
     pub fn of_kind(&self, kind: &str) -> &[String] {
         self.kinds.get(kind).map_or(&[], Vec::as_slice)
     }
 
-    /// Those of a category itself.
+    /// The dimensions of a category itself, without those of its ancestors.
     #[must_use]
     pub fn of_category(&self, category: CategoryId) -> &[String] {
         self.categories.get(&category).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Who wrote a review, as shown.
+/// The author of a review, as shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// Who it is.
+    /// The author's id.
     pub id: AuthorId,
     /// The name shown.
     pub name: String,
 }
 
-/// Where an imported review comes from.
+/// The source of an imported review.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
-    /// The feed's system.
+    /// The source system.
     pub system: String,
-    /// The review's id there.
+    /// The review's id in that system.
     pub external_id: String,
 }
 
-/// A review in full.
+/// A review with all its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
-    /// Identifies the review.
+    /// The review's id.
     pub id: ReviewId,
     /// The product it is about.
     pub product_id: ProductId,
-    /// Who wrote it; absent on anonymous imports.
+    /// The author; `None` for anonymous imports.
     pub author: Option<Author>,
-    /// One to five stars.
+    /// The rating.
     pub rating: Stars,
-    /// Whether the author recommends the product, when told.
+    /// Whether the author recommends the product; `None` if not answered.
     pub recommended: Option<bool>,
-    /// Stars for single aspects.
+    /// Ratings by dimension.
     pub dimensions: BTreeMap<String, Stars>,
     /// The title; may be empty.
     pub title: String,
@@ -278,85 +279,86 @@ pub struct Review {
     pub body: String,
     /// The language as an IETF tag, when known.
     pub language: Option<String>,
-    /// Pictures and films.
+    /// Images and videos.
     pub media: Vec<Media>,
     /// Whether the author is known to have bought the product. Computed, never an input.
     pub verified: bool,
-    /// Whether the author was given something for it.
+    /// Whether the author received something for it.
     pub incentivized: bool,
-    /// Where it was imported from.
+    /// The source, for imported reviews.
     pub origin: Option<Origin>,
-    /// Whether it is seen and counted.
+    /// The status.
     pub status: ReviewStatus,
-    /// Votes that found it helpful, imported ones included.
+    /// The number of helpful votes, including imported ones.
     pub helpful: i64,
-    /// Votes that did not, imported ones included.
+    /// The number of unhelpful votes, including imported ones.
     pub unhelpful: i64,
-    /// Helpful votes that came with the import.
+    /// The number of imported helpful votes.
     pub imported_helpful: i64,
-    /// Unhelpful votes that came with the import.
+    /// The number of imported unhelpful votes.
     pub imported_unhelpful: i64,
-    /// When it was written; absent on imports without a date, which sort last.
+    /// When it was written; `None` for imports without a date, which sort last.
     pub created_at: Option<Timestamp>,
     /// When its author last changed it.
     pub edited_at: Option<Timestamp>,
-    /// Rises with each change by the author or a moderator.
+    /// Increases with each change by the author or a moderator.
     pub revision: i64,
-    /// The last decisions of moderators, oldest first.
+    /// The latest moderation decisions, oldest first; at most [`MAX_DECISIONS`].
     pub decisions: Vec<Decision>,
-    /// What the shop answered.
+    /// The shop's reply.
     pub reply: Option<Reply>,
-    /// How many reports no moderator has looked at yet.
+    /// The number of open reports.
     pub reports: i64,
-    /// Whether it waits for a moderator.
+    /// Its place in the moderation queue, if it is queued.
     pub queued: Option<Queued>,
-    /// Rises when the review is written anew after it was deleted or rejected. Votes belong to one
-    /// round; those of earlier ones count no more.
+    /// Increases when the review is written again after it was deleted or rejected. Votes belong to
+    /// a round; those of earlier rounds no longer count.
     pub round: i32,
-    /// What of it is counted in its product at present.
+    /// The contribution that is currently counted in its product.
     pub applied: Option<Applied>,
-    /// Whether a fold has yet to look at it.
+    /// Whether it is waiting to be folded.
     pub dirty: bool,
 }
 
-/// What a review contributes to its product's computed data.
+/// The contribution of a review to its product's computed data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// Its stars.
+    /// The rating.
     pub rating: Stars,
     /// The month it was written in, as [`Timestamp::month`] counts them.
     pub month: Option<i32>,
-    /// Whether it recommends the product.
+    /// Whether the author recommends the product; `None` if not answered.
     pub recommended: Option<bool>,
-    /// Its stars for single aspects.
+    /// Ratings by dimension.
     pub dimensions: BTreeMap<String, Stars>,
-    /// What else it can be filtered by.
+    /// The other properties it can be filtered by.
     pub traits: Traits,
 }
 
-/// What a review can be filtered by beside its stars.
+/// The properties of a review, other than its rating, that it can be filtered by.
 ///
-/// Each combination of traits that a review has is one of its [`Traits::marks`], so that any filter
-/// is a single value of an index; and the whole of them is its [`Traits::name`], by which its
-/// product counts reviews, so that the number a filter leaves is known without counting.
+/// Each combination of a review's traits is one of its [`Traits::marks`], so that every filter is a
+/// single value of an index. The combination of all its traits is its [`Traits::name`]; products
+/// count their reviews by it, so that the number of reviews that match a filter is known without
+/// counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Traits {
-    /// It is by a verified buyer.
+    /// The author is a verified buyer.
     pub verified: bool,
-    /// It has pictures or films.
+    /// It has images or videos.
     pub media: bool,
-    /// Its language, as a code of two letters; reviews in languages without one are not told
-    /// apart, so that there are never more than a few hundred combinations.
+    /// Its language, as a two-letter code; `None` for languages without one, so that there are
+    /// never more than a few hundred combinations.
     pub language: Option<String>,
 }
 
 const VERIFIED_MARK: &str = "v";
 const MEDIA_MARK: &str = "m";
-/// Stands between the parts of a name.
-const JOINT: &str = ".";
+/// The separator of the parts of a name.
+const SEPARATOR: &str = ".";
 
 impl Traits {
-    /// All of them as one text; `None` when there are none.
+    /// The name of this combination of traits; `None` if it is empty.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let parts = [
@@ -365,14 +367,14 @@ impl Traits {
             self.language.as_deref(),
         ];
         let parts: Vec<&str> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| parts.join(JOINT))
+        (!parts.is_empty()).then(|| parts.join(SEPARATOR))
     }
 
-    /// What [`Traits::name`] gave; `None` for other texts.
+    /// The traits with this [`Traits::name`]; `None` for other texts.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let mut traits = Self::default();
-        for part in name.split(JOINT) {
+        for part in name.split(SEPARATOR) {
             match part {
                 VERIFIED_MARK => traits.verified = true,
                 MEDIA_MARK => traits.media = true,
@@ -382,19 +384,19 @@ impl Traits {
         (traits.name().as_deref() == Some(name)).then_some(traits)
     }
 
-    /// The names of all combinations of them, those without the buyer first and each of these
-    /// again with it.
+    /// The names of all non-empty combinations of these traits: first those without the verified
+    /// buyer, then each of these with it.
     #[must_use]
     pub fn marks(&self) -> Vec<String> {
         let media = self.media.then(|| MEDIA_MARK.to_owned());
         let language = self.language.clone();
         let both = media.as_ref().zip(language.as_ref());
-        let both = both.map(|(media, language)| [media.as_str(), language].join(JOINT));
+        let both = both.map(|(media, language)| [media.as_str(), language].join(SEPARATOR));
         let mut marks: Vec<String> = [media, language, both].into_iter().flatten().collect();
         if self.verified {
             let verified = marks
                 .iter()
-                .map(|mark| [VERIFIED_MARK, mark].join(JOINT))
+                .map(|mark| [VERIFIED_MARK, mark].join(SEPARATOR))
                 .collect::<Vec<_>>();
             marks.push(VERIFIED_MARK.to_owned());
             marks.extend(verified);
@@ -402,17 +404,17 @@ impl Traits {
         marks
     }
 
-    /// Whether all of `wanted` are among them.
+    /// Returns true if all required traits are among these.
     #[must_use]
-    pub fn include(&self, wanted: &Self) -> bool {
-        (self.verified || !wanted.verified)
-            && (self.media || !wanted.media)
-            && (wanted.language.is_none() || self.language == wanted.language)
+    pub fn include(&self, required: &Self) -> bool {
+        (self.verified || !required.verified)
+            && (self.media || !required.media)
+            && (required.language.is_none() || self.language == required.language)
     }
 }
 
-/// The languages that have a code of two letters (ISO 639-1). No others are filtered by, so that
-/// what a product counts of its reviews stays small whatever people write.
+/// The languages that have a two-letter code (ISO 639-1). Reviews cannot be filtered by others, so
+/// that the counts of a product stay small whatever tags reviews have.
 const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu \
     cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia \
     id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg \
@@ -420,7 +422,7 @@ const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm b
     sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur \
     uz ve vi vo wa wo xh yi yo za zh zu";
 
-/// The code of two letters that an IETF language tag begins with, in small letters.
+/// The two-letter code at the start of an IETF language tag, in lower case; `None` for other tags.
 #[must_use]
 pub fn language_code(tag: &str) -> Option<String> {
     let code = tag.split(['-', '_']).next().unwrap_or_default();
@@ -432,7 +434,7 @@ pub fn language_code(tag: &str) -> Option<String> {
 }
 
 impl Review {
-    /// What it can be filtered by.
+    /// The properties it can be filtered by.
     #[must_use]
     pub fn traits(&self) -> Traits {
         Traits {
@@ -442,7 +444,7 @@ impl Review {
         }
     }
 
-    /// What the review should contribute as it is now: nothing unless it is published.
+    /// The contribution the review should make in its current state: `None` unless it is published.
     #[must_use]
     pub fn contribution(&self) -> Option<Applied> {
         (self.status == ReviewStatus::Published).then(|| Applied {
@@ -454,7 +456,7 @@ impl Review {
         })
     }
 
-    /// What the product would carry of it.
+    /// The part of the review that is embedded in its product.
     #[must_use]
     pub fn top(&self) -> TopReview {
         let cut = excerpt(&self.body, EXCERPT_CHARACTERS);
@@ -472,22 +474,22 @@ impl Review {
     }
 }
 
-/// The part of a helpful review that its product carries.
+/// The part of a helpful review that is embedded in its product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopReview {
-    /// The review.
+    /// The review's id.
     pub id: ReviewId,
-    /// Its stars.
+    /// The rating.
     pub rating: Stars,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// The beginning of its body.
+    /// The beginning of the body.
     pub excerpt: String,
-    /// Whether the body goes on.
+    /// Whether the body is longer than the excerpt.
     pub truncated: bool,
-    /// Who wrote it.
+    /// The author.
     pub author: Option<Author>,
-    /// How many found it helpful.
+    /// The number of helpful votes.
     pub helpful: i64,
     /// Whether the author is known to have bought the product.
     pub verified: bool,
@@ -495,20 +497,20 @@ pub struct TopReview {
     pub created_at: Option<Timestamp>,
 }
 
-/// The place of a review among the most helpful ones. The greatest comes first: most helpful, of
-/// equals the newest (undated last), of those the greatest id.
+/// The rank of a review among the most helpful ones. The greatest comes first: most helpful, then
+/// newest (undated last), then greatest id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TopKey {
-    /// How many found it helpful.
+    /// The number of helpful votes.
     pub helpful: i64,
     /// When it was written; `None` is less than any date.
     pub created_at: Option<Timestamp>,
-    /// The review.
+    /// The review's id.
     pub id: ReviewId,
 }
 
 impl TopReview {
-    /// Its place among the most helpful.
+    /// The sort key among the most helpful reviews.
     #[must_use]
     pub const fn key(&self) -> TopKey {
         TopKey {
@@ -518,7 +520,7 @@ impl TopReview {
         }
     }
 
-    /// The order in which products carry them.
+    /// Compares two reviews in the order in which products list them.
     #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
@@ -538,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_that_fits_is_one_mark() {
+    fn every_matching_filter_is_one_mark() {
         let mut all = Vec::new();
         for verified in [false, true] {
             for media in [false, true] {
@@ -549,12 +551,12 @@ mod tests {
         }
         for own in &all {
             let marks = own.marks();
-            let fitting = all.iter().filter(|wanted| own.include(wanted));
-            let mut fitting: Vec<String> = fitting.filter_map(Traits::name).collect();
-            fitting.sort_unstable();
+            let matching = all.iter().filter(|required| own.include(required));
+            let mut matching: Vec<String> = matching.filter_map(Traits::name).collect();
+            matching.sort_unstable();
             let mut sorted = marks.clone();
             sorted.sort_unstable();
-            assert_eq!(sorted, fitting, "{own:?}");
+            assert_eq!(sorted, matching, "{own:?}");
             let name = own.name();
             assert_eq!(
                 name.as_deref()
@@ -572,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_codes_of_two_letters() {
+    fn languages_are_two_letter_codes() {
         assert_eq!(language_code("en").as_deref(), Some("en"));
         assert_eq!(language_code("EN-gb").as_deref(), Some("en"));
         assert_eq!(language_code("de_AT").as_deref(), Some("de"));

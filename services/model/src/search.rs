@@ -1,18 +1,19 @@
-//! Search: what text is made of words, which keywords a product carries, which words are one
-//! typing mistake away, what a shopper searches for, and how a search may go on.
+//! Search: splitting text into words, the keywords of products, typing mistakes, search queries and
+//! their completions.
 //!
-//! Everything compares folded text ([`crate::text::fold`]). A product's keywords come in three
-//! forms, so that one index answers all questions. The index is paid with every keyword, so nothing
-//! is said twice:
+//! All comparisons are of folded text ([`crate::text::fold`]). A product's keywords have three
+//! forms, so that one index serves all queries. Every keyword costs index space, so none is
+//! redundant:
 //!
 //! | keyword | the product has |
 //! |---|---|
 //! | `n:word` | the word in its name or brand |
-//! | `s:word` | the word only elsewhere: sku, codes, short text values |
-//! | `p:wor` | a word in its name or brand that begins like this and goes on: its first two and three characters |
+//! | `s:word` | the word only elsewhere: SKU, codes, short text values |
+//! | `p:wor` | a longer word in its name or brand that starts with this: prefixes of two and three characters |
 //!
-//! A single Latin letter or digit begins so many words that it has no keyword of its own: those of
-//! two characters stand for it. A single character of another script may be a whole word, and has one.
+//! A single Latin letter or digit is the prefix of too many words to have a keyword: it is searched
+//! by all keywords of two characters that start with it. A single character of another script may
+//! be a whole word, and has a keyword.
 
 use std::collections::HashSet;
 
@@ -27,24 +28,24 @@ mod typing;
 pub use completions::completions;
 pub use typing::{deletions, within_one};
 
-/// The longest word, in characters; longer ones are cut.
+/// The maximum length of a word, in characters; longer ones are cut.
 pub const MAX_WORD_CHARACTERS: usize = 32;
-/// The shortest word, in characters, that is looked for with typing mistakes.
+/// The minimum length, in characters, of a word for which typing mistakes are corrected.
 pub const MIN_VOCABULARY_CHARACTERS: usize = 4;
-/// The longest beginning of a word, in characters, that has a keyword of its own.
+/// The maximum length, in characters, of a prefix that has a keyword.
 pub const MAX_PREFIX_CHARACTERS: usize = 3;
-/// The longest text value, in bytes, whose words are keywords.
+/// The maximum length, in bytes, of a text value whose words are keywords.
 pub const MAX_KEYWORD_TEXT_BYTES: usize = 64;
-/// The most keywords of a product.
+/// The maximum number of keywords of a product.
 pub const MAX_KEYWORDS: usize = 600;
-/// The longest text that can be searched for, in characters.
+/// The maximum length of a search, in characters.
 pub const MAX_QUERY_CHARACTERS: usize = 200;
-/// How many different words of a search are used.
+/// The maximum number of distinct words of a search; further ones are ignored.
 pub const MAX_QUERY_WORDS: usize = 8;
 
-/// The words of a text, folded, each once, in the order they appear first. Pieces joined by one of
-/// `- . / _ +` or an apostrophe give their parts and the whole without the joints: `GV-N3080` gives
-/// `gv`, `n3080` and `gvn3080`. Text without blanks, as Chinese is written, is one word.
+/// The distinct words of a text, folded, in order of first appearance. Parts joined by one of `- .
+/// / _ +` or an apostrophe are words, and so is the whole without these characters: `GV-N3080` has
+/// the words `gv`, `n3080` and `gvn3080`. Text without blanks, such as Chinese, is one word.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
@@ -58,18 +59,18 @@ pub fn words(text: &str) -> Vec<String> {
     all
 }
 
-/// The words of a text as [`words`] gives them, but those that come several times as often.
-fn each_word(text: &str, mut tell: impl FnMut(&str)) {
+/// Calls `on_word` for the words of a text, as [`words`], but with repetitions.
+fn each_word(text: &str, mut on_word: impl FnMut(&str)) {
     let folded = clean(text);
     for piece in pieces(&folded) {
-        piece.parts().for_each(|part| tell(cut(part)));
+        piece.parts().for_each(|part| on_word(cut(part)));
         if piece.is_joined() {
-            tell(&piece.joined());
+            on_word(&piece.joined());
         }
     }
 }
 
-/// What a product's keywords are made of.
+/// The fields that a product's keywords are made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeywordSource<'a> {
     /// The name.
@@ -80,12 +81,12 @@ pub struct KeywordSource<'a> {
     pub sku: &'a str,
     /// The specs, in the order they are shown.
     pub specs: &'a [Spec],
-    /// Other codes that people search for, such as an ISBN.
+    /// Other codes, such as an ISBN.
     pub codes: &'a [&'a str],
 }
 
-/// The keywords of a product, in order, each once. Of more than [`MAX_KEYWORDS`] those of name and
-/// brand stay first, then those of sku and codes, then those of specs in their order.
+/// The keywords of a product, sorted and unique. If there are more than [`MAX_KEYWORDS`], those of
+/// name and brand are kept first, then those of SKU and codes, then those of specs in their order.
 #[must_use]
 pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
     let mut names = Vec::new();
@@ -102,7 +103,7 @@ pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
             all.push(other_keyword(word));
         }
     };
-    // Of a code only the whole is worth an entry: nobody looks for a part of a number.
+    // Only whole codes are keywords: nobody searches for a part of a number.
     for code in [source.sku].iter().chain(source.codes) {
         for word in codes(code) {
             elsewhere(&word);
@@ -114,7 +115,7 @@ pub fn keywords(source: &KeywordSource<'_>) -> Vec<String> {
     first_of(all)
 }
 
-/// The first [`MAX_KEYWORDS`] different ones, in order.
+/// The first [`MAX_KEYWORDS`] distinct keywords, sorted.
 fn first_of(mut keywords: Vec<String>) -> Vec<String> {
     if keywords.len() > MAX_KEYWORDS {
         let mut seen = HashSet::new();
@@ -125,46 +126,47 @@ fn first_of(mut keywords: Vec<String>) -> Vec<String> {
     keywords
 }
 
-/// The pieces of a code, each as one word: `feed:gv-n3080` gives `feed` and `gvn3080`.
+/// The blank-separated pieces of a code, each as one word: `feed:gv-n3080` gives `feed` and
+/// `gvn3080`.
 fn codes(code: &str) -> Vec<String> {
     pieces(&clean(code)).map(Piece::joined).collect()
 }
 
-/// The keyword of products that have this word in name or brand.
+/// The keyword of products with this word in name or brand.
 #[must_use]
 pub fn name_keyword(word: &str) -> String {
     format!("n:{word}")
 }
 
-/// The keyword of products that have this word, but not in name or brand.
+/// The keyword of products with this word elsewhere, but not in name or brand.
 #[must_use]
 pub fn other_keyword(word: &str) -> String {
     format!("s:{word}")
 }
 
-/// The keywords of products with a word in name or brand that begins like this and goes on; none
-/// when no keyword is kept for so long a beginning.
+/// The keywords of products with a longer word in name or brand that starts with `prefix`; empty if
+/// prefixes of this length have no keywords.
 #[must_use]
-pub fn prefix_keywords(beginning: &str) -> Vec<String> {
-    let mut characters = beginning.chars();
+pub fn prefix_keywords(prefix: &str) -> Vec<String> {
+    let mut characters = prefix.chars();
     match (characters.next(), characters.count() + 1) {
         (Some(first), 1) if first.is_ascii_alphanumeric() => {
             let second = ('a'..='z').chain('0'..='9');
-            // A word of two characters has no beginning of as many.
+            // A word of two characters has no prefix keyword of that length.
             let both = second.flat_map(|second| {
                 let two = format!("{first}{second}");
                 [name_keyword(&two), format!("p:{two}")]
             });
             both.collect()
         }
-        (Some(_), 1..=MAX_PREFIX_CHARACTERS) => vec![format!("p:{beginning}")],
+        (Some(_), 1..=MAX_PREFIX_CHARACTERS) => vec![format!("p:{prefix}")],
         _ => Vec::new(),
     }
 }
 
-/// Of a product's keywords the words that a vocabulary keeps, for typing mistakes and for long
-/// beginnings, of at least [`MIN_VOCABULARY_CHARACTERS`]: those of name and brand, and of the
-/// others those without digits, which can be mistyped.
+/// The words of a product's keywords that belong in the vocabulary, which serves typing mistakes
+/// and long prefixes: words of at least [`MIN_VOCABULARY_CHARACTERS`] in name or brand, and other
+/// such words without digits, which can be mistyped.
 pub fn vocabulary(keywords: &[String]) -> impl Iterator<Item = &str> {
     let length = MIN_VOCABULARY_CHARACTERS..=MAX_WORD_CHARACTERS;
     let word = |keyword: &'_ String| -> Option<std::ops::Range<usize>> {
@@ -182,43 +184,42 @@ pub fn vocabulary(keywords: &[String]) -> impl Iterator<Item = &str> {
     words.filter(move |word| length.contains(&word.chars().count()))
 }
 
-/// What somebody searches for.
+/// A search query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// As it was typed, white space collapsed.
+    /// The text as typed, with white space collapsed.
     pub text: String,
-    /// The text folded, without marks that show nothing.
+    /// The text folded, without invisible characters.
     pub folded: String,
-    /// The different words, folded, at least one and at most [`MAX_QUERY_WORDS`]. A code is one
-    /// word, without its joints: `gv-n3080` is `gvn3080`.
+    /// The distinct words, folded: at least one and at most [`MAX_QUERY_WORDS`]. A code is one
+    /// word, without its joining characters: `gv-n3080` is `gvn3080`.
     pub words: Vec<String>,
-    /// The words beyond these, which are not looked for.
+    /// Further words, which are ignored.
     pub ignored: Vec<String>,
-    /// Whether the last of the words may only be the beginning of one: it was typed last, and no
-    /// blank follows.
+    /// Whether the last word may be incomplete: it was typed last, and no blank follows.
     pub open: bool,
 }
 
-/// Why a text cannot be searched for.
+/// Why a search query is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// Too long.
     #[error("a search has at most {MAX_QUERY_CHARACTERS} characters, not {characters}")]
     TooLong {
-        /// How many characters it has.
+        /// The number of characters.
         characters: usize,
     },
-    /// There is neither a letter nor a digit in it.
+    /// The text contains neither a letter nor a digit.
     #[error("a search needs at least one letter or digit")]
     NoWords,
 }
 
 impl SearchQuery {
-    /// Reads what was typed. Characters that are neither letters nor digits separate words or
-    /// mean nothing; none is an error.
+    /// Parses a query. Characters that are neither letters nor digits separate words or are
+    /// ignored; none is an error.
     ///
     /// # Errors
-    /// [`SearchError`] when it is too long or has no words.
+    /// [`SearchError`] if it is too long or has no words.
     pub fn parse(text: &str) -> Result<Self, SearchError> {
         let collapsed = collapse(text);
         let characters = collapsed.chars().count();
@@ -237,9 +238,9 @@ impl SearchQuery {
         if words.is_empty() {
             return Err(SearchError::NoWords);
         }
-        let may_go_on = !text.ends_with(char::is_whitespace);
+        let may_be_incomplete = !text.ends_with(char::is_whitespace);
         Ok(Self {
-            open: may_go_on && typed.last() == words.last(),
+            open: may_be_incomplete && typed.last() == words.last(),
             text: collapsed,
             folded,
             words,
@@ -248,21 +249,22 @@ impl SearchQuery {
     }
 }
 
-/// A piece of folded text: words, joined without blanks. Begins and ends with a letter or digit.
+/// A piece of folded text without blanks: one word, or several joined ones. Starts and ends with a
+/// letter or digit.
 #[derive(Clone, Copy)]
 struct Piece<'a>(&'a str);
 
 impl<'a> Piece<'a> {
     fn parts(self) -> impl Iterator<Item = &'a str> {
-        let parts = self.0.split(is_joint);
+        let parts = self.0.split(is_joiner);
         parts
             .map(|part| part.trim_start_matches(is_edge))
             .filter(|part| is_word(part))
     }
 
-    /// Whether joints hold it together.
+    /// Whether it consists of several joined words.
     fn is_joined(self) -> bool {
-        self.0.contains(is_joint)
+        self.0.contains(is_joiner)
     }
 
     /// The piece as one word.
@@ -273,9 +275,9 @@ impl<'a> Piece<'a> {
 }
 
 fn pieces(folded: &str) -> impl Iterator<Item = Piece<'_>> {
-    let apart = |c: char| !(c.is_alphanumeric() || is_combining_mark(c) || is_joint(c));
+    let apart = |c: char| !(c.is_alphanumeric() || is_combining_mark(c) || is_joiner(c));
     let runs = folded.split(apart);
-    let trimmed = runs.map(|run| run.trim_start_matches(is_edge).trim_end_matches(is_joint));
+    let trimmed = runs.map(|run| run.trim_start_matches(is_edge).trim_end_matches(is_joiner));
     trimmed.filter(|run| is_word(run)).map(Piece)
 }
 
@@ -284,27 +286,27 @@ fn is_word(text: &str) -> bool {
 }
 
 fn is_edge(c: char) -> bool {
-    is_joint(c) || (is_combining_mark(c) && !c.is_alphanumeric())
+    is_joiner(c) || (is_combining_mark(c) && !c.is_alphanumeric())
 }
 
-const fn is_joint(c: char) -> bool {
+const fn is_joiner(c: char) -> bool {
     matches!(c, '-' | '.' | '/' | '_' | '+' | '\'' | '\u{2019}')
 }
 
-/// Folded text without what shows nothing; control characters are blanks.
+/// Folds text without its invisible characters; control characters become blanks.
 fn clean(text: &str) -> String {
-    if !text.contains(|c: char| c.is_control() || shows_nothing(c)) {
+    if !text.contains(|c: char| c.is_control() || is_invisible(c)) {
         return fold(text);
     }
-    let visible = text.chars().filter(|c| !shows_nothing(*c));
+    let visible = text.chars().filter(|c| !is_invisible(*c));
     let plain: String = visible
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     fold(&plain)
 }
 
-/// Marks that steer how text is joined, directed and coloured.
-const fn shows_nothing(c: char) -> bool {
+/// Invisible characters that control joining, direction and presentation of text.
+const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
@@ -316,11 +318,11 @@ fn short_text(spec: &Spec) -> Option<&str> {
     }
 }
 
-/// The beginnings of a word that have keywords; the whole word is none of them.
+/// The proper prefixes of a word that have keywords.
 fn prefixes(word: &str) -> impl Iterator<Item = &str> {
-    let least = usize::from(word.starts_with(|first: char| first.is_ascii_alphanumeric()));
+    let skipped = usize::from(word.starts_with(|first: char| first.is_ascii_alphanumeric()));
     let ends = word.char_indices().skip(1).map(|(at, _)| at);
-    let ends = ends.take(MAX_PREFIX_CHARACTERS).skip(least);
+    let ends = ends.take(MAX_PREFIX_CHARACTERS).skip(skipped);
     ends.map(|end| &word[..end])
 }
 
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_say_where_a_word_is() {
+    fn keywords_tell_names_from_other_text() {
         let specs = [
             text("color", "Deep Red"),
             text("care", &"word ".repeat(13)),
@@ -414,7 +416,7 @@ mod tests {
         assert_eq!(vocabulary, ["notebooks", "deep"]);
         assert_eq!(prefix_keywords("not"), ["p:not"]);
         let none: [&str; 0] = [];
-        let why = "so long a beginning is in the vocabulary";
+        let why = "long prefixes are in the vocabulary";
         assert_eq!(prefix_keywords("note"), none, "{why}");
         assert_eq!(prefix_keywords(""), none);
         let one = prefix_keywords("g");
@@ -423,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_has_its_first_keywords_when_it_has_too_many() {
+    fn a_product_with_too_many_keywords_keeps_the_first() {
         let specs: Vec<Spec> = (0..200)
             .map(|n| text("a", &format!("s{n}a s{n}b s{n}c s{n}d")))
             .collect();
@@ -461,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn queries() {
+    fn queries_have_words_and_may_be_incomplete() {
         let query = parse("  Gaming\tLAPTOP  gv-N3080");
         assert_eq!(query.text, "Gaming LAPTOP gv-N3080");
         assert_eq!(query.folded, "gaming laptop gv-n3080");
@@ -478,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_for_too_much_or_nothing_are_refused() {
+    fn queries_too_long_or_without_words_are_refused() {
         for nothing in ["", "   ", "🙂 - $.", "\u{202e}\0", "\u{301}"] {
             assert_eq!(
                 SearchQuery::parse(nothing),
@@ -516,7 +518,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_can_be_typed(typed in any::<String>()) {
+        fn any_text_can_be_parsed(typed in any::<String>()) {
             for word in words(&typed) {
                 prop_assert!((1..=MAX_WORD_CHARACTERS).contains(&word.chars().count()));
                 prop_assert!(!word.contains(|c: char| c == ':' || c == '$' || c.is_whitespace() || c.is_control()));

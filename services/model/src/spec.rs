@@ -1,8 +1,8 @@
-//! Specs: the attribute pattern's values, and the dictionary of their keys.
+//! Specs: a product's attributes (the attribute pattern), and the dictionary of their keys.
 //!
-//! A spec is a key, a typed value and at times a qualifier (a region, a size system). Keys are
-//! data: a key that nobody has seen is learnt with the type of its first value. From then on a
-//! value of another type is refused with the reason, never stored as something else.
+//! A spec is a key, a typed value and optionally a qualifier (a region, a size system). Keys are
+//! data: an unknown key is learnt with the type of its first value. From then on a value of another
+//! type is refused with the reason, never stored as something else.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,17 +13,18 @@ use crate::clock::Timestamp;
 use crate::text::fold;
 use crate::unit::{UnitError, UnitTable, format_number};
 
-/// The most specs a product may have.
+/// The maximum number of specs of a product.
 pub const MAX_SPECS: usize = 200;
-/// The longest text, in bytes, that can be filtered by. Longer text is kept and shown.
+/// The maximum length of a text, in bytes, that can be filtered by. Longer text is stored and
+/// shown.
 pub const MAX_FILTERABLE_BYTES: usize = 256;
-/// The longest text, in bytes, that a spec may hold at all.
+/// The maximum length of a text value, in bytes.
 pub const MAX_TEXT_BYTES: usize = 8192;
-/// The longest key, in bytes.
+/// The maximum length of a key, in bytes.
 pub const MAX_KEY_BYTES: usize = 64;
-/// The longest qualifier, in bytes.
+/// The maximum length of a qualifier, in bytes.
 pub const MAX_QUALIFIER_BYTES: usize = 32;
-/// How many of the allowed values a refusal names.
+/// The maximum number of allowed values that an error names.
 pub const MAX_NAMED_VALUES: usize = 10;
 
 /// One attribute of a product.
@@ -33,7 +34,7 @@ pub struct Spec {
     pub key: String,
     /// The value as entered.
     pub value: SpecValue,
-    /// What the value holds for, when it does not hold everywhere: a region, a size system.
+    /// What the value applies to, if it is restricted: a region, a size system.
     pub qualifier: Option<String>,
 }
 
@@ -44,11 +45,11 @@ pub enum SpecValue {
     Text(String),
     /// A plain number. Finite.
     Number(f64),
-    /// A number of units. Finite; the unit is the `id` of one in the unit table.
+    /// A number with a unit. Finite; the unit is the `id` of one in the unit table.
     Quantity {
-        /// How many, as entered.
+        /// The number, as entered.
         value: f64,
-        /// Of which unit, as entered.
+        /// The unit, as entered.
         unit: String,
     },
     /// Yes or no.
@@ -57,7 +58,7 @@ pub enum SpecValue {
     Date(Timestamp),
 }
 
-/// The types a key can have.
+/// The type of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
@@ -83,7 +84,7 @@ impl ValueType {
         Self::Date,
     ];
 
-    /// The name the type is stored and shown by.
+    /// The name under which the type is stored and shown.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -123,8 +124,8 @@ impl SpecValue {
         }
     }
 
-    /// The number that ranges compare: the number itself, the quantity in base units, the date in
-    /// milliseconds since 1970. `None` for text, booleans and unknown units.
+    /// The canonical number, which ranges compare: the number itself, the quantity in base units,
+    /// the date in milliseconds since 1970. `None` for text, booleans and unknown units.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -139,7 +140,7 @@ impl SpecValue {
         }
     }
 
-    /// The value for people: `12 fl oz`, `yes`, `2026-05-31`.
+    /// The value as shown to people: `12 fl oz`, `yes`, `2026-05-31`.
     #[must_use]
     pub fn display(&self) -> String {
         match self {
@@ -152,7 +153,7 @@ impl SpecValue {
     }
 }
 
-/// A quantity for people: `12 fl oz`, `75%`, `31.5″` never: the unit's own symbol is used.
+/// A quantity as shown to people, with the unit's symbol: `12 fl oz`, `75%`.
 #[must_use]
 pub fn display_quantity(value: f64, unit: &str) -> String {
     let gap = if matches!(unit, "%" | "‰" | "°") {
@@ -170,64 +171,65 @@ fn display_date(at: Timestamp) -> String {
         .to_owned()
 }
 
-/// Why a spec is refused. The words name what would be right.
+/// Why a spec is invalid. The message says what would be valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpecError {
-    /// The key has other characters, or the wrong length.
+    /// The key has invalid characters, or the wrong length.
     #[error(
-        "{0:?} is no spec key: a key has 1 to {MAX_KEY_BYTES} characters, lower-case letters a to \
+        "{0:?} is not a spec key: a key has 1 to {MAX_KEY_BYTES} characters, lower-case letters a to \
          z, digits and underscores, and begins with a letter"
     )]
     Key(String),
     /// The qualifier has control characters, `=` or `@`, or the wrong length.
     #[error(
-        "{0:?} is no qualifier: 1 to {MAX_QUALIFIER_BYTES} bytes without control characters, = and @"
+        "{0:?} is not a qualifier: a qualifier has 1 to {MAX_QUALIFIER_BYTES} bytes without control \
+         characters, = and @"
     )]
     Qualifier(String),
-    /// The key holds values of another type.
+    /// The key has values of another type.
     #[error("{key} holds values of type {expected}; {found} is of type {}", found_type.name())]
     Type {
         /// The key.
         key: String,
-        /// The type its dictionary entry has.
+        /// The type in the dictionary.
         expected: ValueType,
-        /// The value given, as it would be shown.
+        /// The value given, as shown to people.
         found: String,
         /// Its type.
         found_type: ValueType,
     },
-    /// The key measures another dimension, or there is no such unit.
+    /// The unit is unknown, or does not measure the key's dimension.
     #[error("{key}: {source}")]
     Unit {
         /// The key.
         key: String,
-        /// What is wrong with the unit.
+        /// The error of the unit.
         source: UnitError,
     },
-    /// Not a number that can be compared.
+    /// The number is infinite or not a number.
     #[error("{key} holds a number that is not finite")]
     NotFinite {
         /// The key.
         key: String,
     },
     /// The text is empty or too long.
-    #[error("{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are kept")]
+    #[error("{key} holds a text of {bytes} bytes; 1 to {MAX_TEXT_BYTES} are allowed")]
     TextLength {
         /// The key.
         key: String,
         /// Its length in bytes.
         bytes: usize,
     },
-    /// The key holds one of a fixed list of texts, and this is none of them.
-    #[error("{key} does not hold {found:?}; it holds one of: {}", listed(allowed, *more))]
+    /// The key allows a fixed list of texts, and this is not one of them.
+    #[error("{key} does not allow {found:?}; allowed values: {}", listed(allowed, *more))]
     NotAllowed {
         /// The key.
         key: String,
         /// The text given, shortened.
         found: String,
-        /// The first of the texts that are allowed, at most [`MAX_NAMED_VALUES`].
+        /// The first allowed texts, at most [`MAX_NAMED_VALUES`].
         allowed: Vec<String>,
-        /// How many more are allowed.
+        /// The number of further allowed texts.
         more: usize,
     },
 }
@@ -241,38 +243,38 @@ fn listed(allowed: &[String], more: usize) -> String {
     }
 }
 
-/// One key of the dictionary.
+/// A key of the dictionary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpecKey {
     /// The key: `screen_size`.
     pub key: String,
-    /// What people read: `Screen size`.
+    /// The name shown: `Screen size`.
     pub label: String,
     /// The type of its values. Immutable once values exist.
     pub value_type: ValueType,
-    /// What quantities of this key measure. Immutable once values exist.
+    /// The dimension of its quantities, such as `length`. Immutable once values exist.
     pub dimension: Option<String>,
-    /// The unit its canonical numbers are in.
+    /// The unit of its canonical numbers.
     pub base_unit: Option<String>,
     /// Whether facets are offered for it.
     pub facetable: bool,
-    /// Whether it may be filtered by.
+    /// Whether products can be filtered by it.
     pub filterable: bool,
-    /// Other keys that mean this one, in order.
+    /// Other names of this key, sorted.
     pub aliases: Vec<String>,
-    /// The texts that it may hold, compared without regard to case and accents. Any when absent;
-    /// only keys that hold text have such a list.
+    /// The allowed texts, compared without regard to case and accents; `None` for any. Only keys of
+    /// type text have such a list.
     #[serde(default)]
     pub allowed_values: Option<Vec<String>>,
-    /// Rises with every change of the entry. Begins with 1.
+    /// Starts at 1 and increases with every change of the entry.
     #[serde(default = "first_revision")]
     pub revision: i64,
-    /// Whether a product ever had a value of it. Its type and dimension are fixed from then on.
-    /// Entries from before this was written down count as used.
+    /// Whether a product ever had a value of it; its type and dimension are fixed from then on.
+    /// Entries stored before this field existed count as used.
     #[serde(default = "yes")]
     pub used: bool,
-    /// Keys that are being merged into this one, in order: products that were not rewritten yet
-    /// still carry them. They mean this key, as aliases do.
+    /// Keys that are being merged into this one, sorted. Products that were not rewritten yet still
+    /// use them, and they mean this key, as aliases do.
     #[serde(default)]
     pub absorbing: Vec<String>,
 }
@@ -286,8 +288,8 @@ const fn yes() -> bool {
 }
 
 impl SpecKey {
-    /// An entry for a key that no product has yet: with the label that follows from the key,
-    /// offered for facets and filters, without dimension and aliases.
+    /// Returns an entry for a key without values: with a label derived from the key, facetable and
+    /// filterable, without dimension and aliases.
     #[must_use]
     pub fn new(key: &str, value_type: ValueType) -> Self {
         Self {
@@ -306,10 +308,10 @@ impl SpecKey {
         }
     }
 
-    /// The entry that a first value teaches.
+    /// Returns the entry that follows from a key's first value.
     ///
     /// # Errors
-    /// [`SpecError::Unit`] when the value is a quantity of an unknown unit.
+    /// [`SpecError::Unit`] if the value is a quantity of an unknown unit.
     pub fn learnt(spec: &Spec, units: &UnitTable) -> Result<Self, SpecError> {
         let dimension = match &spec.value {
             SpecValue::Quantity { unit, .. } => Some(dimension_of(&spec.key, unit, units)?),
@@ -327,16 +329,16 @@ impl SpecKey {
         })
     }
 
-    /// Every key that means this one: itself, its aliases, and what is being merged into it.
+    /// All names of this key: itself, its aliases, and the keys being merged into it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let others = self.aliases.iter().chain(&self.absorbing);
         std::iter::once(self.key.as_str()).chain(others.map(String::as_str))
     }
 
-    /// Whether a value fits this key.
+    /// Checks that this key allows a value.
     ///
     /// # Errors
-    /// [`SpecError::Type`], [`SpecError::Unit`] or [`SpecError::NotAllowed`] with both sides named.
+    /// [`SpecError::Type`], [`SpecError::Unit`] or [`SpecError::NotAllowed`].
     pub fn accepts(&self, spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
         if spec.value.value_type() != self.value_type {
             return Err(SpecError::Type {
@@ -395,11 +397,11 @@ fn label(key: &str) -> String {
     })
 }
 
-/// Checks what can be said of a spec without the dictionary: key, qualifier, finite numbers, text
-/// length, and that its unit exists.
+/// Checks what does not depend on the dictionary: key, qualifier, finite numbers, text length, and
+/// that the unit exists.
 ///
 /// # Errors
-/// The first [`SpecError`] found.
+/// The first [`SpecError`].
 pub fn check(spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
     check_key(&spec.key)?;
     if let Some(qualifier) = &spec.qualifier {
@@ -418,9 +420,6 @@ pub fn check(spec: &Spec, units: &UnitTable) -> Result<(), SpecError> {
 }
 
 /// Checks the form of a key.
-///
-/// # Errors
-/// [`SpecError::Key`].
 pub fn check_key(key: &str) -> Result<(), SpecError> {
     let letters = key
         .bytes()
@@ -434,9 +433,6 @@ pub fn check_key(key: &str) -> Result<(), SpecError> {
 }
 
 /// Checks the form of a qualifier.
-///
-/// # Errors
-/// [`SpecError::Qualifier`].
 pub fn check_qualifier(qualifier: &str) -> Result<(), SpecError> {
     let length = (1..=MAX_QUALIFIER_BYTES).contains(&qualifier.len());
     let plain = !qualifier.contains(|c: char| c.is_control() || c == '=' || c == '@');
@@ -449,7 +445,7 @@ pub fn check_qualifier(qualifier: &str) -> Result<(), SpecError> {
     }
 }
 
-/// A qualifier as it is stored and compared: in capitals, blanks collapsed. `eu` is `EU`.
+/// A qualifier as stored and compared: in upper case, with blanks collapsed.
 #[must_use]
 pub fn normal_qualifier(qualifier: &str) -> String {
     crate::text::collapse(qualifier).to_uppercase()
@@ -475,7 +471,8 @@ fn check_finite(key: &str, value: f64) -> Result<(), SpecError> {
     }
 }
 
-/// The spec dictionary: every key known, also by its aliases and by the keys being merged into it.
+/// The spec dictionary: every known key, found by its name, its aliases and the keys being merged
+/// into it.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     keys: Vec<SpecKey>,
@@ -483,19 +480,19 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// A dictionary of these keys, kept in the order of the keys' names. A key that another one
-    /// is absorbing has no entry of its own; an alias that is also a key stands for the key.
+    /// Returns a dictionary of these keys, sorted by name. A key that is being merged into another
+    /// has no entry; an alias that is also a key refers to the key.
     #[must_use]
     pub fn new(mut keys: Vec<SpecKey>) -> Self {
         keys.sort_by(|a, b| a.key.cmp(&b.key));
         keys.dedup_by(|later, earlier| later.key == earlier.key);
-        let homes = homes(&keys);
-        let is_main = |key: &SpecKey| home(&key.key, &homes) == key.key;
+        let merge_targets = merge_targets(&keys);
+        let is_main = |key: &SpecKey| merged_key(&key.key, &merge_targets) == key.key;
         let main = keys.iter().filter(|key| is_main(key)).enumerate();
         let mut by_name: HashMap<String, usize> =
             main.map(|(index, key)| (key.key.clone(), index)).collect();
         for key in &keys {
-            let index = by_name[home(&key.key, &homes)];
+            let index = by_name[merged_key(&key.key, &merge_targets)];
             for name in key.names() {
                 by_name.entry(name.to_owned()).or_insert(index);
             }
@@ -507,19 +504,19 @@ impl Dictionary {
         }
     }
 
-    /// All keys; in the order of their names unless keys were added since.
+    /// All keys, sorted by name, followed by keys added later.
     #[must_use]
     pub fn keys(&self) -> &[SpecKey] {
         &self.keys
     }
 
-    /// The entry of this key, of this alias, or of the key that is absorbing this one.
+    /// The entry of this key, of this alias, or of the key that this one is being merged into.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&SpecKey> {
         self.by_name.get(key).map(|index| &self.keys[*index])
     }
 
-    /// Adds an entry; one that is there already stays as it is.
+    /// Adds an entry, unless the key is already known.
     pub fn add(&mut self, key: SpecKey) {
         let index = self.keys.len();
         if self.by_name.contains_key(&key.key) {
@@ -531,8 +528,8 @@ impl Dictionary {
         self.keys.push(key);
     }
 
-    /// The keys by which products may carry values of this key: the main key first, and then
-    /// those that it is absorbing. Empty for a key that nobody knows.
+    /// The keys under which products may store values of this key: the main key first, then those
+    /// being merged into it. Empty for an unknown key.
     #[must_use]
     pub fn stored_names(&self, key: &str) -> Vec<&str> {
         self.get(key).map_or_else(Vec::new, |key| {
@@ -542,22 +539,23 @@ impl Dictionary {
     }
 }
 
-/// Which key is being merged into which.
-fn homes(keys: &[SpecKey]) -> HashMap<&str, &str> {
-    let mut homes = HashMap::new();
+/// Maps each key that is being merged to its target.
+fn merge_targets(keys: &[SpecKey]) -> HashMap<&str, &str> {
+    let mut merge_targets = HashMap::new();
     for key in keys {
         for name in &key.absorbing {
-            homes.insert(name.as_str(), key.key.as_str());
+            merge_targets.insert(name.as_str(), key.key.as_str());
         }
     }
-    homes
+    merge_targets
 }
 
-/// The key that this one ends up in; itself when it is not being merged, or in a circle.
-fn home<'a>(key: &'a str, homes: &HashMap<&'a str, &'a str>) -> &'a str {
+/// Follows merges to the key in which this one ends up; itself if it is not being merged, or in a
+/// cycle.
+fn merged_key<'a>(key: &'a str, merge_targets: &HashMap<&'a str, &'a str>) -> &'a str {
     let mut at = key;
-    for _ in 0..=homes.len() {
-        match homes.get(at) {
+    for _ in 0..=merge_targets.len() {
+        match merge_targets.get(at) {
             Some(next) => at = next,
             None => return at,
         }
@@ -588,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_value_teaches_its_key() {
+    fn a_first_value_determines_its_key() {
         let units = UnitTable::built_in();
         let key = SpecKey::learnt(&volume(12.0, "fl oz"), &units).unwrap();
         assert_eq!(key.dimension.as_deref(), Some("volume"));
@@ -613,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_may_hold_fixed_texts_only() {
+    fn keys_may_allow_fixed_texts_only() {
         let units = UnitTable::built_in();
         let text = |value: &str| spec("color", SpecValue::Text(value.to_owned()));
         let allowed = |values: &[&str]| SpecKey {
@@ -625,7 +623,7 @@ mod tests {
         let refusal = key.accepts(&text("blue"), &units).unwrap_err();
         assert_eq!(
             refusal.to_string(),
-            "color does not hold \"blue\"; it holds one of: Red, Crème"
+            "color does not allow \"blue\"; allowed values: Red, Crème"
         );
         let many: Vec<String> = (0..13).map(|n| format!("c{n}")).collect();
         let names: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -642,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_written_before_are_read() {
+    fn entries_of_earlier_releases_are_read() {
         let old = r#"{"key":"color","label":"Color","value_type":"text","dimension":null,
             "base_unit":null,"facetable":true,"filterable":true,"aliases":["colour"]}"#;
         let key: SpecKey = serde_json::from_str(old).unwrap();
@@ -704,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_keys_and_values_are_refused() {
+    fn invalid_keys_and_values_are_refused() {
         let units = UnitTable::built_in();
         for key in [
             "",
@@ -730,7 +728,7 @@ mod tests {
     }
 
     #[test]
-    fn values_for_people() {
+    fn values_are_shown_to_people() {
         assert_eq!(
             SpecValue::Quantity {
                 value: 12.0,

@@ -1,4 +1,4 @@
-//! Suppliers, and the extract of one that each of its products carries.
+//! Suppliers, and the extract of a supplier that is embedded in its products.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,24 @@ use crate::id::SupplierId;
 /// A supplier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Supplier {
-    /// Identifies the supplier.
+    /// The supplier's id.
     pub id: SupplierId,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its country as an ISO 3166-1 alpha-2 code, when known.
+    /// The country as an ISO 3166-1 alpha-2 code, if known.
     pub country: Option<String>,
-    /// Rises with every change of name or country.
+    /// Increases with every change of name or country.
     pub version: i64,
-    /// The version that every product is known to carry.
+    /// The version that all products are known to have been updated to.
     pub propagated_version: i64,
-    /// When name or country changed last; unknown when they never did.
+    /// When name or country last changed; `None` if they never did.
     pub changed_at: Option<Timestamp>,
 }
 
-/// What a product carries of its supplier.
+/// The extended reference of a product to its supplier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupplierExtract {
-    /// The supplier.
+    /// The supplier's id.
     pub id: SupplierId,
     /// The version of the supplier that was copied.
     pub version: i64,
@@ -38,7 +38,7 @@ pub struct SupplierExtract {
 }
 
 impl Supplier {
-    /// What a product carries of this supplier from now on.
+    /// Returns the extract to embed in a product.
     #[must_use]
     pub fn extract(&self, now: Timestamp) -> SupplierExtract {
         SupplierExtract {
@@ -51,7 +51,8 @@ impl Supplier {
     }
 }
 
-/// Checks and normalises an ISO 3166-1 alpha-2 country code: two letters, made upper case.
+/// Normalises an ISO 3166-1 alpha-2 country code to two upper-case letters; `None` for text of
+/// another form.
 #[must_use]
 pub fn country_code(text: &str) -> Option<String> {
     let code = text.trim().to_ascii_uppercase();

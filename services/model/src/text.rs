@@ -1,13 +1,14 @@
-//! Text as people write it, made comparable, addressable or short.
+//! Text functions: folding for comparison, slugs, excerpts.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Text folded for comparison: compatibility forms unified, accents of Latin and Greek removed, lower case, runs of
-/// white space as one blank, none at the ends. `"  Crème\u{a0}BRÛLÉE "` folds to `"creme brulee"`.
+/// Folds text for comparison: compatibility forms unified, accents of Latin and Greek removed,
+/// lower case, runs of white space as one blank, none at the ends. `"  Crème\u{a0}BRÛLÉE "` folds
+/// to `"creme brulee"`.
 ///
-/// Letters that have no accent-less form keep their own (`ø` stays `ø`); `ß` folds to `ss`.
+/// Letters without an unaccented form are kept (`ø` stays `ø`); `ß` folds to `ss`.
 #[must_use]
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
@@ -18,8 +19,8 @@ pub fn fold(text: &str) -> String {
     collapse(&lower.nfkc().collect::<String>())
 }
 
-/// Compatibility forms unified; marks removed where they are accents, which is on Latin and Greek
-/// letters. In other scripts they make other letters: the marks of `й`, `パ` and `की` stay.
+/// Unifies compatibility forms and removes marks that are accents: those of Latin and Greek
+/// letters. In other scripts marks form other letters: those of `й`, `パ` and `की` stay.
 fn without_accents(text: &str) -> String {
     let mut accented = false;
     let mut keep = |c: char| {
@@ -36,8 +37,8 @@ fn is_latin_or_greek(c: char) -> bool {
     matches!(c, 'A'..='Z' | 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{370}'..='\u{3ff}' | '\u{1e00}'..='\u{1fff}')
 }
 
-/// Text with runs of white space (also no-break spaces and line breaks) as one blank, and none at
-/// the ends.
+/// Replaces each run of white space (including no-break spaces and line breaks) by one blank, and
+/// removes it at the ends.
 #[must_use]
 pub fn collapse(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -50,11 +51,11 @@ pub fn collapse(text: &str) -> String {
     out
 }
 
-/// The longest slug, in characters.
+/// The maximum length of a slug, in characters.
 const MAX_SLUG_CHARACTERS: usize = 80;
 
-/// The part of an address that stands for a name: folded, letters and digits only, words joined by
-/// hyphens, at most 80 characters. `None` when nothing is left.
+/// Makes a slug, the part of a URL that identifies something by name: folded, letters and digits
+/// only, words joined by hyphens, at most 80 characters. `None` if nothing is left.
 #[must_use]
 pub fn slug(name: &str) -> Option<String> {
     let mut out = String::new();
@@ -75,30 +76,30 @@ pub fn slug(name: &str) -> Option<String> {
     (!trimmed.is_empty()).then(|| trimmed.to_owned())
 }
 
-/// A slug that is told from another by what stands behind it, cut where both together would be too
-/// long. `suffix` is shorter than a slug may be.
+/// Appends `-suffix` to a slug to make it unique, after shortening the slug if both together would
+/// be too long. `suffix` must be shorter than a slug may be.
 #[must_use]
 pub fn slug_with(slug: &str, suffix: &str) -> String {
-    let most = MAX_SLUG_CHARACTERS.saturating_sub(suffix.chars().count() + 1);
-    let kept: String = slug.chars().take(most).collect();
+    let max_characters = MAX_SLUG_CHARACTERS.saturating_sub(suffix.chars().count() + 1);
+    let kept: String = slug.chars().take(max_characters).collect();
     format!("{}-{suffix}", kept.trim_end_matches('-'))
 }
 
-/// The beginning of a text, cut where a word ends.
+/// The beginning of a text, cut at the end of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// At most the asked number of characters, without the words that did not fit.
+    /// At most the requested number of characters, without a word that did not fit.
     pub text: String,
     /// Whether anything was cut off.
     pub truncated: bool,
 }
 
-/// Cuts a text to at most `most` characters (as readers count them), at the end of a word where
-/// the text has words that short.
+/// Cuts a text to at most `max_characters` characters (grapheme clusters), at the end of a word
+/// unless the first word is longer.
 #[must_use]
-pub fn excerpt(text: &str, most: usize) -> Excerpt {
+pub fn excerpt(text: &str, max_characters: usize) -> Excerpt {
     let text = text.trim();
-    let Some((cut, _)) = text.grapheme_indices(true).nth(most) else {
+    let Some((cut, _)) = text.grapheme_indices(true).nth(max_characters) else {
         return Excerpt {
             text: text.to_owned(),
             truncated: false,
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folding() {
+    fn folding_unifies_case_accents_and_white_space() {
         assert_eq!(fold("  Crème\u{a0}BRÛLÉE\n"), "creme brulee");
         assert_eq!(fold("Straße"), "strasse");
         assert_eq!(fold("ＡＢＣ ﬁ"), "abc fi");
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs() {
+    fn slugs_are_short_and_made_unique_by_a_suffix() {
         assert_eq!(
             slug("Acer ED270U P 31.5\" (2024)").as_deref(),
             Some("acer-ed270u-p-31-5-2024")
@@ -144,11 +145,11 @@ mod tests {
         let longest = slug(&"word ".repeat(40)).unwrap();
         assert_eq!(longest.chars().count(), 79);
         assert_eq!(slug_with("lamp", "2"), "lamp-2");
-        let told = slug_with(&longest, "abcdef");
-        assert_eq!(slug(&told).as_deref(), Some(told.as_str()));
+        let unique = slug_with(&longest, "abcdef");
+        assert_eq!(slug(&unique).as_deref(), Some(unique.as_str()));
         assert!(
-            told.ends_with("-word-abcdef") || told.ends_with("-abcdef"),
-            "{told}"
+            unique.ends_with("-word-abcdef") || unique.ends_with("-abcdef"),
+            "{unique}"
         );
     }
 

@@ -1,9 +1,9 @@
 //! Units of measure.
 //!
-//! Each unit belongs to one dimension and is a straight line away from the dimension's base unit:
-//! `base = value * factor + offset`. Two quantities compare through their base values. The factors
-//! are the exact ones of the SI brochure and NIST Special Publication 811; the `ucum` codes are
-//! those of the Unified Code for Units of Measure.
+//! Each unit belongs to one dimension and is converted to the dimension's base unit by a linear
+//! function: `base = value * factor + offset`. Two quantities compare through their base values.
+//! The factors are the exact ones of the SI brochure and NIST Special Publication 811; the `ucum`
+//! codes are those of the Unified Code for Units of Measure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,39 +17,39 @@ pub use definition::{MAX_UNIT_ALIASES, MAX_UNIT_CHARACTERS, UnitDefinitionError}
 /// One unit of measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
-    /// The symbol that is shown and that identifies the unit: `fl oz`, `kg`, `°C`.
+    /// The symbol, which is shown and identifies the unit: `fl oz`, `kg`, `°C`.
     pub id: String,
-    /// What it measures: `volume`, `mass`, `temperature`. Only units of one dimension compare.
+    /// The dimension: `volume`, `mass`, `temperature`. Only units of one dimension compare.
     pub dimension: String,
-    /// How many base units one of these is. Positive.
+    /// The number of base units in one of this unit. Positive.
     pub factor: f64,
-    /// What is added after multiplying; zero except for temperatures.
+    /// The number added after multiplying; zero except for temperatures.
     pub offset: f64,
-    /// The code of the Unified Code for Units of Measure, where it has one.
+    /// The code in the Unified Code for Units of Measure, if it has one.
     pub ucum: Option<String>,
-    /// Other spellings that are understood.
+    /// Other accepted spellings.
     pub aliases: Vec<String>,
 }
 
 impl Unit {
-    /// A number of these units in base units.
+    /// Converts a number of these units to base units.
     #[must_use]
     pub fn to_base(&self, value: f64) -> f64 {
         value.mul_add(self.factor, self.offset)
     }
 
-    /// A number of base units in these units.
+    /// Converts a number of base units to these units.
     #[must_use]
     pub fn from_base(&self, base: f64) -> f64 {
         (base - self.offset) / self.factor
     }
 
-    /// All spellings that are understood.
+    /// All accepted spellings.
     fn spellings(&self) -> impl Iterator<Item = &String> {
         self.aliases.iter().chain(&self.ucum).chain([&self.id])
     }
 
-    /// Whether this is the unit its dimension is counted in.
+    /// Returns true if this is the base unit of its dimension.
     #[must_use]
     #[expect(
         clippy::float_cmp,
@@ -60,40 +60,40 @@ impl Unit {
     }
 }
 
-/// Why units cannot be converted.
+/// Why a unit cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// Nobody has defined such a unit.
+    /// There is no such unit.
     #[error("there is no unit {0:?}")]
     Unknown(String),
-    /// The units measure different things.
+    /// The unit measures another dimension.
     #[error("{unit:?} measures {found}, not {expected}")]
     Dimension {
         /// The unit given.
         unit: String,
-        /// What it measures.
+        /// Its dimension.
         found: String,
-        /// What was to be measured.
+        /// The dimension required.
         expected: String,
     },
 }
 
-/// A spelling as messages repeat it.
+/// A spelling, shortened for messages.
 fn shown(spelling: &str) -> String {
     crate::text::excerpt(spelling, 40).text
 }
 
-/// All units known, found by any of their spellings.
+/// All known units, found by any of their spellings.
 #[derive(Clone, Debug, Default)]
 pub struct UnitTable {
     units: Vec<Unit>,
-    set_aside: Vec<Unit>,
+    overridden_units: Vec<Unit>,
     exact: HashMap<String, usize>,
     folded: HashMap<String, Option<usize>>,
 }
 
 impl UnitTable {
-    /// A table of these units. Of two units with one spelling the first has it.
+    /// Returns a table of these units. A spelling of two units refers to the first.
     #[must_use]
     pub fn new(units: Vec<Unit>) -> Self {
         let mut table = Self::default();
@@ -103,17 +103,18 @@ impl UnitTable {
         table
     }
 
-    /// The table every new database starts with: the built-in units.
+    /// Returns the table of a new database: the built-in units.
     #[must_use]
     pub fn built_in() -> Self {
         Self::new(built_in::units())
     }
 
-    /// The built-in units and those that a shop has defined.
+    /// Returns the built-in units and those that the shop has defined.
     ///
-    /// A release may bring a unit that a shop has defined otherwise before. Values are stored in
-    /// terms of the shop's, so that one is kept and the built-in one is set aside; with the base
-    /// unit of a dimension all built-in units of it are, since they are counted in it.
+    /// A release may add a built-in unit that a shop has already defined differently. Stored values
+    /// refer to the shop's unit, so the built-in one is overridden. If the shop's unit replaces the
+    /// base unit of a dimension, all built-in units of the dimension are overridden, since their
+    /// factors refer to that base.
     #[must_use]
     pub fn with_defined(defined: Vec<Unit>) -> Self {
         Self::joined(Self::built_in(), defined)
@@ -121,34 +122,34 @@ impl UnitTable {
 
     fn joined(built_in: Self, mut defined: Vec<Unit>) -> Self {
         defined.retain(|unit| !built_in.units.contains(unit));
-        let set_aside = built_in.displaced_by(&defined);
-        let (set_aside, kept): (Vec<Unit>, Vec<Unit>) = built_in
+        let overridden_units = built_in.overridden_by(&defined);
+        let (overridden_units, kept): (Vec<Unit>, Vec<Unit>) = built_in
             .units
             .into_iter()
-            .partition(|unit| set_aside.contains(&unit.id));
+            .partition(|unit| overridden_units.contains(&unit.id));
         let mut table = Self::new(kept);
-        table.set_aside = set_aside;
+        table.overridden_units = overridden_units;
         for unit in defined {
             table.add(unit);
         }
         table
     }
 
-    /// All units, in the order they were given.
+    /// All units, in the order in which they were added.
     #[must_use]
     pub fn units(&self) -> &[Unit] {
         &self.units
     }
 
-    /// The built-in units that are not known, because the shop has defined others with their
+    /// The built-in units that are unavailable because the shop has defined others with their
     /// spellings.
     #[must_use]
-    pub fn set_aside(&self) -> &[Unit] {
-        &self.set_aside
+    pub fn overridden_units(&self) -> &[Unit] {
+        &self.overridden_units
     }
 
-    /// The unit with this spelling: exactly, or in another case where that leaves no doubt (`mb`
-    /// could be many things and finds nothing). `²`, `³` and `µ` may be written `2`, `3`, `u`.
+    /// The unit with this spelling: exact, or in another case if that is unambiguous (`mb` could be
+    /// several units and finds none). `²`, `³` and `µ` may be written `2`, `3`, `u`.
     #[must_use]
     pub fn find(&self, spelling: &str) -> Option<&Unit> {
         let spelling = crate::text::collapse(spelling);
@@ -157,19 +158,19 @@ impl UnitTable {
         index.map(|index| &self.units[index])
     }
 
-    /// Like [`UnitTable::find`], with a reason when there is none.
+    /// The unit with this spelling, as [`UnitTable::find`], or an error.
     ///
     /// # Errors
-    /// [`UnitError::Unknown`].
+    /// [`UnitError::Unknown`] if there is none.
     pub fn get(&self, spelling: &str) -> Result<&Unit, UnitError> {
         self.find(spelling)
             .ok_or_else(|| UnitError::Unknown(shown(spelling)))
     }
 
-    /// The unit of this spelling, if it measures the dimension.
+    /// The unit with this spelling, if it measures the dimension.
     ///
     /// # Errors
-    /// [`UnitError`] when there is no such unit or it measures something else.
+    /// [`UnitError`] if there is no such unit or it measures something else.
     pub fn get_in(&self, spelling: &str, dimension: &str) -> Result<&Unit, UnitError> {
         let unit = self.get(spelling)?;
         if unit.dimension == dimension {
@@ -182,7 +183,7 @@ impl UnitTable {
         })
     }
 
-    /// The unit that a dimension is counted in.
+    /// The base unit of a dimension.
     #[must_use]
     pub fn base(&self, dimension: &str) -> Option<&Unit> {
         self.units
@@ -190,12 +191,12 @@ impl UnitTable {
             .find(|unit| unit.dimension == dimension && unit.is_base())
     }
 
-    /// Adds a unit that an admin defines. The same definition again changes nothing.
+    /// Adds a unit defined by an admin. Repeating a definition has no effect.
     ///
     /// # Errors
-    /// [`UnitDefinitionError`] names the field that is wrong and what would be right: a spelling
-    /// that another unit has, a dimension without a base unit or with a second one, a factor that
-    /// is no positive number.
+    /// [`UnitDefinitionError`] names the invalid field and what would be valid. It reports a
+    /// spelling of another unit, a dimension without a base unit or with a second one, and a factor
+    /// that is not a positive number.
     pub fn define(&mut self, unit: Unit) -> Result<(), UnitDefinitionError> {
         if self.units.contains(&unit) {
             return Ok(());
@@ -219,9 +220,9 @@ impl UnitTable {
         Some((number, self.find(&text[end..])?))
     }
 
-    /// The ids of those units that cannot stay beside these: they have a spelling in common, or
-    /// their dimension has another base unit.
-    fn displaced_by(&self, defined: &[Unit]) -> HashSet<String> {
+    /// The ids of the units that conflict with these: those with a spelling in common, or of a
+    /// dimension with another base unit.
+    fn overridden_by(&self, defined: &[Unit]) -> HashSet<String> {
         let clashes = |unit: &Unit, other: &Unit| {
             other.spellings().any(|spelling| {
                 let found = self.find(spelling).map(|found| &found.id);
@@ -229,7 +230,7 @@ impl UnitTable {
             })
         };
         let clashing = |unit: &&Unit| defined.iter().any(|other| clashes(unit, other));
-        let displaced: HashSet<&str> = self
+        let overridden: HashSet<&str> = self
             .units
             .iter()
             .filter(clashing)
@@ -241,14 +242,14 @@ impl UnitTable {
                 .iter()
                 .find(|unit| unit.dimension == dimension && unit.is_base());
             match (ours, theirs) {
-                (Some(ours), None) => !displaced.contains(ours.id.as_str()),
+                (Some(ours), None) => !overridden.contains(ours.id.as_str()),
                 (Some(ours), Some(theirs)) => clashes(ours, theirs),
                 (None, _) => false,
             }
         };
-        let is_displaced =
-            |unit: &&Unit| displaced.contains(unit.id.as_str()) || !keeps_base(&unit.dimension);
-        let ids = self.units.iter().filter(is_displaced);
+        let is_overridden =
+            |unit: &&Unit| overridden.contains(unit.id.as_str()) || !keeps_base(&unit.dimension);
+        let ids = self.units.iter().filter(is_overridden);
         ids.map(|unit| unit.id.clone()).collect()
     }
 
@@ -269,8 +270,8 @@ fn key(spelling: &str) -> String {
     crate::text::fold(spelling).replace('μ', "u")
 }
 
-/// A number for people: at most six significant digits, no trailing zeros, no exponent for
-/// ordinary sizes.
+/// A number as shown to people: at most six significant digits, no trailing zeros, no exponent for
+/// ordinary magnitudes.
 #[must_use]
 pub fn format_number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings() {
+    fn units_are_found_by_any_spelling() {
         let table = UnitTable::built_in();
         let id = |spelling: &str| table.find(spelling).map(|unit| unit.id.clone());
         assert_eq!(id("Fl. Oz.").as_deref(), Some("fl oz"));
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_in_text() {
+    fn quantities_are_read_from_text() {
         let table = UnitTable::built_in();
         let parse = |text| {
             table
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_people() {
+    fn numbers_are_rounded_for_people() {
         let shown = [
             (68.58, "68.58"),
             (0.1 + 0.2, "0.3"),
@@ -388,7 +389,7 @@ mod tests {
         units.iter().map(|unit| unit.id.as_str()).collect()
     }
 
-    /// What a release knows that has just got a dimension: `lx`, also written `lux`, and `fc`.
+    /// The units of a release that adds a dimension: `lx`, also written `lux`, and `fc`.
     fn release() -> UnitTable {
         let lux = Unit {
             aliases: vec!["lux".to_owned()],
@@ -402,46 +403,46 @@ mod tests {
 
     #[test]
     fn the_units_of_a_shop_keep_their_meaning() {
-        // The same name, another factor: of a dimension with a base of its own.
+        // The same symbol with another factor, in a dimension with a base unit of its own.
         let own = vec![defined("klx", "light", 1.0), defined("lx", "light", 0.001)];
         let table = UnitTable::joined(release(), own);
         assert_eq!(ids(table.units()), ["kg", "lb", "klx", "lx"]);
-        assert_eq!(ids(table.set_aside()), ["lx", "fc"]);
+        assert_eq!(ids(table.overridden_units()), ["lx", "fc"]);
         let found = table.get_in("lx", "light").unwrap();
         assert!((found.to_base(500.0) - 0.5).abs() < 1e-12);
         assert_eq!(table.find("lux"), None);
-        // Found by another spelling of the built-in one, and in another case.
+        // Another spelling of the built-in unit, or another case.
         for spelling in ["lux", "LX", "Lux"] {
             let table = UnitTable::joined(release(), vec![defined(spelling, "illuminance", 1.0)]);
-            assert_eq!(ids(table.set_aside()), ["lx"], "{spelling}");
+            assert_eq!(ids(table.overridden_units()), ["lx"], "{spelling}");
             assert_eq!(table.find(spelling).unwrap().id, spelling);
             assert_eq!(table.base("illuminance").unwrap().id, spelling);
-            assert!(table.find("fc").is_some(), "counted in the same unit");
+            assert!(table.find("fc").is_some(), "the base unit is the same");
         }
-        // A dimension of the same name that is counted in something else.
+        // A dimension of the same name with another base unit.
         let own = vec![defined("footcandle", "illuminance", 1.0)];
         let table = UnitTable::joined(release(), own);
-        assert_eq!(ids(table.set_aside()), ["lx", "fc"]);
+        assert_eq!(ids(table.overridden_units()), ["lx", "fc"]);
         assert_eq!(table.base("illuminance").unwrap().id, "footcandle");
-        // One that is not the base: the others stay.
+        // A unit that is not the base unit: the others stay.
         let own = vec![defined("fc", "illuminance", 10.0)];
         let table = UnitTable::joined(release(), own);
-        assert_eq!(ids(table.set_aside()), ["fc"]);
+        assert_eq!(ids(table.overridden_units()), ["fc"]);
         assert!((table.find("fc").unwrap().factor - 10.0).abs() < 1e-12);
     }
 
     #[test]
-    fn what_does_not_clash_stays_beside_the_built_in_units() {
+    fn units_without_conflicts_are_added_to_the_built_in_ones() {
         let own = || vec![defined("st", "mass", 6.35), defined("rub", "wear", 1.0)];
         let table = UnitTable::joined(release(), own());
         assert_eq!(ids(table.units()), ["kg", "lb", "lx", "fc", "st", "rub"]);
-        assert_eq!(table.set_aside(), []);
-        // Nor does a built-in unit that a shop has defined in the same way.
+        assert_eq!(table.overridden_units(), []);
+        // A shop's definition equal to the built-in one does not conflict.
         let same = defined("fc", "illuminance", 10.764);
         let table = UnitTable::joined(release(), vec![same]);
         assert_eq!(ids(table.units()), ["kg", "lb", "lx", "fc"]);
-        assert_eq!(table.set_aside(), []);
-        // Whatever can be defined clashes with nothing.
+        assert_eq!(table.overridden_units(), []);
+        // Units that can be defined do not conflict.
         let mut table = UnitTable::built_in();
         for unit in own() {
             table.define(unit).unwrap();
@@ -449,7 +450,7 @@ mod tests {
         assert_eq!(UnitTable::with_defined(own()).units(), table.units());
     }
 
-    /// Equal to seven digits, which is how many `uom` keeps of the pound.
+    /// Equal to seven digits, which is the precision of the pound in `uom`.
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() <= 2e-7 * (1e-3 + a.abs().max(b.abs()))
     }
@@ -471,7 +472,7 @@ mod tests {
         }
 
         #[test]
-        fn there_and_back(
+        fn conversions_are_reversible(
             value in -1e9_f64..1e9,
             from in any::<proptest::sample::Index>(),
             to in any::<proptest::sample::Index>(),
@@ -482,7 +483,7 @@ mod tests {
             let to = to.get(&dimension);
             let there = to.from_base(from.to_base(value));
             let back = from.from_base(to.to_base(there));
-            // What is lost is lost in the larger unit, and beside the offset.
+            // Precision is lost in the larger unit, and next to the offset.
             let lost = (1.0 + value.abs()) * (1.0 + from.offset.abs().max(to.offset.abs()));
             prop_assert!((back - value).abs() <= 1e-9 * lost, "{} to {}", from.id, to.id);
         }

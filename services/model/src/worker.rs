@@ -1,56 +1,55 @@
-//! What workers say of themselves.
+//! Reports of background workers.
 
 use crate::clock::Timestamp;
 
-/// What one worker has done, as the process that runs it tells.
+/// The report of a worker, kept by the process that runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerReport {
-    /// How often it ran since this process took it over.
+    /// The number of runs since this process took it over.
     pub runs: i64,
-    /// How many of these runs failed.
+    /// The number of failed runs.
     pub failures: i64,
-    /// When the last run ended.
+    /// The end of the last run.
     pub last_run_at: Option<Timestamp>,
-    /// How long it took, in milliseconds.
+    /// The duration of the last run in milliseconds.
     pub last_run_millis: i64,
-    /// How many things it has dealt with in all runs.
+    /// The number of items processed in all runs.
     pub done: i64,
-    /// When a run last dealt with something.
+    /// The end of the last run that processed an item.
     pub last_done_at: Option<Timestamp>,
-    /// How many things waited after the last run, as far as they were counted.
+    /// The backlog: the number of items waiting after the last run, as far as they were counted.
     pub backlog: i64,
-    /// How many things were left alone by the last run, because only a newer release may deal with
-    /// them.
+    /// The number of items that the last run left for a newer release.
     pub left_alone: i64,
-    /// Since when something has been waiting: the oldest thing that waits, or where that is not known
-    /// the first run since when something was left by every one.
+    /// Since when there has been a backlog: the age of the oldest item, or if unknown the first of
+    /// the consecutive runs that left one.
     pub behind_since: Option<Timestamp>,
-    /// How many things it has dealt with since then.
+    /// The number of items processed since then.
     pub done_since: i64,
-    /// What went wrong last.
+    /// The last error.
     pub last_error: Option<String>,
-    /// When that was.
+    /// The time of the last error.
     pub last_error_at: Option<Timestamp>,
     /// Whether the last run failed.
     pub failing: bool,
 }
 
-/// What a run of a worker did.
+/// The outcome of a worker's run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Run {
-    /// How many things it dealt with.
+pub struct WorkerRun {
+    /// The number of items processed.
     pub done: u64,
-    /// How many things still wait, as far as they were counted.
+    /// The number of items still waiting, as far as they were counted.
     pub backlog: u64,
-    /// How many things wait that it does not deal with, because only a newer release may.
+    /// The number of waiting items that only a newer release may process.
     pub left_alone: u64,
-    /// Since when the oldest of those that wait does, where that is known.
+    /// Since when the oldest item has been waiting, if known.
     pub waiting_since: Option<Timestamp>,
 }
 
 impl WorkerReport {
-    /// Notes a run that ended.
-    pub fn ran(&mut self, run: Run, ended: Timestamp, millis: i64) {
+    /// Records a successful run.
+    pub fn ran(&mut self, run: WorkerRun, ended: Timestamp, millis: i64) {
         self.note(ended, millis);
         self.failing = false;
         self.done = self.done.saturating_add(whole(run.done));
@@ -67,15 +66,15 @@ impl WorkerReport {
         self.behind_since = (run.backlog > 0).then(|| known.unwrap_or(ended));
     }
 
-    /// Notes what waits now, since when, whatever the last run saw. What is left alone waits as well
-    /// and is no backlog.
+    /// Updates the backlog between runs. `count` includes the items left for a newer release, which
+    /// are not part of the backlog.
     pub fn waits(&mut self, count: u64, since: Option<Timestamp>, now: Timestamp) {
         self.backlog = whole(count).saturating_sub(self.left_alone).max(0);
         let known = since.or(self.behind_since);
         self.behind_since = (self.backlog > 0).then(|| known.unwrap_or(now));
     }
 
-    /// Notes a run that failed. What waited before still waits.
+    /// Records a failed run. The backlog is unchanged.
     pub fn failed(&mut self, error: String, ended: Timestamp, millis: i64) {
         self.note(ended, millis);
         self.failing = true;
@@ -90,15 +89,14 @@ impl WorkerReport {
         self.last_run_millis = millis;
     }
 
-    /// For how long something has been waiting, in milliseconds; 0 when nothing is.
+    /// The lag in milliseconds: the age of the backlog; 0 without one.
     #[must_use]
     pub fn lag_millis(&self, now: Timestamp) -> i64 {
         let since = self.behind_since.map_or(now, |since| since.min(now));
         now.as_millis() - since.as_millis()
     }
 
-    /// How many things a second it deals with while some are waiting; `None` when that is not known
-    /// yet.
+    /// The number of items processed per second while there is a backlog; `None` if unknown.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         let (since, last) = (self.behind_since?, self.last_done_at?);
@@ -123,10 +121,10 @@ mod tests {
     #[test]
     fn a_backlog_has_an_age_until_it_is_gone() {
         let mut report = WorkerReport::default();
-        let run = |done, backlog| Run {
+        let run = |done, backlog| WorkerRun {
             done,
             backlog,
-            ..Run::default()
+            ..WorkerRun::default()
         };
         report.ran(run(500, 700), at(10), 3);
         report.ran(run(500, 200), at(20), 3);
@@ -146,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_is_as_old_as_the_oldest_thing_in_it() {
+    fn a_backlog_is_as_old_as_its_oldest_item() {
         let mut report = WorkerReport::default();
-        let waiting = |since| Run {
+        let waiting = |since| WorkerRun {
             backlog: 1,
             left_alone: 2,
             waiting_since: Some(at(since)),
-            ..Run::default()
+            ..WorkerRun::default()
         };
         report.ran(waiting(100), at(500), 1);
         assert_eq!((report.lag_millis(at(600)), report.left_alone), (500, 2));
         report.ran(waiting(550), at(600), 1);
-        assert_eq!(report.lag_millis(at(600)), 50, "what was older is done");
-        report.ran(Run::default(), at(700), 1);
+        assert_eq!(report.lag_millis(at(600)), 50, "the older item is done");
+        report.ran(WorkerRun::default(), at(700), 1);
         assert_eq!((report.lag_millis(at(800)), report.left_alone), (0, 0));
     }
 }

@@ -125,7 +125,7 @@ fn mistakes_in_a_mapping_are_refused_with_path_and_names() {
         ))
         .contains("furlong")
     );
-    assert!(refusal(&specs_with("rename = { a = \"Not A Key\" }")).contains("is no spec key"));
+    assert!(refusal(&specs_with("rename = { a = \"Not A Key\" }")).contains("is not a spec key"));
     assert!(refusal("version = ").contains("not valid TOML"));
 }
 

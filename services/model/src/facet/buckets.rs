@@ -1,43 +1,43 @@
-//! Ranges with round ends.
+//! Ranges with round boundaries.
 
 use super::{Bucket, MAX_SINGLE_VALUES, NumberBucket};
 use crate::clock::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Round boundaries from at or below `min` to at or above `max`, at most `most` ranges: multiples
-/// of 1, 2, 2.5 or 5 times a power of ten, the smallest of these steps that is enough. Only the two
-/// ends themselves when they are the same, or so close together that numbers have no round ones
-/// between them. Empty when the ends are in the wrong order or not finite.
+/// Round boundaries from at or below `min` to at or above `max`, for at most `max_buckets` ranges:
+/// multiples of 1, 2, 2.5 or 5 times a power of ten, with the smallest such step that suffices.
+/// Returns `min` and `max` themselves if they are equal, or so close together that floating-point
+/// numbers have no round ones between them. Empty if `min` exceeds `max` or one is not finite.
 #[must_use]
-pub fn nice_bounds(min: f64, max: f64, most: usize) -> Vec<f64> {
+pub fn nice_bounds(min: f64, max: f64, max_buckets: usize) -> Vec<f64> {
     /// More powers of ten than a number has digits.
     const TRIES: i32 = 25;
-    if !(min.is_finite() && max.is_finite()) || min > max || most == 0 {
+    if !(min.is_finite() && max.is_finite()) || min > max || max_buckets == 0 {
         return Vec::new();
     }
-    let exponent = ((max - min) / most_number(most)).log10().floor();
+    let exponent = ((max - min) / as_number(max_buckets)).log10().floor();
     if !exponent.is_finite() {
         return vec![min, max];
     }
     #[expect(clippy::cast_possible_truncation, reason = "between -330 and 310")]
     let exponent = exponent as i32;
     let steps = (exponent..exponent + TRIES)
-        .flat_map(|exponent| [10.0, 20.0, 25.0, 50.0].map(|tenths| Step { tenths, exponent }));
-    let mut found = steps.filter_map(|step| step.bounds(min, max, most));
-    found.next().unwrap_or_else(|| vec![min, max])
+        .flat_map(|exponent| [10.0, 20.0, 25.0, 50.0].map(|tenths| RoundStep { tenths, exponent }));
+    let mut bounds = steps.filter_map(|step| step.bounds(min, max, max_buckets));
+    bounds.next().unwrap_or_else(|| vec![min, max])
 }
 
 /// `tenths / 10 * 10^exponent`.
 #[derive(Clone, Copy)]
-struct Step {
+struct RoundStep {
     tenths: f64,
     exponent: i32,
 }
 
-impl Step {
-    /// So many steps. As exact as can be: a whole number times or divided by a power of ten, so
-    /// that three steps of 0.1 are 0.3.
+impl RoundStep {
+    /// This many steps, as exact as possible: a whole number multiplied or divided by a power of
+    /// ten, so that three steps of 0.1 are 0.3.
     fn times(self, steps: f64) -> f64 {
         let power = self.exponent - 1;
         let scale = 10_f64.powi(power.abs());
@@ -48,10 +48,10 @@ impl Step {
         }
     }
 
-    /// The multiples of this step that cover the range; `None` when they are too many, or when
-    /// numbers of this size are further apart than the step.
-    fn bounds(self, min: f64, max: f64, most: usize) -> Option<Vec<f64>> {
-        // 2^46: so many steps of fifty are still whole to the last bit.
+    /// The multiples of this step that cover the range; `None` if they are too many, or if
+    /// floating-point numbers of this size are further apart than the step.
+    fn bounds(self, min: f64, max: f64, max_buckets: usize) -> Option<Vec<f64>> {
+        // 2^46: this many steps of fifty are still exact.
         const EXACT: f64 = 70_368_744_177_664.0;
         let one = self.times(1.0);
         let mut first = (min / one).floor();
@@ -59,13 +59,13 @@ impl Step {
         if !(first.abs() < EXACT && last.abs() < EXACT) {
             return None;
         }
-        // The divisions round; a step more or less makes up for it.
+        // The divisions round: correct the ends by one step where necessary.
         first += f64::from(self.times(first + 1.0) <= min);
         first -= f64::from(self.times(first) > min);
         last -= f64::from(self.times(last - 1.0) >= max);
         last += f64::from(self.times(last) < max || last <= first);
         let finite = self.times(first).is_finite() && self.times(last).is_finite();
-        if !finite || last - first > most_number(most) {
+        if !finite || last - first > as_number(max_buckets) {
             return None;
         }
         let steps = std::iter::successors(Some(first), |step| Some(step + 1.0));
@@ -77,28 +77,27 @@ impl Step {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful")]
-const fn most_number(most: usize) -> f64 {
-    most as f64
+const fn as_number(n: usize) -> f64 {
+    n as f64
 }
 
-/// The ranges for numbers, in their unit. `values` are the different numbers in order, as far as
-/// they are known to be few: up to [`MAX_SINGLE_VALUES`] each get a range of their own. Pass none
-/// for quantities, where what is shown as equal need not be.
+/// The ranges for numbers, in their unit. `values` are all distinct numbers in ascending order if
+/// they are known to be few: up to [`MAX_SINGLE_VALUES`] are each shown as a range of one value.
+/// Pass none for quantities, whose equality is approximate ([`crate::filter::equality_band`]).
 #[must_use]
-pub fn number_buckets(min: f64, max: f64, values: &[f64], most: usize) -> Vec<NumberBucket> {
+pub fn number_buckets(min: f64, max: f64, values: &[f64], max_buckets: usize) -> Vec<NumberBucket> {
     if (1..=MAX_SINGLE_VALUES).contains(&values.len()) {
         return values.iter().map(|value| Bucket::single(*value)).collect();
     }
-    Bucket::between(&nice_bounds(min, max, most))
+    Bucket::between(&nice_bounds(min, max, max_buckets))
 }
 
-/// Round boundaries for prices in minor units: as [`nice_bounds`], and never closer together than
-/// one minor unit.
+/// Round boundaries for prices in minor units, as [`nice_bounds`], at least one minor unit apart.
 #[must_use]
-pub fn price_bounds(min: i64, max: i64, most: usize) -> Vec<i64> {
-    let Some(most) = i128::try_from(most)
+pub fn price_bounds(min: i64, max: i64, max_buckets: usize) -> Vec<i64> {
+    let Some(max_buckets) = i128::try_from(max_buckets)
         .ok()
-        .filter(|most| *most > 0 && min <= max)
+        .filter(|max_buckets| *max_buckets > 0 && min <= max)
     else {
         return Vec::new();
     };
@@ -107,11 +106,11 @@ pub fn price_bounds(min: i64, max: i64, most: usize) -> Vec<i64> {
     }
     let ends = vec![min, max];
     let (min, max) = (i128::from(min), i128::from(max));
-    // Beyond the twentieth power of ten there are no prices.
+    // Prices are below 10^20 minor units.
     let powers = std::iter::successors(Some(1_i128), |power| Some(power * 10)).take(21);
     let mut steps = powers.flat_map(|power| [power, 2 * power, 5 * power / 2, 5 * power]);
     let count = |step: i128| covering(min, max, step).1 - covering(min, max, step).0;
-    let Some(step) = steps.find(|step| count(*step) <= most) else {
+    let Some(step) = steps.find(|step| count(*step) <= max_buckets) else {
         return ends;
     };
     let (first, last) = covering(min, max, step);
@@ -122,22 +121,22 @@ pub fn price_bounds(min: i64, max: i64, most: usize) -> Vec<i64> {
         .collect()
 }
 
-/// The multiples of a step at or below the one end and at or above the other.
+/// The multiples of a step at or below `min` and at or above `max`.
 fn covering(min: i128, max: i128, step: i128) -> (i128, i128) {
     (min.div_euclid(step), -(-max).div_euclid(step))
 }
 
 /// The ranges for prices in minor units.
 #[must_use]
-pub fn price_buckets(min: i64, max: i64, most: usize) -> Vec<Bucket<i64>> {
-    Bucket::between(&price_bounds(min, max, most))
+pub fn price_buckets(min: i64, max: i64, max_buckets: usize) -> Vec<Bucket<i64>> {
+    Bucket::between(&price_bounds(min, max, max_buckets))
 }
 
-/// Boundaries for dates from at or before `min` to after `max`, at most `most` ranges: starts of
-/// days, of weeks (Mondays), months, quarters, years, or round numbers of years, in UTC.
+/// Boundaries for dates from at or before `min` to after `max`, for at most `max_buckets` ranges:
+/// starts of days, weeks (Mondays), months, quarters, years, or round numbers of years, in UTC.
 #[must_use]
-pub fn date_bounds(min: Timestamp, max: Timestamp, most: usize) -> Vec<Timestamp> {
-    if min > max || most == 0 {
+pub fn date_bounds(min: Timestamp, max: Timestamp, max_buckets: usize) -> Vec<Timestamp> {
+    if min > max || max_buckets == 0 {
         return Vec::new();
     }
     let by_days = [1, 7].into_iter().map(Calendar::Days);
@@ -149,7 +148,7 @@ pub fn date_bounds(min: Timestamp, max: Timestamp, most: usize) -> Vec<Timestamp
     let by_months = [1, 3].into_iter().chain(years.into_iter().map(|n| n * 12));
     let mut steps = by_days.chain(by_months.map(Calendar::Months));
     let enough = |step: &Calendar| {
-        usize::try_from(step.number(max) - step.number(min)).is_ok_and(|n| n < most)
+        usize::try_from(step.number(max) - step.number(min)).is_ok_and(|n| n < max_buckets)
     };
     let step = steps.find(enough).unwrap_or(Calendar::Months(600_000));
     let numbers = step.number(min)..=step.number(max) + 1;
@@ -158,21 +157,21 @@ pub fn date_bounds(min: Timestamp, max: Timestamp, most: usize) -> Vec<Timestamp
 
 /// The ranges for dates.
 #[must_use]
-pub fn date_buckets(min: Timestamp, max: Timestamp, most: usize) -> Vec<Bucket<Timestamp>> {
-    Bucket::between(&date_bounds(min, max, most))
+pub fn date_buckets(min: Timestamp, max: Timestamp, max_buckets: usize) -> Vec<Bucket<Timestamp>> {
+    Bucket::between(&date_bounds(min, max, max_buckets))
 }
 
-/// Stretches of the calendar, numbered.
+/// Calendar periods, numbered consecutively.
 #[derive(Clone, Copy)]
 enum Calendar {
-    /// So many days; seven begin with a Monday.
+    /// Periods of this many days; periods of seven start on a Monday.
     Days(i64),
-    /// So many months.
+    /// Periods of this many months.
     Months(i32),
 }
 
 impl Calendar {
-    /// Three days before 1970 began was a Monday.
+    /// The Monday before 1970-01-01 was three days earlier.
     const MONDAY: i64 = 3;
 
     fn number(self, at: Timestamp) -> i64 {
@@ -222,18 +221,18 @@ mod tests {
             [-1.0, 1.0],
             "no round step has zero inside"
         );
-        for (min, max, most) in [
+        for (min, max, max_buckets) in [
             (2.0, 1.0, 5),
             (f64::NAN, 1.0, 5),
             (0.0, f64::INFINITY, 5),
             (0.0, 1.0, 0),
         ] {
-            assert!(nice_bounds(min, max, most).is_empty());
+            assert!(nice_bounds(min, max, max_buckets).is_empty());
         }
     }
 
     #[test]
-    fn a_few_plain_numbers_stand_for_themselves() {
+    fn a_few_plain_numbers_are_ranges_of_one_value() {
         let ports = number_buckets(1.0, 4.0, &[1.0, 2.0, 4.0], 10);
         assert_eq!(ports, [1.0, 2.0, 4.0].map(Bucket::single));
         assert!(ports[1].range().contains(2.0) && !ports[1].range().contains(1.0));
@@ -316,8 +315,8 @@ mod tests {
         assert_eq!(dates("2025-01-02", "2025-01-01"), [""; 0]);
     }
 
-    /// How many of the ranges a value is in.
-    fn homes(value: f64, buckets: &[NumberBucket]) -> usize {
+    /// The number of ranges that contain a value.
+    fn count_containing(value: f64, buckets: &[NumberBucket]) -> usize {
         buckets
             .iter()
             .filter(|bucket| bucket.range().contains(value))
@@ -331,16 +330,16 @@ mod tests {
             spread in 0.0_f64..1.0,
             exponent in -12_i32..12,
             at in 0.0_f64..=1.0,
-            most in 1_usize..=10,
+            max_buckets in 1_usize..=10,
         ) {
             let (min, max) = (a, a + spread * 10_f64.powi(exponent));
-            let buckets = number_buckets(min, max, &[], most);
-            prop_assert!(!buckets.is_empty() && buckets.len() <= most);
+            let buckets = number_buckets(min, max, &[], max_buckets);
+            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
             for value in [min, max, (min + (max - min) * at).clamp(min, max)] {
-                prop_assert_eq!(homes(value, &buckets), 1, "{} in {:?}", value, buckets);
+                prop_assert_eq!(count_containing(value, &buckets), 1, "{} in {:?}", value, buckets);
             }
             for bucket in &buckets {
-                prop_assert_eq!(homes(bucket.low.unwrap(), &buckets), 1);
+                prop_assert_eq!(count_containing(bucket.low.unwrap(), &buckets), 1);
             }
         }
 
@@ -355,33 +354,33 @@ mod tests {
         }
 
         #[test]
-        fn every_price_is_in_one_range(min in 0..9_000_000_i64, spread in 0..9_000_000_i64, at in 0.0..=1.0_f64, most in 1_usize..=10) {
+        fn every_price_is_in_one_range(min in 0..9_000_000_i64, spread in 0..9_000_000_i64, at in 0.0..=1.0_f64, max_buckets in 1_usize..=10) {
             let max = min + spread;
-            let buckets = price_buckets(min, max, most);
-            prop_assert!(!buckets.is_empty() && buckets.len() <= most);
+            let buckets = price_buckets(min, max, max_buckets);
+            prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets);
             #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "millions")]
             let inner = min + (spread as f64 * at) as i64;
             for price in [min, inner, max] {
                 let bounds = buckets.iter().map(Bucket::bounds);
-                let homes = bounds.filter(|b| b.gte.unwrap() <= price && price <= b.lte.unwrap());
-                prop_assert_eq!(homes.count(), 1, "{} in {:?}", price, buckets);
+                let containing = bounds.filter(|b| b.gte.unwrap() <= price && price <= b.lte.unwrap());
+                prop_assert_eq!(containing.count(), 1, "{} in {:?}", price, buckets);
             }
         }
 
         #[test]
-        fn every_date_is_in_one_range(a in any::<i64>(), b in any::<i64>(), near in 0..400 * DAY, close in any::<bool>(), most in 1_usize..=10) {
+        fn every_date_is_in_one_range(a in any::<i64>(), b in any::<i64>(), near in 0..400 * DAY, close in any::<bool>(), max_buckets in 1_usize..=10) {
             let first = Timestamp::from_millis(a % (400_000_000 * 1_000_000));
             let second = if close { first.plus_millis(near) } else { Timestamp::from_millis(b % (400_000_000 * 1_000_000)) };
             let (min, max) = (first.min(second), first.max(second));
-            let buckets = date_buckets(min, max, most);
-            if most > 1 {
-                prop_assert!(!buckets.is_empty() && buckets.len() <= most, "{:?}", buckets);
+            let buckets = date_buckets(min, max, max_buckets);
+            if max_buckets > 1 {
+                prop_assert!(!buckets.is_empty() && buckets.len() <= max_buckets, "{:?}", buckets);
             }
             for at in [min, max] {
-                let homes = buckets.iter().filter(|bucket| {
+                let containing = buckets.iter().filter(|bucket| {
                     bucket.low.unwrap() <= at && (at < bucket.high.unwrap() || (bucket.high_included && Some(at) == bucket.high))
                 });
-                prop_assert_eq!(homes.count(), 1, "{} in {:?}", at, buckets);
+                prop_assert_eq!(containing.count(), 1, "{} in {:?}", at, buckets);
             }
         }
     }

@@ -2,15 +2,15 @@
 
 use std::sync::OnceLock;
 
-use super::texts::Once;
+use super::texts::ProductCounter;
 use crate::filter::{Bounds, Range};
 
-/// The numbers that products have. `N` is `f64` for canonical numbers of specs and `i64` for prices
-/// in minor units.
+/// The numbers that products have: `f64` for canonical numbers of specs, `i64` for prices in minor
+/// units.
 #[derive(Clone, Debug)]
 pub struct Numbers<N = f64> {
-    products: Once,
-    /// Each number with its product.
+    products: ProductCounter,
+    /// Each number with the number of its product.
     all: Vec<(N, u64)>,
     units: Vec<(String, u64)>,
     sorted: OnceLock<Sorted<N>>,
@@ -18,14 +18,14 @@ pub struct Numbers<N = f64> {
 
 #[derive(Clone, Debug)]
 struct Sorted<N> {
-    /// By number, then by product; each pair once.
+    /// Unique pairs, sorted by number, then by product.
     pairs: Vec<(N, u64)>,
     distinct: usize,
-    /// Whether no product has two numbers.
+    /// True if no product has two numbers.
     single: bool,
 }
 
-/// A number that can be put in order.
+/// A number with a total order.
 pub(super) trait Ordered: Copy + PartialEq {
     fn compare(&self, other: &Self) -> std::cmp::Ordering;
 }
@@ -45,7 +45,7 @@ impl Ordered for i64 {
 impl<N> Default for Numbers<N> {
     fn default() -> Self {
         Self {
-            products: Once::default(),
+            products: ProductCounter::default(),
             all: Vec::new(),
             units: Vec::new(),
             sorted: OnceLock::new(),
@@ -58,7 +58,7 @@ impl<N> Default for Numbers<N> {
     reason = "there are numbers of two types only, and others could not be added"
 )]
 impl<N: Ordered> Numbers<N> {
-    /// How many products have such a number.
+    /// The number of products that have a number.
     #[must_use]
     pub const fn products(&self) -> u64 {
         self.products.count
@@ -76,13 +76,13 @@ impl<N: Ordered> Numbers<N> {
         self.sorted().pairs.last().map(|(n, _)| *n)
     }
 
-    /// How many different numbers there are.
+    /// The number of distinct numbers.
     #[must_use]
     pub fn distinct(&self) -> usize {
         self.sorted().distinct
     }
 
-    /// Every different number and how many products have it, lowest first.
+    /// Every distinct number with the number of products that have it, lowest first.
     #[must_use]
     pub fn values(&self) -> Vec<(N, u64)> {
         let runs = self.sorted().pairs.chunk_by(|a, b| a.0 == b.0);
@@ -90,7 +90,8 @@ impl<N: Ordered> Numbers<N> {
         runs.map(|run| (run[0].0, count(run))).collect()
     }
 
-    /// The unit in which most numbers were entered; of several the first in order.
+    /// The unit in which most numbers were entered; of equally frequent ones the first in
+    /// alphabetical order.
     #[must_use]
     pub fn common_unit(&self) -> Option<&str> {
         let best = self
@@ -111,8 +112,8 @@ impl<N: Ordered> Numbers<N> {
         }
     }
 
-    /// How many products have a number from the first that is not `below` up to the last that is
-    /// not `above`.
+    /// The number of products with a number that is neither `below` nor `above` the range. Both
+    /// must be monotonic.
     fn count_within(&self, below: impl Fn(N) -> bool, above: impl Fn(N) -> bool) -> u64 {
         let sorted = self.sorted();
         let begin = sorted.pairs.partition_point(|(n, _)| below(*n));
@@ -141,7 +142,7 @@ impl<N: Ordered> Numbers<N> {
 }
 
 impl Numbers<f64> {
-    /// How many products have a number in this range.
+    /// The number of products with a number in this range.
     #[must_use]
     pub fn count(&self, range: &Range) -> u64 {
         let above_all = Range {
@@ -157,7 +158,7 @@ impl Numbers<f64> {
 }
 
 impl Numbers<i64> {
-    /// How many products have a price in this range.
+    /// The number of products with a price in this range.
     #[must_use]
     pub fn count(&self, bounds: Bounds<i64>) -> u64 {
         let below = |n| bounds.gte.is_some_and(|gte| n < gte);
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_counts_too() {
+    fn numbers_added_after_a_query_count_too() {
         let mut numbers = Numbers::default();
         numbers.add(1.0, Some("cm"), 1);
         assert_eq!(numbers.max(), Some(1.0));

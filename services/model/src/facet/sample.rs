@@ -1,28 +1,28 @@
-//! What a count says when only some of the products were read.
+//! Estimating counts from a sample of the products.
 
 use crate::derived::SLOTS;
 
-/// Values that fewer of the products read have than this are left out of estimates: what could be
-/// said of them is too vague.
+/// Values of fewer sampled products than this are not estimated: the estimate would be too
+/// imprecise.
 pub const MIN_ESTIMATED: u64 = 25;
 
-/// A share of all products: those of so many of the [`SLOTS`] slots.
+/// A sample of all products: those of some of the [`SLOTS`] slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     slots: u8,
 }
 
-/// How many products there are, judged by a sample.
+/// A number of products, estimated from a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// The most likely number.
+    /// The estimate.
     pub value: u64,
-    /// How far the true number may be from it, either way.
+    /// The true number is at most this far from the estimate, in either direction.
     pub margin: u64,
 }
 
 impl Sample {
-    /// The products of so many slots: 1 up to [`SLOTS`].
+    /// The sample of the products of `slots` slots, clamped to 1 to [`SLOTS`].
     #[must_use]
     pub fn of_slots(slots: u8) -> Self {
         Self {
@@ -30,25 +30,25 @@ impl Sample {
         }
     }
 
-    /// Whether it is all products.
+    /// Returns true if the sample contains all products.
     #[must_use]
     pub const fn is_all(self) -> bool {
         self.slots == SLOTS
     }
 
-    /// How many products there are when `counted` were found among those read.
+    /// Estimates the number of all products from `counted` products of the sample.
     ///
-    /// A product's slot is a hash of its id, so each is read with the same chance `f` and whatever
-    /// else is read: a Bernoulli sample. The value is the Horvitz-Thompson estimator `c / f`
-    /// (Horvitz and Thompson 1952, *A Generalization of Sampling Without Replacement From a Finite
-    /// Universe*). The margin is the longer side of the score interval (Wilson 1927, *Probable
-    /// Inference, the Law of Succession, and Statistical Inference*) of `z = 4` standard
+    /// A product's slot is a hash of its id, so each product is in the sample independently with
+    /// the same probability `f`: a Bernoulli sample. The value is the Horvitz-Thompson estimator `c
+    /// / f` (Horvitz and Thompson 1952, *A Generalization of Sampling Without Replacement From a
+    /// Finite Universe*). The margin is the longer side of the score interval (Wilson 1927,
+    /// *Probable Inference, the Law of Succession, and Statistical Inference*) of `z = 4` standard
     /// deviations: with `q = 1 - f`
     ///
     /// `margin = (z² q / 2 + z √(q c + z² q² / 4)) / f`, rounded up, and 1 for rounding the value.
     ///
-    /// From [`MIN_ESTIMATED`] on, the true number lies within it in 99.99 % of all samples. The
-    /// plainer `z √(c q) / f` fails seven times as often where it starts from a low count.
+    /// For counts of at least [`MIN_ESTIMATED`], the true number is within the margin in 99.99 % of
+    /// all samples. The simpler `z √(c q) / f` fails seven times as often for low counts.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_shrink_as_more_is_read() {
+    fn margins_shrink_as_samples_grow() {
         let estimate = Sample::of_slots(10).estimate(10_000);
         assert_eq!(estimate.value, 100_000);
         assert!((3_795..=3_900).contains(&estimate.margin), "{estimate:?}");
@@ -102,10 +102,11 @@ mod tests {
         assert!(margins.is_sorted_by(|a, b| a > b), "{margins:?}");
     }
 
-    /// A generator of even 64-bit numbers (Steele, Lea and Flood 2014, `SplitMix64`).
-    struct Even(u64);
+    /// A generator of uniformly distributed 64-bit numbers (Steele, Lea and Flood 2014,
+    /// `SplitMix64`).
+    struct SplitMix64(u64);
 
-    impl Even {
+    impl SplitMix64 {
         fn next(&mut self) -> u64 {
             self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut z = self.0;
@@ -116,15 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn the_true_number_lies_within_the_margin() {
-        let mut even = Even(7);
+    fn the_true_number_is_within_the_margin() {
+        let mut random = SplitMix64(7);
         let (mut tried, mut missed, mut far) = (0, 0, 0);
         for slots in [5_u8, 10, 20, 50, 90] {
             for expected in [25_u64, 30, 50, 80, 150, 400] {
                 let all = expected * u64::from(SLOTS) / u64::from(slots);
                 for _ in 0..500 {
                     let read =
-                        (0..all).filter(|_| even.next() % u64::from(SLOTS) < u64::from(slots));
+                        (0..all).filter(|_| random.next() % u64::from(SLOTS) < u64::from(slots));
                     let counted = u64::try_from(read.count()).unwrap();
                     if counted < MIN_ESTIMATED {
                         continue;

@@ -1,52 +1,52 @@
-//! Counting products by everything they can be counted by.
+//! Counting products by every facet.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::texts::{Once, Texts};
+use super::texts::{ProductCounter, Texts};
 use super::{FacetKey, Numbers};
 use crate::clock::Timestamp;
 use crate::id::CategoryId;
 use crate::spec::{SpecValue, display_quantity};
 use crate::unit::{UnitTable, format_number};
 
-/// How many values are given as samples of a key.
+/// The maximum number of sample values of a key.
 pub const MAX_SAMPLES: usize = 5;
 
-/// What is to be counted; nothing else takes time or memory.
+/// The facets to count. Others take neither time nor memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Which of the facets that need no spec.
+pub struct TallyFields {
+    /// The facets that are not specs.
     pub built_in: BTreeSet<FacetKey>,
-    /// Which spec keys.
-    pub specs: WantedSpecs,
+    /// The spec keys.
+    pub specs: TallySpecs,
 }
 
-/// Which spec keys are to be counted.
+/// The spec keys to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WantedSpecs {
-    /// Every key that comes.
+pub enum TallySpecs {
+    /// Every key of the products.
     All,
-    /// These keys.
+    /// Only these keys.
     These(HashSet<String>),
 }
 
-impl Default for WantedSpecs {
+impl Default for TallySpecs {
     fn default() -> Self {
         Self::These(HashSet::new())
     }
 }
 
-impl Wanted {
-    /// Everything.
+impl TallyFields {
+    /// All facets.
     #[must_use]
     pub fn all() -> Self {
         Self {
             built_in: BTreeSet::from(FacetKey::BUILT_IN),
-            specs: WantedSpecs::All,
+            specs: TallySpecs::All,
         }
     }
 
-    /// These facets.
+    /// Only these facets.
     #[must_use]
     pub fn only(facets: &[FacetKey]) -> Self {
         let mut built_in = BTreeSet::new();
@@ -63,43 +63,43 @@ impl Wanted {
         }
         Self {
             built_in,
-            specs: WantedSpecs::These(specs),
+            specs: TallySpecs::These(specs),
         }
     }
 }
 
-/// What is counted of a product beside its specs.
+/// The counted fields of a product, without its specs.
 #[derive(Clone, Copy, Debug)]
-pub struct TallyRow<'a> {
-    /// Its kind.
+pub struct TallyProduct<'a> {
+    /// The product's kind.
     pub kind: &'a str,
-    /// The category it is in.
+    /// The product's category.
     pub category: CategoryId,
-    /// Its brand.
+    /// The product's brand.
     pub brand: Option<&'a str>,
-    /// The country of its supplier.
+    /// The supplier's country.
     pub country: Option<&'a str>,
-    /// Its price in minor units of the shop's currency.
+    /// The price in minor units of the shop's currency.
     pub list_price: Option<i64>,
-    /// Its mean rating in half stars, as it is filtered by.
+    /// The average rating cut down to half stars.
     pub half_stars: Option<f64>,
 }
 
-/// Counts of products. After [`Tally::begin_product`] come the specs of that product, under the
-/// main keys of the dictionary; whoever calls has resolved aliases.
+/// Counts of products by facet. After [`FacetTally::begin_product`] come the specs of that product,
+/// under the main keys of the dictionary: the caller resolves aliases.
 #[derive(Debug)]
-pub struct Tally {
-    wanted: Wanted,
-    /// The number of the present product; also how many there were.
+pub struct FacetTally {
+    fields: TallyFields,
+    /// The number of the current product, starting with 1; also the number of products so far.
     product: u64,
-    /// The place of its kind in `kinds`.
+    /// The index of its kind in `kinds`.
     kind: usize,
     kinds: Vec<(String, u64)>,
     categories: HashMap<CategoryId, u64>,
     brands: Texts,
     countries: Texts,
     prices: Numbers<i64>,
-    /// Each rating and how many products have it; there are few.
+    /// Each rating and the number of products that have it. There are at most ten.
     ratings: Vec<(f64, u64)>,
     by_key: HashMap<String, usize>,
     keys: Vec<KeyTally>,
@@ -110,46 +110,46 @@ pub struct Tally {
 #[derive(Debug)]
 struct KeyTally {
     key: String,
-    /// The key that came after this one last: products of a kind have their specs in one order.
+    /// The key that last followed this one: products of a kind list their specs in the same order.
     next: usize,
-    products: Once,
-    /// Products of each kind, in the order of the kinds.
+    products: ProductCounter,
+    /// The number of products by kind, indexed as `kinds`.
     by_kind: Vec<u64>,
     texts: Texts,
-    yes: Once,
-    no: Once,
+    yes: ProductCounter,
+    no: ProductCounter,
     numbers: Numbers,
     dates: Numbers,
 }
 
-/// How far products have a key.
+/// How many products, of which kinds, have a spec key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyCoverage {
-    /// How many products have it.
+    /// The number of products that have it.
     pub products: u64,
-    /// How many different values they have.
+    /// The number of distinct values.
     pub distinct_values: u64,
-    /// Each kind of product that was counted, those of most products first.
+    /// The kinds of all products counted, largest first.
     pub kinds: Vec<KindCoverage>,
-    /// The values of most products, for people; at most [`MAX_SAMPLES`].
+    /// The most frequent values as text; at most [`MAX_SAMPLES`].
     pub samples: Vec<String>,
 }
 
-/// How far products of a kind have a key.
+/// How many products of a kind have a spec key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindCoverage {
     /// The kind.
     pub kind: String,
-    /// How many products are of this kind.
+    /// The number of products of this kind.
     pub products: u64,
-    /// How many of them have the key.
+    /// The number of them that have the key.
     pub having: u64,
 }
 
-impl Tally {
-    /// A tally that has counted nothing yet.
+impl FacetTally {
+    /// Returns an empty tally that counts these facets.
     #[must_use]
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(fields: TallyFields) -> Self {
         let mut tally = Self {
             product: 0,
             kind: 0,
@@ -162,41 +162,50 @@ impl Tally {
             by_key: HashMap::new(),
             keys: Vec::new(),
             last_key: 0,
-            wanted,
+            fields,
         };
-        if let WantedSpecs::These(keys) = std::mem::take(&mut tally.wanted.specs) {
+        if let TallySpecs::These(keys) = std::mem::take(&mut tally.fields.specs) {
             for key in &keys {
                 tally.learn(key);
             }
         } else {
-            tally.wanted.specs = WantedSpecs::All;
+            tally.fields.specs = TallySpecs::All;
         }
         tally
     }
 
-    /// Counts a product. The specs that come next are its own.
-    pub fn begin_product(&mut self, row: &TallyRow<'_>) {
+    /// Counts a product. The specs added next belong to it.
+    pub fn begin_product(&mut self, row: &TallyProduct<'_>) {
         self.product += 1;
         self.begin_kind(row.kind);
-        if self.wants(&FacetKey::Category) {
+        if self.counts_facet(&FacetKey::Category) {
             *self.categories.entry(row.category).or_default() += 1;
         }
-        if let Some(brand) = row.brand.filter(|_| self.wants(&FacetKey::Brand)) {
+        if let Some(brand) = row.brand.filter(|_| self.counts_facet(&FacetKey::Brand)) {
             self.brands.add(brand, self.product);
         }
-        if let Some(country) = row.country.filter(|_| self.wants(&FacetKey::Country)) {
+        if let Some(country) = row
+            .country
+            .filter(|_| self.counts_facet(&FacetKey::Country))
+        {
             self.countries.add(country, self.product);
         }
-        if let Some(price) = row.list_price.filter(|_| self.wants(&FacetKey::Price)) {
+        if let Some(price) = row
+            .list_price
+            .filter(|_| self.counts_facet(&FacetKey::Price))
+        {
             self.prices.add(price, None, self.product);
         }
-        if let Some(stars) = row.half_stars.filter(|_| self.wants(&FacetKey::Rating)) {
+        if let Some(stars) = row
+            .half_stars
+            .filter(|_| self.counts_facet(&FacetKey::Rating))
+        {
             self.rate(stars);
         }
     }
 
-    /// Counts a text of the present product. A text that is too long to be filtered by counts for
-    /// the key, and is no value.
+    /// Counts a text value of the current product. A text that is too long to be filtered by counts
+    /// for the key, but not as a value.
     pub fn text(&mut self, key: &str, value: &str) {
         let product = self.product;
         if let Some(tally) = self.key(key) {
@@ -204,26 +213,26 @@ impl Tally {
         }
     }
 
-    /// Counts a yes or no of the present product.
+    /// Counts a boolean value of the current product.
     pub fn boolean(&mut self, key: &str, value: bool) {
         let product = self.product;
         if let Some(tally) = self.key(key) {
-            let answer = if value { &mut tally.yes } else { &mut tally.no };
-            answer.add(product);
+            let counter = if value { &mut tally.yes } else { &mut tally.no };
+            counter.add(product);
         }
     }
 
-    /// Counts a canonical number of the present product, with the unit it was entered in. What is
-    /// not finite is no value.
+    /// Counts a canonical number of the current product, with the unit it was entered in. A number
+    /// that is not finite is ignored.
     pub fn number(&mut self, key: &str, n: f64, unit: Option<&str>) {
         let product = self.product;
         if let Some(tally) = self.key(key).filter(|_| n.is_finite()) {
-            // Zero has one sign from here on.
+            // Turns -0.0 into 0.0, so that both are one value.
             tally.numbers.add(n + 0.0, unit, product);
         }
     }
 
-    /// Counts a date of the present product, in milliseconds.
+    /// Counts a date of the current product, in milliseconds.
     pub fn date(&mut self, key: &str, millis: f64) {
         let product = self.product;
         if let Some(tally) = self.key(key).filter(|_| millis.is_finite()) {
@@ -231,13 +240,13 @@ impl Tally {
         }
     }
 
-    /// How many products were counted.
+    /// The number of products counted.
     #[must_use]
     pub const fn products(&self) -> u64 {
         self.product
     }
 
-    /// The spec keys that products have, in order, and how many products have each.
+    /// The spec keys that products have, sorted, and the number of products of each.
     #[must_use]
     pub fn keys(&self) -> Vec<(&str, u64)> {
         let had = self.keys.iter().filter(|tally| tally.products.count > 0);
@@ -248,19 +257,20 @@ impl Tally {
         all
     }
 
-    /// How many products have this key.
+    /// The number of products that have this key.
     #[must_use]
-    pub fn having(&self, key: &str) -> u64 {
+    pub fn products_with(&self, key: &str) -> u64 {
         self.find(key).map_or(0, |tally| tally.products.count)
     }
 
-    /// The texts of a key; `None` when no product has the key.
+    /// The text values of a key; `None` when no product has the key.
     #[must_use]
     pub fn texts(&self, key: &str) -> Option<&Texts> {
         self.find(key).map(|tally| &tally.texts)
     }
 
-    /// How many products say yes, and how many no; `None` when no product has the key.
+    /// The numbers of products with the value true and with false; `None` when no product has the
+    /// key.
     #[must_use]
     pub fn booleans(&self, key: &str) -> Option<(u64, u64)> {
         self.find(key)
@@ -279,7 +289,7 @@ impl Tally {
         self.find(key).map(|tally| &tally.dates)
     }
 
-    /// The categories that products are in: those of most products first, equals by id.
+    /// The categories of products, largest count first, equal counts by id.
     #[must_use]
     pub fn categories(&self) -> Vec<(CategoryId, u64)> {
         let mut all: Vec<(CategoryId, u64)> =
@@ -288,31 +298,31 @@ impl Tally {
         all
     }
 
-    /// The brands.
+    /// The brands of products.
     #[must_use]
     pub const fn brands(&self) -> &Texts {
         &self.brands
     }
 
-    /// The countries of suppliers.
+    /// The countries of products' suppliers.
     #[must_use]
     pub const fn countries(&self) -> &Texts {
         &self.countries
     }
 
-    /// The prices, in minor units.
+    /// The prices of products, in minor units.
     #[must_use]
     pub const fn prices(&self) -> &Numbers<i64> {
         &self.prices
     }
 
-    /// How many products have a rating.
+    /// The number of products that have a rating.
     #[must_use]
     pub fn rated(&self) -> u64 {
         self.rated_at_least(f64::NEG_INFINITY)
     }
 
-    /// How many products are rated at least so.
+    /// The number of products rated at least this.
     #[must_use]
     pub fn rated_at_least(&self, half_stars: f64) -> u64 {
         let enough = self
@@ -322,17 +332,17 @@ impl Tally {
         enough.map(|(_, count)| count).sum()
     }
 
-    /// How far products have a key.
+    /// How many products, of which kinds, have a spec key.
     #[must_use]
     pub fn coverage(&self, key: &str, units: &UnitTable) -> KeyCoverage {
         let tally = self.find(key);
-        let having = |at: usize| tally.and_then(|tally| tally.by_kind.get(at).copied());
+        let with_key = |at: usize| tally.and_then(|tally| tally.by_kind.get(at).copied());
         let kinds = self.kinds.iter().enumerate();
         let mut kinds: Vec<KindCoverage> = kinds
             .map(|(at, (kind, products))| KindCoverage {
                 kind: kind.clone(),
                 products: *products,
-                having: having(at).unwrap_or(0),
+                having: with_key(at).unwrap_or(0),
             })
             .collect();
         kinds.sort_by(|a, b| {
@@ -341,21 +351,21 @@ impl Tally {
                 .then_with(|| a.kind.cmp(&b.kind))
         });
         KeyCoverage {
-            products: self.having(key),
+            products: self.products_with(key),
             distinct_values: tally.map_or(0, KeyTally::distinct),
             kinds,
             samples: tally.map_or_else(Vec::new, |tally| tally.samples(units)),
         }
     }
 
-    fn wants(&self, facet: &FacetKey) -> bool {
-        self.wanted.built_in.contains(facet)
+    fn counts_facet(&self, facet: &FacetKey) -> bool {
+        self.fields.built_in.contains(facet)
     }
 
     fn begin_kind(&mut self, kind: &str) {
-        let is_it = |known: &(String, u64)| known.0 == kind;
-        if !self.kinds.get(self.kind).is_some_and(is_it) {
-            self.kind = self.kinds.iter().position(is_it).unwrap_or_else(|| {
+        let is_same = |known: &(String, u64)| known.0 == kind;
+        if !self.kinds.get(self.kind).is_some_and(is_same) {
+            self.kind = self.kinds.iter().position(is_same).unwrap_or_else(|| {
                 self.kinds.push((kind.to_owned(), 0));
                 self.kinds.len() - 1
             });
@@ -371,7 +381,8 @@ impl Tally {
         }
     }
 
-    /// The tally of a key, in which the present product is counted; `None` when it is not wanted.
+    /// Returns the tally of a key after counting the current product in it; `None` if the key is
+    /// not counted.
     fn key(&mut self, key: &str) -> Option<&mut KeyTally> {
         let guess = self.keys.get(self.last_key).map_or(0, |last| last.next);
         let guessed = self.keys.get(guess).is_some_and(|known| known.key == key);
@@ -394,7 +405,7 @@ impl Tally {
 
     fn look_up(&mut self, key: &str) -> Option<usize> {
         let known = self.by_key.get(key).copied();
-        known.or_else(|| (self.wanted.specs == WantedSpecs::All).then(|| self.learn(key)))
+        known.or_else(|| (self.fields.specs == TallySpecs::All).then(|| self.learn(key)))
     }
 
     fn learn(&mut self, key: &str) -> usize {
@@ -403,11 +414,11 @@ impl Tally {
         self.keys.push(KeyTally {
             key: key.to_owned(),
             next: at + 1,
-            products: Once::default(),
+            products: ProductCounter::default(),
             by_kind: Vec::new(),
             texts: Texts::default(),
-            yes: Once::default(),
-            no: Once::default(),
+            yes: ProductCounter::default(),
+            no: ProductCounter::default(),
             numbers: Numbers::default(),
             dates: Numbers::default(),
         });
@@ -431,9 +442,9 @@ impl KeyTally {
         let mut all: Vec<(u64, String)> = Vec::new();
         let texts = self.texts.values().into_iter().take(MAX_SAMPLES);
         all.extend(texts.map(|text| (text.count, text.label)));
-        for (answer, value) in [(self.yes, true), (self.no, false)] {
-            if answer.count > 0 {
-                all.push((answer.count, SpecValue::Boolean(value).display()));
+        for (counter, value) in [(self.yes, true), (self.no, false)] {
+            if counter.count > 0 {
+                all.push((counter.count, SpecValue::Boolean(value).display()));
             }
         }
         let unit = self.numbers.common_unit().and_then(|unit| units.find(unit));
@@ -445,14 +456,14 @@ impl KeyTally {
         #[expect(clippy::cast_possible_truncation, reason = "milliseconds are whole")]
         let date = |millis: f64| SpecValue::Date(Timestamp::from_millis(millis as i64)).display();
         all.extend(most_common(&self.dates).map(|(n, count)| (count, date(n))));
-        // Stable: of equals those stay first that came first above.
+        // A stable sort: equal counts stay in the order in which they were added.
         all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         all.truncate(MAX_SAMPLES);
         all.into_iter().map(|(_, sample)| sample).collect()
     }
 }
 
-/// The numbers that most products have; of equals the lowest.
+/// The most frequent numbers; of equal counts the lowest first.
 fn most_common(numbers: &Numbers) -> impl Iterator<Item = (f64, u64)> {
     let mut all = numbers.values();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -464,16 +475,16 @@ mod tests {
     use super::*;
 
     /// All spec keys, and nothing else.
-    fn all_specs() -> Wanted {
-        Wanted {
+    fn all_specs() -> TallyFields {
+        TallyFields {
             built_in: BTreeSet::new(),
-            specs: WantedSpecs::All,
+            specs: TallySpecs::All,
         }
     }
     use crate::filter::{Bounds, Range};
 
-    fn row(kind: &str) -> TallyRow<'_> {
-        TallyRow {
+    fn row(kind: &str) -> TallyProduct<'_> {
+        TallyProduct {
             kind,
             category: CategoryId::from_i64(1),
             brand: None,
@@ -494,7 +505,7 @@ mod tests {
     #[test]
     fn a_product_counts_once_for_a_key_and_once_for_a_value() {
         let units = UnitTable::built_in();
-        let mut tally = Tally::new(Wanted::all());
+        let mut tally = FacetTally::new(TallyFields::all());
         tally.begin_product(&row("shoe"));
         for size in ["M", "m", "L", "M"] {
             tally.text("size", size);
@@ -521,9 +532,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_their_products_apart() {
+    fn numbers_count_each_product_once() {
         let units = UnitTable::built_in();
-        let mut tally = Tally::new(all_specs());
+        let mut tally = FacetTally::new(all_specs());
         for n in [685.8, 685.8, 800.1] {
             tally.begin_product(&row("monitor"));
             tally.number("screen_size", n, Some("in"));
@@ -544,12 +555,12 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_answers_are_values_too() {
+    fn dates_and_booleans_are_values_too() {
         let units = UnitTable::built_in();
-        let mut tally = Tally::new(all_specs());
-        for answer in [true, true, false] {
+        let mut tally = FacetTally::new(all_specs());
+        for value in [true, true, false] {
             tally.begin_product(&row("film"));
-            tally.boolean("restored", answer);
+            tally.boolean("restored", value);
             tally.date("release_date", 0.0);
         }
         tally.boolean("restored", true);
@@ -568,11 +579,11 @@ mod tests {
     }
 
     #[test]
-    fn built_in_facets() {
+    fn built_in_facets_are_counted() {
         let other = CategoryId::from_i64(2);
-        let mut tally = Tally::new(Wanted::all());
+        let mut tally = FacetTally::new(TallyFields::all());
         for (brand, price, stars) in [("Acer", 100, 4.5), ("ACER", 250, 3.0), ("Asus", 250, 4.5)] {
-            tally.begin_product(&TallyRow {
+            tally.begin_product(&TallyProduct {
                 brand: Some(brand),
                 country: Some("TW"),
                 list_price: Some(price),
@@ -580,7 +591,7 @@ mod tests {
                 ..row("laptop")
             });
         }
-        tally.begin_product(&TallyRow {
+        tally.begin_product(&TallyProduct {
             category: other,
             ..row("laptop")
         });
@@ -612,11 +623,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_counted() {
-        let wanted = [FacetKey::Brand, FacetKey::Spec("size".to_owned())];
-        let mut tally = Tally::new(Wanted::only(&wanted));
+    fn only_the_chosen_facets_are_counted() {
+        let fields = [FacetKey::Brand, FacetKey::Spec("size".to_owned())];
+        let mut tally = FacetTally::new(TallyFields::only(&fields));
         for _ in 0..2 {
-            tally.begin_product(&TallyRow {
+            tally.begin_product(&TallyProduct {
                 brand: Some("Acer"),
                 list_price: Some(1),
                 ..row("shoe")
@@ -635,7 +646,7 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter() {
-        let mut tally = Tally::new(all_specs());
+        let mut tally = FacetTally::new(all_specs());
         let orders = ["abc", "cba", "bac", "aabbcc", "c", "d", "dcab"];
         for order in orders {
             tally.begin_product(&row("any"));

@@ -6,41 +6,41 @@ use super::{PanelData, PanelValue};
 use crate::spec::MAX_FILTERABLE_BYTES;
 use crate::text::fold;
 
-/// Texts and how many products have them. Spellings that fold alike are one value.
+/// Text values and the number of products that have each. Spellings that fold alike are one value.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    products: Once,
-    /// By the text as it came, so that a text that was seen before is not folded again.
+    products: ProductCounter,
+    /// By the text as written, so that a text seen before is not folded again.
     spellings: HashMap<String, Spelling>,
     by_folded: HashMap<String, usize>,
-    values: Vec<Once>,
+    values: Vec<ProductCounter>,
 }
 
-/// One value.
+/// A text value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextCount {
-    /// The spelling that most products have; of several the first in order.
+    /// The most frequent spelling; of equally frequent ones the first in alphabetical order.
     pub label: String,
-    /// The text folded: what tokens are made of.
+    /// The folded text, as in tokens.
     pub folded: String,
-    /// How many products have it, in any spelling.
+    /// The number of products that have it, in any spelling.
     pub count: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Spelling {
     value: usize,
-    seen: Once,
+    seen: ProductCounter,
 }
 
-/// Counts products, each once. Products are numbered from 1 and come in order.
+/// Counts distinct products, which are numbered from 1 and come in ascending order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Once {
+pub(super) struct ProductCounter {
     last: u64,
     pub(super) count: u64,
 }
 
-impl Once {
+impl ProductCounter {
     pub(super) fn add(&mut self, product: u64) {
         if self.last != product {
             self.last = product;
@@ -50,27 +50,27 @@ impl Once {
 }
 
 impl Texts {
-    /// How many products have a text that can be filtered by.
+    /// The number of products with a text short enough to be filtered by.
     #[must_use]
     pub const fn products(&self) -> u64 {
         self.products.count
     }
 
-    /// How many different values there are.
+    /// The number of distinct values.
     #[must_use]
     pub fn distinct(&self) -> u64 {
         self.values.len().try_into().unwrap_or(u64::MAX)
     }
 
-    /// All values: those of most products first, equals by label.
+    /// All values, most frequent first, equal counts by label.
     #[must_use]
     pub fn values(&self) -> Vec<TextCount> {
         let mut best: Vec<(u64, &str)> = vec![(0, ""); self.values.len()];
         for (text, spelling) in &self.spellings {
             let (count, label) = &mut best[spelling.value];
-            let found = spelling.seen.count;
-            if found > *count || (found == *count && text.as_str() < *label) {
-                (*count, *label) = (found, text);
+            let products = spelling.seen.count;
+            if products > *count || (products == *count && text.as_str() < *label) {
+                (*count, *label) = (products, text);
             }
         }
         let value = |(folded, at): (&String, &usize)| TextCount {
@@ -83,10 +83,10 @@ impl Texts {
         all
     }
 
-    /// The values for a panel, at most so many.
+    /// The most frequent values, at most `max_values`, as panel data.
     #[must_use]
-    pub fn panel(&self, most: usize) -> PanelData {
-        let values = self.values().into_iter().take(most);
+    pub fn panel(&self, max_values: usize) -> PanelData {
+        let values = self.values().into_iter().take(max_values);
         let shown = values.map(|value| PanelValue {
             value: value.label.clone(),
             label: value.label,
@@ -97,7 +97,7 @@ impl Texts {
         }
     }
 
-    /// Counts a text of a product. Text that is too long to be filtered by is no value.
+    /// Counts a text of a product; ignores it if it is too long to be filtered by.
     pub(super) fn add(&mut self, text: &str, product: u64) {
         if text.len() > MAX_FILTERABLE_BYTES {
             return;
@@ -116,9 +116,9 @@ impl Texts {
         let next = self.values.len();
         let value = *self.by_folded.entry(fold(text)).or_insert(next);
         if value == next {
-            self.values.push(Once::default());
+            self.values.push(ProductCounter::default());
         }
-        let seen = Once::default();
+        let seen = ProductCounter::default();
         self.spellings
             .insert(text.to_owned(), Spelling { value, seen });
     }

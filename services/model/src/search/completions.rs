@@ -1,20 +1,20 @@
-//! How a search may go on.
+//! Completions of a search query.
 
 use std::collections::BTreeMap;
 
 use super::{Piece, SearchQuery, clean, pieces};
 
-/// How a search may go on, judged by the names of products that match it; the ways that most
-/// names have come first. Each is what was typed before the last word, and then a word of a name
-/// that begins like the last one, or that word and the next one where two names have them. The
-/// search itself is only among them when there is no other.
+/// Returns completions of a query, taken from the names of products that match it; the most
+/// frequent first. Each is the text before the last word, followed by a word of a name that starts
+/// with the last one, or by that word and the next one if at least two names have both. The query
+/// itself is returned only if there is no other completion.
 #[must_use]
 pub fn completions<'a>(query: &SearchQuery, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let Some(last) = pieces(&query.folded).last() else {
         return Vec::new();
     };
     let at = query.folded.rfind(last.0).unwrap_or(0);
-    let wanted = Wanted {
+    let completer = Completer {
         earlier: &query.folded[..at],
         earlier_words: pieces(&query.folded[..at]).map(Piece::joined).collect(),
         last: last.joined(),
@@ -22,7 +22,7 @@ pub fn completions<'a>(query: &SearchQuery, names: impl Iterator<Item = &'a str>
     };
     let mut counts: BTreeMap<String, (usize, bool)> = BTreeMap::new();
     for name in names {
-        for (phrase, is_pair) in wanted.phrases(name) {
+        for (phrase, is_pair) in completer.phrases(name) {
             counts.entry(phrase).or_insert((0, is_pair)).0 += 1;
         }
     }
@@ -35,16 +35,16 @@ pub fn completions<'a>(query: &SearchQuery, names: impl Iterator<Item = &'a str>
     ranked.into_iter().map(|(phrase, _)| phrase).collect()
 }
 
-/// What completions are looked for.
-struct Wanted<'q> {
+/// The query to complete, split before its last word.
+struct Completer<'q> {
     earlier: &'q str,
     earlier_words: Vec<String>,
     last: String,
     open: bool,
 }
 
-impl Wanted<'_> {
-    /// The phrases that one name suggests, each once, and whether they are pairs of words.
+impl Completer<'_> {
+    /// The distinct completions from one name, each with whether it is a pair of words.
     fn phrases(&self, name: &str) -> BTreeMap<String, bool> {
         let name = clean(name);
         let pieces: Vec<Piece<'_>> = pieces(&name).collect();
@@ -62,9 +62,10 @@ impl Wanted<'_> {
         phrases
     }
 
-    /// The word of this piece that begins like the last one; the whole piece where that does.
+    /// The completion of the last word from this piece: the whole piece if it starts with that
+    /// word, otherwise the first of its parts that does.
     fn completed<'p>(&self, piece: Piece<'p>) -> Option<&'p str> {
-        let fits = |word: &str| {
+        let matches = |word: &str| {
             if self.open {
                 word.starts_with(&self.last)
             } else {
@@ -74,10 +75,10 @@ impl Wanted<'_> {
         if !self.is_new(piece) {
             return None;
         }
-        if fits(&piece.joined()) {
+        if matches(&piece.joined()) {
             return Some(piece.0);
         }
-        piece.parts().find(|part| fits(part))
+        piece.parts().find(|part| matches(part))
     }
 
     fn is_new(&self, piece: Piece<'_>) -> bool {
@@ -109,7 +110,11 @@ mod tests {
         );
         assert_eq!(complete("red r"), ["red running", "red running shoes"]);
         assert_eq!(complete("running "), ["running shoes"]);
-        assert_eq!(complete("shovel"), ["shovel"], "there is nothing else");
+        assert_eq!(
+            complete("shovel"),
+            ["shovel"],
+            "there is no other completion"
+        );
         assert_eq!(complete("shoes"), ["shoes for"]);
         assert_eq!(complete("xyz"), [""; 0]);
     }

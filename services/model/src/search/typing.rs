@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// The word and what is left of it without one of its characters, in order, each once. Two words
+/// The word itself and the word without each one of its characters, sorted and unique. Two words
 /// within one typing mistake of each other have one of these in common. A word with digits is a
-/// code, where every character counts: only itself.
+/// code, in which every character matters: only itself.
 #[must_use]
 pub fn deletions(word: &str) -> Vec<String> {
     let mut all = BTreeSet::from([word.to_owned()]);
@@ -16,8 +16,8 @@ pub fn deletions(word: &str) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// Whether two words are the same but for at most one character that is missing, added or another,
-/// or two neighbours in the wrong order: an optimal string alignment distance of at most 1.
+/// Returns true if two words differ by at most one typing mistake: a character missing, added or
+/// replaced, or two neighbours swapped. That is an optimal string alignment distance of at most 1.
 #[must_use]
 pub fn within_one(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -29,7 +29,7 @@ pub fn within_one(a: &str, b: &str) -> bool {
     }
 }
 
-/// What is left of two words without their common beginning and their common end.
+/// The middle parts of two words, without their common prefix and suffix.
 fn differing<'a>(a: &'a [char], b: &'a [char]) -> (&'a [char], &'a [char]) {
     let begin = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[begin..], &b[begin..]);
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(deletions("жa"), ["a", "ж", "жa"]);
     }
 
-    /// The textbook's matrix.
+    /// The textbook algorithm: dynamic programming over a matrix.
     fn alignment_distance(a: &str, b: &str) -> usize {
         let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
         let mut d = vec![vec![0; b.len() + 1]; a.len() + 1];

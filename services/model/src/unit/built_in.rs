@@ -1,4 +1,4 @@
-//! The units every new database starts with.
+//! The built-in units, with which every new database starts.
 
 use super::Unit;
 

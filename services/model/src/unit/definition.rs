@@ -1,22 +1,22 @@
-//! What a unit that an admin defines has to be like.
+//! Validation of units defined by an admin.
 
 use super::{Unit, UnitTable};
 use crate::text::collapse;
 
-/// The longest symbol, and the longest other spelling, of a unit that is defined later.
+/// The maximum length, in characters, of a symbol or alias of a defined unit.
 pub const MAX_UNIT_CHARACTERS: usize = 16;
-/// The most other spellings that a unit defined later may have.
+/// The maximum number of aliases of a defined unit.
 pub const MAX_UNIT_ALIASES: usize = 10;
-/// The longest name of a dimension, in bytes.
+/// The maximum length of the name of a dimension, in bytes.
 const MAX_DIMENSION_BYTES: usize = 32;
 
-/// Why a definition of a unit is refused.
+/// Why the definition of a unit is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UnitDefinitionError {
-    /// The symbol or another spelling has the wrong form.
+    /// The symbol or an alias has the wrong form.
     #[error(
-        "{field}: {spelling:?} is no spelling of a unit: 1 to {MAX_UNIT_CHARACTERS} visible \
-         characters with single blanks between words, beginning with none of 0 to 9, +, - and ."
+        "{field}: {spelling:?} is not a spelling of a unit: 1 to {MAX_UNIT_CHARACTERS} visible \
+         characters with single blanks between words, not starting with 0 to 9, +, - or ."
     )]
     Spelling {
         /// `symbol`, `aliases` or `ucum`.
@@ -24,10 +24,10 @@ pub enum UnitDefinitionError {
         /// The spelling given.
         spelling: String,
     },
-    /// There is such a unit, defined otherwise.
+    /// The unit exists with another definition.
     #[error(
-        "symbol: {symbol:?} is defined already, as {factor} * value + {offset} of {dimension}; a \
-         unit never changes, so give the new one another symbol"
+        "symbol: {symbol:?} is already defined as {factor} * value + {offset} of {dimension}; a \
+         unit never changes, so choose another symbol"
     )]
     Defined {
         /// The symbol.
@@ -39,8 +39,10 @@ pub enum UnitDefinitionError {
         /// The offset it has.
         offset: f64,
     },
-    /// Another unit is found by this spelling.
-    #[error("{field}: {spelling:?} means the unit {taken_by:?} already; choose another spelling")]
+    /// The spelling refers to another unit.
+    #[error(
+        "{field}: {spelling:?} already refers to the unit {taken_by:?}; choose another spelling"
+    )]
     Taken {
         /// `symbol`, `aliases` or `ucum`.
         field: &'static str,
@@ -49,31 +51,31 @@ pub enum UnitDefinitionError {
         /// The symbol of the unit that has it.
         taken_by: String,
     },
-    /// Too many other spellings.
-    #[error("aliases: {0} are too many; give at most {MAX_UNIT_ALIASES}")]
+    /// Too many aliases.
+    #[error("aliases: {0} are too many; at most {MAX_UNIT_ALIASES} are allowed")]
     Aliases(usize),
     /// The name of the dimension has the wrong form.
     #[error(
-        "dimension: {0:?} is no name of a dimension: 1 to {MAX_DIMENSION_BYTES} characters, \
-         lower-case letters a to z, digits and underscores, beginning with a letter"
+        "dimension: {0:?} is not a name of a dimension: 1 to {MAX_DIMENSION_BYTES} characters, \
+         lower-case letters a to z, digits and underscores, starting with a letter"
     )]
     Dimension(String),
-    /// Not a factor.
+    /// The factor is not positive or out of range.
     #[error("factor: {0} must be a number from 1e-30 to 1e30")]
     Factor(f64),
-    /// Not an offset.
+    /// The offset is not a finite number.
     #[error("offset: {0} must be a finite number")]
     Offset(f64),
-    /// A dimension begins with the unit that it is counted in.
+    /// The dimension has no base unit yet.
     #[error(
         "factor: there is no dimension {0:?} yet; define its base unit first, with factor 1 and \
          offset 0"
     )]
     NoBase(String),
-    /// A dimension has one base unit.
+    /// The dimension already has a base unit.
     #[error(
         "factor: with factor 1 and offset 0 it is the same as {base:?}, the base unit of \
-         {dimension}; make it another spelling of that unit"
+         {dimension}; define it as an alias of that unit"
     )]
     SecondBase {
         /// The dimension.
@@ -84,7 +86,7 @@ pub enum UnitDefinitionError {
 }
 
 impl UnitDefinitionError {
-    /// The field of the definition that is wrong.
+    /// The invalid field of the definition.
     #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
@@ -147,14 +149,14 @@ fn check_spelling(field: &'static str, spelling: &str, table: &UnitTable) -> Che
     })
 }
 
-/// Control characters, and marks that steer the direction or joining of text and show nothing.
+/// Control characters, and invisible characters that control direction and joining of text.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn check_numbers(unit: &Unit) -> Checked {
-    // Beyond that, values that people write could not be converted any more.
+    // Other factors would turn ordinary values into infinity or zero.
     if !(1e-30..=1e30).contains(&unit.factor) {
         return Err(UnitDefinitionError::Factor(unit.factor));
     }
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_dimension_begins_with_its_base() {
+    fn a_new_dimension_starts_with_its_base_unit() {
         let mut table = UnitTable::built_in();
         let wear = unit("wear", "abrasion", 2.0);
         let no_base = UnitDefinitionError::NoBase("abrasion".to_owned());
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_definitions_are_refused() {
+    fn invalid_definitions_are_refused() {
         let long = "x".repeat(17);
         for symbol in [
             "",
