@@ -1,11 +1,10 @@
-//! Transactions that nobody goes on with.
+//! Abandoned transactions.
 //!
-//! A process that is killed or frozen in the middle of a transaction leaves it open on the server,
-//! which ends it only after `transactionLifetimeLimitSeconds`, a minute by default. Until then every
-//! other writer of the documents that it wrote conflicts with it or waits for it. Our own
-//! transactions are idle for milliseconds between two commands, so one that is idle for seconds is
-//! abandoned: another process may end it. If its process wakes up again, its commit fails, and it
-//! begins the transaction again.
+//! A process that is killed or frozen in a transaction leaves it open on the server, which aborts
+//! it only after `transactionLifetimeLimitSeconds`, one minute by default. Until then every other
+//! writer of the same documents gets a write conflict or waits. Our own transactions are idle for
+//! milliseconds between two commands, so one that is idle for seconds is abandoned and another
+//! process may end it. If its process wakes up, its commit fails and it retries the transaction.
 
 use std::time::Duration;
 
@@ -15,13 +14,13 @@ use mongodb::bson::{Bson, Document, doc};
 use crate::store::APP_NAME;
 use crate::{StorageError, Store};
 
-/// For how long a transaction is idle that counts as abandoned.
+/// How long a transaction has to be idle to count as abandoned.
 pub const ABANDONED_AFTER: Duration = Duration::from_secs(3);
 
 impl Store {
-    /// Ends transactions of this service that have been idle for [`ABANDONED_AFTER`], whichever
-    /// process began them. Returns how many. Needs no rights beyond those to the own sessions
-    /// (`$currentOp`, `killSessions`).
+    /// Ends transactions of this service that have been idle for [`ABANDONED_AFTER`], in whichever
+    /// process they began. Returns their number. Needs no privileges beyond those on one's own
+    /// sessions (`$currentOp`, `killSessions`).
     pub async fn end_abandoned_transactions(&self) -> Result<usize, StorageError> {
         let admin = self.client.database("admin");
         let micros = i64::try_from(ABANDONED_AFTER.as_micros()).expect("seconds");

@@ -1,11 +1,11 @@
 //! Views, carts and purchases in buckets.
 //!
-//! A process hands over what it counted as one document with an id of its own, so that handing it
-//! over twice is handing it over once, and no two processes ever meet. One worker puts what was
-//! handed over into buckets, one per product and hour and one per product and day, in the
-//! transaction that removes what was handed over: each event is counted once, whoever dies when.
-//! A sale is a document of its own, by its order; it says whether it is counted, and is counted the
-//! same way, also in the product.
+//! A process stores its counts as one document with a new id, so that inserting it twice has no
+//! effect and processes never conflict. One worker adds these batches to buckets, one per product
+//! and hour and one per product and day, in the transaction that closes the batches. Each event is
+//! therefore counted exactly once, whichever process dies at whatever time. A sale is a document of
+//! its own, identified by product and order. It records whether it has been counted, and is counted
+//! in the same way, in the product as well.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,94 +15,94 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{Acknowledgment, Hint, WriteConcern};
 use mongodb::{ClientSession, Cursor};
 use vitrine_model::activity::{
-    ActivityCounts, Counted, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS, Slot,
-    TrendingWindow, day, hour,
+    ActivityCounts, ActivityKey, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS,
+    SampledCounts, TrendingWindow, day, hour,
 };
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{ProductId, random_number};
 
 use crate::audit::{Audit, Difference};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
-use crate::in_order::InOrder;
 use crate::raw::{Fields, Read, date, stored_id};
+use crate::sorted_rows::SortedRows;
 use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products};
 
 const HOURS: &str = "activity";
 const DAYS: &str = "activity_days";
-const HANDED: &str = "activity_handed";
+const BATCHES: &str = "activity_handed";
 const SALES: &str = "sales";
 
-/// How many buckets are written with one command.
+/// The maximum number of buckets written with one command.
 const MAX_UPDATES: usize = 1_000;
-/// How many days of products one transaction writes, roughly.
-const MAX_SLOTS: usize = 10_000;
-/// For how long it is remembered that something was handed over: far longer than it is tried.
-const REMEMBERED_MILLIS: i64 = DAY_MILLIS;
+/// The approximate maximum number of daily buckets that one transaction writes.
+const MAX_DAILY_BUCKETS: usize = 10_000;
+/// How long the id of a batch is remembered: far longer than its insert is retried.
+const BATCH_ID_MILLIS: i64 = DAY_MILLIS;
 
-/// What a process hands over: what it counted since it last did.
+/// The counts of a process since its last batch.
 #[derive(Clone, Debug)]
-pub struct Handover {
+pub struct ActivityBatch {
     id: i64,
-    rows: Vec<(Slot, Counted)>,
+    rows: Vec<(ActivityKey, SampledCounts)>,
 }
 
-impl Handover {
-    /// What was counted; handed over under an id that nobody else has.
+impl ActivityBatch {
+    /// Creates a batch with a new id.
     #[must_use]
-    pub fn new(rows: Vec<(Slot, Counted)>) -> Self {
+    pub fn new(rows: Vec<(ActivityKey, SampledCounts)>) -> Self {
         Self {
-            id: ProductId::random().to_i64(),
+            id: random_number(),
             rows,
         }
     }
 
-    /// How many products and hours it is about.
+    /// Returns the number of rows, one for each product and hour.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it says nothing.
+    /// Returns whether the batch has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// What was bought with an order.
+/// A sale of a product.
 #[derive(Clone, Debug)]
 pub struct Sale {
-    /// What was bought.
+    /// The product.
     pub product: ProductId,
-    /// The order, or what stands for it.
+    /// The id of the order, or a stand-in for it.
     pub order: String,
-    /// How many of it.
+    /// The number of units.
     pub units: i64,
-    /// When.
+    /// When it was sold.
     pub at: Timestamp,
 }
 
-/// What was put into buckets.
+/// The outcome of filling buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bucketed {
-    /// How many documents that processes handed over.
-    pub handovers: usize,
-    /// How many sales.
+pub struct FilledBuckets {
+    /// The number of batches.
+    pub batches: usize,
+    /// The number of sales.
     pub sales: usize,
-    /// Of which products.
+    /// The products concerned.
     pub products: BTreeSet<ProductId>,
-    /// Whether there may be more to put into buckets.
+    /// Whether there may be more to count.
     pub more: bool,
 }
 
-/// How fine a series is.
+/// The resolution of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resolution {
-    /// By hours.
+    /// One bucket per hour.
     Hour,
-    /// By days.
+    /// One bucket per day.
     Day,
 }
 
@@ -114,7 +114,7 @@ impl Resolution {
         }
     }
 
-    /// What the time is called in the id of a bucket.
+    /// The name of the time in the id of a bucket.
     const fn part(self) -> &'static str {
         match self {
             Self::Hour => "h",
@@ -129,7 +129,7 @@ impl Resolution {
         }
     }
 
-    const fn kept_millis(self) -> i64 {
+    const fn lifetime_millis(self) -> i64 {
         match self {
             Self::Hour => HOURS_KEPT_DAYS * DAY_MILLIS,
             Self::Day => DAYS_KEPT_DAYS * DAY_MILLIS,
@@ -137,40 +137,40 @@ impl Resolution {
     }
 }
 
-/// A bucket as it is read.
+/// A bucket of activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Where it begins.
+    /// The beginning of the bucket.
     pub at: Timestamp,
-    /// What happened.
-    pub counted: Counted,
+    /// The counts.
+    pub counted: SampledCounts,
 }
 
-/// What happened around a product.
+/// The activity around a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attention {
     /// The product.
     pub product: ProductId,
-    /// What happened today and the 30 days before.
+    /// The counts of today and the 30 days before.
     pub counts: ActivityCounts,
-    /// What happened in each of [`TrendingWindow::ALL`], weighed, what is long ago less.
+    /// The weighted activity of each of [`TrendingWindow::ALL`], with exponential decay.
     pub scores: [f64; 3],
 }
 
-/// The products around which something happened, in the order of their ids, read some at a time.
+/// A cursor over products with activity, in the order of their ids.
 #[derive(Debug)]
 pub struct AttentionCursor {
     found: mongodb::Cursor<RawDocumentBuf>,
 }
 
 impl AttentionCursor {
-    /// Returns the next products: as many as are asked for, or fewer when these are the last.
+    /// Returns the next products, at most `max`; fewer at the end.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; the cursor is of no use then.
-    pub async fn next(&mut self, most: usize) -> Result<Vec<Attention>, StorageError> {
-        let mut some = Vec::with_capacity(most);
-        while some.len() < most {
+    /// [`StorageError`] when the database fails; the cursor cannot be used any more.
+    pub async fn next(&mut self, max: usize) -> Result<Vec<Attention>, StorageError> {
+        let mut some = Vec::with_capacity(max);
+        while some.len() < max {
             let Some(doc) = self.found.try_next().await? else {
                 break;
             };
@@ -181,12 +181,13 @@ impl AttentionCursor {
 }
 
 impl Store {
-    /// Takes what a process hands over. Doing it twice changes nothing.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it is to be done again then.
-    pub async fn hand_over(&self, handover: &Handover, now: Timestamp) -> Result<(), StorageError> {
-        let row = |((product, hour), counted): &(Slot, Counted)| {
+    /// Inserts a batch of counts. Idempotent, so safe to retry.
+    pub async fn insert_activity_batch(
+        &self,
+        batch: &ActivityBatch,
+        now: Timestamp,
+    ) -> Result<(), StorageError> {
+        let row = |((product, hour), counted): &(ActivityKey, SampledCounts)| {
             let mut row = doc! { "p": stored_id(product.to_i64()), "h": date(*hour) };
             let counts = counted.counts;
             for (field, count) in [("v", counts.views), ("c", counts.carts)] {
@@ -200,28 +201,25 @@ impl Store {
             row
         };
         let doc = doc! {
-            "_id": handover.id,
+            "_id": batch.id,
             "schema_version": REFERENCE_VERSION,
             "at": date(now),
             "open": true,
-            "rows": handover.rows.iter().map(row).collect::<Vec<_>>(),
+            "rows": batch.rows.iter().map(row).collect::<Vec<_>>(),
         };
-        // The last second of views is not worth waiting for other servers.
+        // Losing a second of views does not justify waiting for other members.
         let concern = WriteConcern::builder().w(Acknowledgment::Nodes(1)).build();
-        let collection = self.documents(HANDED);
+        let collection = self.documents(BATCHES);
         let inserted = collection.insert_one(doc).write_concern(concern).await;
         match inserted.map_err(StorageError::from) {
-            // It was taken before, and nobody heard of it. That it was is remembered for a day after
-            // it was put into buckets.
+            // It was inserted before, and the reply was lost. The id is remembered for a day after
+            // the batch was counted.
             Err(StorageError::Conflict { .. }) => Ok(()),
             result => result.map(drop),
         }
     }
 
-    /// Which of these products are on sale.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns those of these products that are on sale.
     pub async fn products_on_sale(
         &self,
         ids: &[ProductId],
@@ -235,12 +233,9 @@ impl Store {
         self.product_ids(find).await
     }
 
-    /// Keeps a sale, which is counted a moment later. Keeping it twice changes nothing. Gives
-    /// whether it is new.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it is to be done again then.
-    pub async fn keep_sale(&self, sale: &Sale) -> Result<bool, StorageError> {
+    /// Stores a sale, to be counted shortly afterwards. Returns whether it is new. Idempotent, so
+    /// safe to retry.
+    pub async fn insert_sale(&self, sale: &Sale) -> Result<bool, StorageError> {
         let first = doc! {
             "schema_version": REFERENCE_VERSION,
             "units": sale.units,
@@ -249,24 +244,21 @@ impl Store {
         };
         let id = doc! { "_id": key(sale) };
         let collection = self.documents(SALES);
-        let kept = collection
+        let stored = collection
             .update_one(id, doc! { "$setOnInsert": first })
             .upsert(true)
             .write_concern(durable())
             .await;
-        match kept.map_err(StorageError::from) {
-            Ok(kept) => Ok(kept.upserted_id.is_some()),
-            // Somebody else has kept it in the same moment.
+        match stored.map_err(StorageError::from) {
+            Ok(stored) => Ok(stored.upserted_id.is_some()),
+            // Another process stored it concurrently.
             Err(StorageError::Conflict { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether sales of a product wait to be counted. One command, over an index.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn sales_wait(&self, product: ProductId) -> Result<bool, StorageError> {
+    /// Returns whether a product has uncounted sales. One command, over an index.
+    pub async fn has_uncounted_sales(&self, product: ProductId) -> Result<bool, StorageError> {
         let product = stored_id(product.to_i64());
         let of =
             doc! { "$gte": { "p": product.clone() }, "$lt": { "p": product, "o": Bson::MaxKey } };
@@ -278,54 +270,55 @@ impl Store {
         Ok(found.max_time(self.max_time).await?.is_some())
     }
 
-    /// Puts some of what was handed over, and some sales, into buckets; none when nothing waits.
+    /// Adds some batches and sales to the buckets; does nothing when there are none.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails, or other writers were met too often; nothing was
-    /// changed then, or all that was to be.
+    /// [`StorageError`] when the database fails or after too many write conflicts. Either all was
+    /// changed or nothing.
     pub async fn fill_buckets(
         &self,
         now: Timestamp,
-        handovers: u32,
-        sales: u32,
-    ) -> Result<Bucketed, StorageError> {
-        let collection = self.raw(HANDED);
-        // What a newer release has handed over may say more than this one knows.
+        max_batches: u32,
+        max_sales: u32,
+    ) -> Result<FilledBuckets, StorageError> {
+        let collection = self.raw(BATCHES);
+        // A batch of a newer release may contain fields that this release does not know.
         let find = collection
             .find(doc! { "open": true, "schema_version": up_to(REFERENCE_VERSION) })
             .hint(Hint::Name("open".to_owned()))
-            .limit(i64::from(handovers));
-        let handed: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let (sold, more_sold) = self.sales_due(sales).await?;
-        if handed.is_empty() && sold.is_empty() {
-            return Ok(Bucketed::default());
+            .limit(i64::from(max_batches));
+        let batches: Vec<RawDocumentBuf> =
+            find.max_time(self.max_time).await?.try_collect().await?;
+        let (sold, more_sold) = self.uncounted_sales(max_sales).await?;
+        if batches.is_empty() && sold.is_empty() {
+            return Ok(FilledBuckets::default());
         }
-        let mut filling = Filling::new(now);
+        let mut filling = BucketFill::new(now);
         let mut taken = 0;
-        for doc in &handed {
-            if filling.days.len() >= MAX_SLOTS {
-                // The rest is for the next transaction.
+        for doc in &batches {
+            if filling.days.len() >= MAX_DAILY_BUCKETS {
+                // The rest is left to the next transaction.
                 break;
             }
             taken += 1;
-            if let Err(error) = filling.handed(doc) {
-                // It keeps no other from being counted.
-                tracing::error!(%error, "what was handed over cannot be read");
+            if let Err(error) = filling.read_batch(doc) {
+                // It does not block the others.
+                tracing::error!(%error, "a batch of activity counts cannot be read");
             }
         }
         for sale in &sold {
             filling.sold(sale);
         }
-        let more_handed = taken < handed.len() || taken >= handovers as usize;
+        let more_batches = taken < batches.len() || taken >= max_batches as usize;
         let filled = self.fill(filling).await?;
-        Ok(Bucketed {
-            more: more_handed || more_sold || filled.more,
+        Ok(FilledBuckets {
+            more: more_batches || more_sold || filled.more,
             ..filled
         })
     }
 
-    /// In one transaction; in two of halves when that does not go through.
-    async fn fill(&self, filling: Filling) -> Result<Bucketed, StorageError> {
+    /// Fills buckets in one transaction; bisects the work when the transaction fails.
+    async fn fill(&self, filling: BucketFill) -> Result<FilledBuckets, StorageError> {
         let filled = retry_contended(async || {
             let filled = self.try_fill(&filling).await;
             filled.map_err(TransactionError::into_storage)
@@ -337,8 +330,8 @@ impl Store {
                 let (one, other) = filling.halves();
                 let one = Box::pin(self.fill(one)).await;
                 let other = Box::pin(self.fill(other)).await?;
-                one.map(|one| Bucketed {
-                    handovers: one.handovers + other.handovers,
+                one.map(|one| FilledBuckets {
+                    batches: one.batches + other.batches,
                     sales: one.sales + other.sales,
                     products: one.products.into_iter().chain(other.products).collect(),
                     more: one.more || other.more,
@@ -348,12 +341,12 @@ impl Store {
         }
     }
 
-    /// Sales that are not counted, and whether there may be more of them. Those of products that
-    /// only a newer release may write wait, and keep no others from being found.
-    async fn sales_due(&self, most: u32) -> Result<(Vec<Sale>, bool), StorageError> {
+    /// Returns uncounted sales, and whether there may be more. Skips sales of products that only a
+    /// newer release may write.
+    async fn uncounted_sales(&self, max: u32) -> Result<(Vec<Sale>, bool), StorageError> {
         let mut after = None;
         loop {
-            let (sales, last) = self.some_sales_due(after, most).await?;
+            let (sales, last) = self.next_uncounted_sales(after, max).await?;
             if !sales.is_empty() || last.is_none() {
                 return Ok((sales, last.is_some()));
             }
@@ -361,12 +354,11 @@ impl Store {
         }
     }
 
-    /// Some of them behind this one, without those that wait, and the last one that was looked at
-    /// when there may be more.
-    async fn some_sales_due(
+    /// Returns some uncounted sales after this one, and the last one examined if there may be more.
+    async fn next_uncounted_sales(
         &self,
         after: Option<Bson>,
-        most: u32,
+        max: u32,
     ) -> Result<(Vec<Sale>, Option<Bson>), StorageError> {
         let mut filter = doc! { "due": true };
         if let Some(after) = after {
@@ -377,9 +369,9 @@ impl Store {
             .find(filter)
             .sort(doc! { "_id": 1 })
             .hint(Hint::Name("due".to_owned()))
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         let found: Vec<Document> = find.max_time(self.max_time).await?.try_collect().await?;
-        let last = found.get(most.saturating_sub(1) as usize);
+        let last = found.get(max.saturating_sub(1) as usize);
         let last = last.and_then(|doc| doc.get("_id").cloned());
         let sales = found.iter().map(|doc| {
             let raw = RawDocumentBuf::try_from(doc);
@@ -392,7 +384,7 @@ impl Store {
         Ok((sales.into_iter().filter(mine).collect(), last))
     }
 
-    /// Of which of these sales the product may be written by a newer release only.
+    /// Returns those products of these sales that only a newer release may write.
     async fn newer_among(&self, sales: &[Sale]) -> Result<HashSet<ProductId>, StorageError> {
         let of: HashSet<ProductId> = sales.iter().map(|sale| sale.product).collect();
         if of.is_empty() {
@@ -408,41 +400,41 @@ impl Store {
         self.product_ids(find).await
     }
 
-    async fn try_fill(&self, filling: &Filling) -> Result<Bucketed, TransactionError> {
+    async fn try_fill(&self, filling: &BucketFill) -> Result<FilledBuckets, TransactionError> {
         let mut session = self.begin().await?;
         match self.fill_in(&mut session, filling).await {
             Ok(true) => commit(&mut session).await.map(|()| filling.done()),
             other => {
                 let _ = session.abort_transaction().await;
-                // Somebody else has done it, or a handover that was acknowledged by one server is
-                // not in the snapshot of a transaction yet: the next look tells.
-                other.map(|_| Bucketed {
+                // Another process was faster, or a batch that was acknowledged by one member only
+                // is not yet in the snapshot of the transaction: the next run finds out.
+                other.map(|_| FilledBuckets {
                     more: true,
-                    ..Bucketed::default()
+                    ..FilledBuckets::default()
                 })
             }
         }
     }
 
-    /// Gives whether everything was still there to be counted.
+    /// Returns whether everything was still there to be counted.
     async fn fill_in(
         &self,
         session: &mut ClientSession,
-        filling: &Filling,
+        filling: &BucketFill,
     ) -> Result<bool, TransactionError> {
-        if !filling.handed.is_empty() {
-            let ids: Vec<&Bson> = filling.handed.iter().map(|handed| &handed.id).collect();
+        if !filling.batches.is_empty() {
+            let ids: Vec<&Bson> = filling.batches.iter().map(|batch| &batch.id).collect();
             let these = doc! { "_id": { "$in": ids }, "open": true };
-            let until = filling.now.plus_millis(REMEMBERED_MILLIS);
-            // That it was there stays for a while: it may be handed over once more.
+            let until = filling.now.plus_millis(BATCH_ID_MILLIS);
+            // The closed batch is kept for a while, because its insert may be retried.
             let close = doc! {
                 "$unset": { "open": 1, "rows": 1 },
                 "$set": { "expires_at": date(until) },
             };
-            let handed = self.documents(HANDED);
-            let closed = handed.update_many(these, close);
+            let batches = self.documents(BATCHES);
+            let closed = batches.update_many(these, close);
             let closed = closed.session(&mut *session).await?;
-            if closed.modified_count != filling.handed.len() as u64 {
+            if closed.modified_count != filling.batches.len() as u64 {
                 return Ok(false);
             }
         }
@@ -474,34 +466,28 @@ impl Store {
         if reply.get_i32("n").ok() == Some(all) {
             return Ok(true);
         }
-        // One of them has just become one of a newer release: what is due is looked at anew.
+        // One of the products has just been written by a newer release: the next try selects again.
         let error = mongodb::error::Error::custom(reply);
         Err(StorageError::Contended(error).into())
     }
 
-    /// How much waits to be put into buckets.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn count_unfilled(&self) -> Result<u64, StorageError> {
-        let open = self.raw(HANDED);
+    /// Counts the batches and sales that are not in buckets yet, up to 10,000 sales.
+    pub async fn count_unbucketed(&self) -> Result<u64, StorageError> {
+        let open = self.raw(BATCHES);
         let open = open
             .count_documents(doc! { "open": true, "schema_version": up_to(REFERENCE_VERSION) })
             .hint(Hint::Name("open".to_owned()));
-        let handed = open.max_time(self.max_time).await?;
+        let batches = open.max_time(self.max_time).await?;
         let sales = self.raw(SALES);
-        let due = sales
+        let uncounted = sales
             .count_documents(doc! { "due": true })
             .hint(Hint::Name("due".to_owned()))
             .limit(10_000);
-        Ok(handed + due.max_time(self.max_time).await?)
+        Ok(batches + uncounted.max_time(self.max_time).await?)
     }
 
-    /// The buckets of a product from an instant on and before another, in order; none where nothing
-    /// happened. One command, by the index on ids.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the buckets of a product from an instant (inclusive) to another (exclusive), in
+    /// order; hours or days without activity have none. One command, by the index on ids.
     pub async fn buckets(
         &self,
         product: ProductId,
@@ -521,7 +507,7 @@ impl Store {
             let fields = Fields::of(resolution.collection(), doc);
             Ok(Bucket {
                 at: fields.doc("_id")?.date(resolution.part())?,
-                counted: Counted {
+                counted: SampledCounts {
                     counts: read_counts(&fields)?,
                     one_in: fields.opt_i64("one_in")?.unwrap_or(1),
                 },
@@ -530,12 +516,9 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Reads what happened around products, weighed, half as much for each half-life that it is ago.
-    /// The server adds up and sorts; nothing but the products that are asked for is held here. By the
-    /// indexes `time` of both collections.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Aggregates the weighted activity of all products, halved for each half-life that has passed.
+    /// The server adds up and sorts; the client holds only the current batch. Uses the index `time`
+    /// of both collections.
     pub async fn attention(
         &self,
         now: Timestamp,
@@ -561,11 +544,8 @@ impl Store {
         })
     }
 
-    /// As [`Store::attention`], of these products; those around which nothing happened are absent. By
-    /// the indexes on ids.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Aggregates activity like [`Store::attention`] for these products; those without activity are
+    /// absent. Uses the indexes on ids.
     pub async fn attention_of(
         &self,
         products: &[ProductId],
@@ -595,17 +575,17 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Buckets, days and products that do not add up: hours, days, sales and products are read in the
-    /// order of product ids. Of one product at a time the days are held.
+    /// Finds buckets and products that are inconsistent. Hours, days, sales and products are
+    /// merge-joined in the order of product ids; memory holds the days of one product.
     pub(crate) async fn audit_activity(
         &self,
         now: Timestamp,
         found: &mut Audit,
     ) -> Result<(), StorageError> {
         let (any, settled) = (Document::new(), doc! { "due": { "$exists": false } });
-        let mut hours = InOrder::new(self.by_id(HOURS, any.clone()).await?, read_hour);
-        let mut days = InOrder::new(self.by_id(DAYS, any).await?, read_day);
-        let mut sales = InOrder::new(self.by_id(SALES, settled).await?, read_sold);
+        let mut hours = SortedRows::new(self.by_id(HOURS, any.clone()).await?, read_hour);
+        let mut days = SortedRows::new(self.by_id(DAYS, any).await?, read_day);
+        let mut sales = SortedRows::new(self.by_id(SALES, settled).await?, read_sold);
         let counted = doc! { "sales": { "$exists": true } };
         let collection = self.raw(products::COLLECTION);
         let counted = collection
@@ -613,7 +593,7 @@ impl Store {
             .sort(doc! { "_id": 1 })
             .projection(doc! { "sales": 1 })
             .hint(Hint::Name("_id_".to_owned()));
-        let mut products = InOrder::new(counted.await?, read_units_sold);
+        let mut products = SortedRows::new(counted.await?, read_units_sold);
         loop {
             let next = [
                 hours.key().await?,
@@ -661,7 +641,7 @@ impl Store {
     }
 }
 
-/// What the hours, the sales and the day of a product say of a day.
+/// The counts of one day of a product: the sum of its hours, its sales, and its daily bucket.
 #[derive(Clone, Copy, Default)]
 struct Day {
     hours: ActivityCounts,
@@ -669,7 +649,6 @@ struct Day {
     stored: Option<ActivityCounts>,
 }
 
-/// The days of a product.
 #[derive(Default)]
 struct ProductActivity {
     days: BTreeMap<Timestamp, Day>,
@@ -677,9 +656,10 @@ struct ProductActivity {
 
 impl ProductActivity {
     fn differences(self, product: ProductId, now: Timestamp) -> impl Iterator<Item = Difference> {
-        // Hours go one by one, long before their day does.
-        let whole =
-            move |at: Timestamp| at.plus_millis(Resolution::Hour.kept_millis() - DAY_MILLIS) > now;
+        // Hourly buckets expire one by one, long before their daily bucket.
+        let whole = move |at: Timestamp| {
+            at.plus_millis(Resolution::Hour.lifetime_millis() - DAY_MILLIS) > now
+        };
         let differs = move |(at, day): (Timestamp, Day)| {
             let expected = match day.stored {
                 Some(stored) => {
@@ -727,25 +707,25 @@ fn read_units_sold(doc: &RawDocumentBuf) -> Read<(ProductId, i64)> {
     Ok((ProductId::from_i64(fields.id("_id")?), units))
 }
 
-/// What one transaction puts into buckets.
+/// The contents of one transaction that fills buckets.
 #[derive(Default)]
-struct Filling {
+struct BucketFill {
     now: Timestamp,
-    handed: Vec<Handed>,
+    batches: Vec<StoredBatch>,
     sales: Vec<Sale>,
-    hours: BTreeMap<Slot, Counted>,
-    days: BTreeMap<Slot, Counted>,
+    hours: BTreeMap<ActivityKey, SampledCounts>,
+    days: BTreeMap<ActivityKey, SampledCounts>,
     sold: BTreeMap<ProductId, i64>,
 }
 
-/// What a process has handed over.
+/// A stored batch of counts.
 #[derive(Clone)]
-struct Handed {
+struct StoredBatch {
     id: Bson,
-    rows: Vec<(Slot, Counted)>,
+    rows: Vec<(ActivityKey, SampledCounts)>,
 }
 
-impl Filling {
+impl BucketFill {
     fn new(now: Timestamp) -> Self {
         Self {
             now,
@@ -753,9 +733,9 @@ impl Filling {
         }
     }
 
-    fn done(&self) -> Bucketed {
-        Bucketed {
-            handovers: self.handed.len(),
+    fn done(&self) -> FilledBuckets {
+        FilledBuckets {
+            batches: self.batches.len(),
             sales: self.sales.len(),
             products: self.days.keys().map(|(product, _)| *product).collect(),
             more: false,
@@ -763,19 +743,19 @@ impl Filling {
     }
 
     fn is_divisible(&self) -> bool {
-        self.handed.len() + self.sales.len() > 1
+        self.batches.len() + self.sales.len() > 1
     }
 
-    /// Half of what was handed over with half of the sales, and the rest.
+    /// Returns two parts, each with half of the batches and half of the sales.
     fn halves(self) -> (Self, Self) {
         let (mut one, mut other) = (Self::new(self.now), Self::new(self.now));
-        for (at, handed) in self.handed.into_iter().enumerate() {
+        for (at, batch) in self.batches.into_iter().enumerate() {
             if at.is_multiple_of(2) {
                 &mut one
             } else {
                 &mut other
             }
-            .take(handed);
+            .take(batch);
         }
         for (at, sale) in self.sales.iter().enumerate() {
             if at.is_multiple_of(2) {
@@ -788,8 +768,8 @@ impl Filling {
         (one, other)
     }
 
-    fn handed(&mut self, doc: &RawDocumentBuf) -> Read<()> {
-        let fields = Fields::of(HANDED, doc);
+    fn read_batch(&mut self, doc: &RawDocumentBuf) -> Read<()> {
+        let fields = Fields::of(BATCHES, doc);
         let row = |row: Fields<'_>| {
             let slot = (ProductId::from_i64(row.id("p")?), row.date("h")?);
             let counts = ActivityCounts {
@@ -798,27 +778,27 @@ impl Filling {
                 purchases: 0,
             };
             let one_in = row.opt_i64("k")?.unwrap_or(1);
-            Ok((slot, Counted { counts, one_in }))
+            Ok((slot, SampledCounts { counts, one_in }))
         };
-        let handed = Handed {
+        let batch = StoredBatch {
             id: stored_id(fields.id("_id")?),
             rows: fields.docs("rows", row)?,
         };
-        self.take(handed);
+        self.take(batch);
         Ok(())
     }
 
-    fn take(&mut self, handed: Handed) {
-        for (slot, counted) in &handed.rows {
+    fn take(&mut self, batch: StoredBatch) {
+        for (slot, counted) in &batch.rows {
             add(&mut self.hours, *slot, *counted);
             add(&mut self.days, (slot.0, day(slot.1)), *counted);
         }
-        self.handed.push(handed);
+        self.batches.push(batch);
     }
 
     fn sold(&mut self, sale: &Sale) {
         *self.sold.entry(sale.product).or_default() += sale.units;
-        let counted = Counted {
+        let counted = SampledCounts {
             counts: ActivityCounts {
                 purchases: sale.units,
                 ..ActivityCounts::default()
@@ -830,14 +810,14 @@ impl Filling {
         self.sales.push(sale.clone());
     }
 
-    /// The updates of buckets that are still kept.
+    /// Returns the updates of buckets that have not expired.
     fn buckets(&self, resolution: Resolution) -> Vec<Document> {
         let counted = match resolution {
             Resolution::Hour => &self.hours,
             Resolution::Day => &self.days,
         };
-        let kept = |at: Timestamp| at.plus_millis(resolution.kept_millis());
-        let update = |((product, at), counted): (&Slot, &Counted)| {
+        let expiry = |at: Timestamp| at.plus_millis(resolution.lifetime_millis());
+        let update = |((product, at), counted): (&ActivityKey, &SampledCounts)| {
             let mut inc = Document::new();
             let counts = counted.counts;
             let fields = [
@@ -852,7 +832,7 @@ impl Filling {
             }
             let first = doc! {
                 "schema_version": REFERENCE_VERSION,
-                "expires_at": date(kept(*at)),
+                "expires_at": date(expiry(*at)),
             };
             let mut update = doc! { "$inc": inc, "$setOnInsert": first };
             if counted.one_in > 1 {
@@ -861,7 +841,7 @@ impl Filling {
             let id = doc! { "p": stored_id(product.to_i64()), resolution.part(): date(*at) };
             doc! { "q": { "_id": id }, "u": update, "upsert": true }
         };
-        let alive = counted.iter().filter(|((_, at), _)| kept(*at) > self.now);
+        let alive = counted.iter().filter(|((_, at), _)| expiry(*at) > self.now);
         alive.map(update).collect()
     }
 
@@ -881,13 +861,17 @@ impl Filling {
     }
 }
 
-/// The id of a sale.
+/// Returns the id of a sale.
 fn key(sale: &Sale) -> Document {
     doc! { "p": stored_id(sale.product.to_i64()), "o": &sale.order }
 }
 
-fn add(slots: &mut BTreeMap<Slot, Counted>, slot: Slot, counted: Counted) {
-    let known = slots.entry(slot).or_insert(Counted {
+fn add(
+    slots: &mut BTreeMap<ActivityKey, SampledCounts>,
+    slot: ActivityKey,
+    counted: SampledCounts,
+) {
+    let known = slots.entry(slot).or_insert(SampledCounts {
         counts: ActivityCounts::default(),
         one_in: 1,
     });
@@ -895,7 +879,7 @@ fn add(slots: &mut BTreeMap<Slot, Counted>, slot: Slot, counted: Counted) {
     known.one_in = known.one_in.max(counted.one_in);
 }
 
-/// Where a window begins: with the whole hour or day that it begins in.
+/// Returns the beginning of a window, rounded down to the hour or day.
 fn beginning(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Timestamp {
     let since = now.plus_millis(-window.millis());
     match resolution {
@@ -904,8 +888,8 @@ fn beginning(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> 
     }
 }
 
-/// The stages that add up what happened around each product; `happened` says which buckets of a window
-/// are read. Of what is dated ahead nothing is counted before its time.
+/// The stages that aggregate the activity of each product; `happened` filters the buckets of a
+/// window. Events dated in the future are not counted before their time.
 fn attention(
     now: Timestamp,
     happened: impl Fn(Resolution, TrendingWindow) -> Document,
@@ -946,7 +930,7 @@ fn sum(field: &str) -> Document {
     doc! { "$sum": count(field) }
 }
 
-/// The score of a window, which may be shorter than what is read.
+/// The score of a window, which may be shorter than the range that is read.
 fn score(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Document {
     use vitrine_model::activity::{CART_WEIGHT, PURCHASE_WEIGHT, VIEW_WEIGHT};
     let at = format!("$_id.{}", resolution.part());
@@ -956,7 +940,7 @@ fn score(resolution: Resolution, window: TrendingWindow, now: Timestamp) -> Docu
         weighed("carts", CART_WEIGHT),
         weighed("purchases", PURCHASE_WEIGHT),
     ] };
-    // What happened in a bucket happened in its middle, more or less.
+    // On average, the events of a bucket happened in its middle.
     let middle = doc! { "$add": [&at, resolution.millis() / 2] };
     let age = doc! { "$max": [0_i64, { "$subtract": [date(now), middle] }] };
     let decay = doc! { "$pow": [0.5, { "$divide": [age, window.half_life_millis()] }] };

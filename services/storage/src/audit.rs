@@ -1,10 +1,9 @@
-//! The audit: everything is read back and compared with what it should be.
+//! The audit: reads everything back and compares derived data with its sources.
 //!
-//! Collections that belong together are read side by side in the order of the same key, row by row.
-//! What is held meanwhile: of the product at hand its document and what is counted of its reviews,
-//! which are not kept; names of suppliers and words of some products, which are looked up together;
-//! the categories and the dictionary, which every process of the service holds as well; and at most
-//! [`MAX_DIFFERENCES`].
+//! Related collections are merge-joined in the order of one key, row by row. Memory holds the
+//! current product with the counts of its reviews, but not the reviews; names, words and suppliers
+//! of some products, which are looked up together; the categories and the dictionary, which every
+//! process has in memory anyway; and at most [`MAX_DIFFERENCES`] differences.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,32 +23,32 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 
 use crate::documents::product::{self as document, Encoding};
 use crate::documents::{PRODUCT_VERSION, put, reference, stats};
-use crate::in_order::InOrder;
 use crate::names::{self, NAMES, NameOwner};
 use crate::raw::{Fields, Read, stored_id};
 use crate::reviewing::{PURCHASES, REPORTS, VOTES};
+use crate::sorted_rows::SortedRows;
 use crate::{StorageError, Store, products, ranks, reviews, schema};
 
-/// How many differences are described; of more it is only said how many there are.
+/// The maximum number of differences that are described; the rest are only counted.
 pub const MAX_DIFFERENCES: usize = 10_000;
-/// How many words and suppliers are looked up together.
-const LOOKED_UP: usize = 1_000;
+/// How many names, words or suppliers are looked up together.
+const LOOKUP_BATCH: usize = 1_000;
 const MONTHS: &str = "rating_months";
 const SUPPLIERS: &str = "suppliers";
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
-    /// What is not as it should be; the first [`MAX_DIFFERENCES`].
+    /// The differences; the first [`MAX_DIFFERENCES`].
     pub differences: Vec<Difference>,
-    /// How many differences there are beyond these.
+    /// The number of differences beyond these.
     pub more: u64,
-    /// How many reviews wait to be counted. That they are not counted yet is no difference.
+    /// The number of reviews to be folded; these are no differences.
     pub waiting: u64,
 }
 
 impl Audit {
-    /// How many differences there are.
+    /// Returns the number of differences.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.more + self.differences.len() as u64
@@ -71,30 +70,30 @@ impl Extend<Difference> for Audit {
     }
 }
 
-/// Something that is not as it should be.
+/// A stored value that differs from the expected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: collection and id.
+    /// The collection and the id.
     pub place: String,
-    /// Which field or rule.
+    /// The field or rule.
     pub what: String,
-    /// What is stored.
+    /// The stored value.
     pub stored: String,
-    /// What should be.
+    /// The expected value.
     pub expected: String,
 }
 
-/// What everything is compared with.
+/// The reference data that products are compared with.
 struct Reference {
     categories: HashSet<CategoryId>,
     dictionary: Dictionary,
 }
 
 impl Store {
-    /// Compares everything computed or copied with where it comes from, and every document with
-    /// its validator. Nothing is changed.
+    /// Compares all derived and copied data with its sources, and every document with its
+    /// validator. Changes nothing.
     ///
-    /// Fails when the database does, or when a document cannot be read at all.
+    /// Fails when the database fails or a document cannot be decoded at all.
     pub async fn audit(
         &self,
         encoding: Encoding<'_>,
@@ -103,14 +102,14 @@ impl Store {
         let mut found = Audit::default();
         self.audit_validators(&mut found).await?;
         self.audit_products(encoding, &mut found).await?;
-        self.audit_marks(&mut found).await?;
+        self.audit_reactions(&mut found).await?;
         found.extend(self.audit_buyers().await?);
         found.extend(self.audit_bundles().await?);
         self.audit_activity(now, &mut found).await?;
         Ok(found)
     }
 
-    /// Products, their reviews and their months, all in the order of product ids.
+    /// Audits products, their reviews and their months, all in the order of product ids.
     async fn audit_products(
         &self,
         encoding: Encoding<'_>,
@@ -122,15 +121,15 @@ impl Store {
             dictionary: Dictionary::new(self.all_spec_keys().await?),
         };
         let by_id = doc! { "_id": 1 };
-        let all = self.in_order(products::COLLECTION, by_id.clone(), "_id_");
+        let all = self.sorted_cursor(products::COLLECTION, by_id.clone(), "_id_");
         let mut products = all.await?;
         let by_product = doc! { "product_id": 1 };
-        let all = self.in_order(reviews::COLLECTION, by_product, "author");
-        let mut reviews = InOrder::new(all.await?, read_stored);
-        let all = self.in_order(MONTHS, by_id.clone(), "_id_");
-        let mut months = InOrder::new(all.await?, read_month);
-        let all = self.in_order(ranks::DUE, by_id, "_id_");
-        let mut stale_ranks = InOrder::new(all.await?, ranks::read_due);
+        let all = self.sorted_cursor(reviews::COLLECTION, by_product, "author");
+        let mut reviews = SortedRows::new(all.await?, read_stored);
+        let all = self.sorted_cursor(MONTHS, by_id.clone(), "_id_");
+        let mut months = SortedRows::new(all.await?, read_month);
+        let all = self.sorted_cursor(ranks::COLLECTION, by_id, "_id_");
+        let mut stale_ranks = SortedRows::new(all.await?, ranks::read_row);
         let mut lookups = Lookups::default();
         let mut names = 0;
         while let Some(doc) = products.try_next().await? {
@@ -179,7 +178,7 @@ impl Store {
         Ok(())
     }
 
-    async fn in_order(
+    async fn sorted_cursor(
         &self,
         collection: &str,
         sort: Document,
@@ -209,7 +208,7 @@ impl Store {
         Ok(())
     }
 
-    /// Compares names of products, reviews and suppliers, and words, with the collections they are in.
+    /// Compares names of products, reviews and suppliers, and words, with their collections.
     async fn look_up(&self, lookups: Lookups, found: &mut Audit) -> Result<(), StorageError> {
         let names: Vec<String> = lookups.names.keys().cloned().collect();
         let owners = self.name_owners(&names).await?;
@@ -222,7 +221,7 @@ impl Store {
             }
         }
         let words: Vec<&String> = lookups.words.keys().collect();
-        let known: HashSet<String> = self.words_among(&words).await?.into_iter().collect();
+        let known: HashSet<String> = self.known_words(&words).await?.into_iter().collect();
         for (word, place) in &lookups.words {
             if !known.contains(word) {
                 let stored = format!("{:?}", "lacks the word");
@@ -261,22 +260,22 @@ impl Store {
         Ok(())
     }
 
-    /// Counters of reviews: reviews, votes and reports in the order of review ids.
-    async fn audit_marks(&self, found: &mut Audit) -> Result<(), StorageError> {
+    /// Audits the counters of reviews: reviews, votes and reports in the order of review ids.
+    async fn audit_reactions(&self, found: &mut Audit) -> Result<(), StorageError> {
         let by_id = doc! { "_id": 1 };
         let mut all = self
-            .in_order(reviews::COLLECTION, by_id.clone(), "_id_")
+            .sorted_cursor(reviews::COLLECTION, by_id.clone(), "_id_")
             .await?;
-        let given = self.in_order(VOTES, by_id.clone(), "_id_").await?;
-        let mut votes = InOrder::new(given, read_vote);
-        let given = self.in_order(REPORTS, by_id, "_id_").await?;
-        let mut reports = InOrder::new(given, read_report);
+        let all_votes = self.sorted_cursor(VOTES, by_id.clone(), "_id_").await?;
+        let mut votes = SortedRows::new(all_votes, read_vote);
+        let all_reports = self.sorted_cursor(REPORTS, by_id, "_id_").await?;
+        let mut reports = SortedRows::new(all_reports, read_report);
         while let Some(doc) = all.try_next().await? {
             let review = reviews::read(&doc)?;
-            // Those of reviews that are gone count nowhere.
+            // Those of deleted reviews are not counted.
             while votes.before(&review.id).await?.is_some() {}
             while reports.before(&review.id).await?.is_some() {}
-            let mut counted = Marks::default();
+            let mut counted = Reactions::default();
             while let Some((round, helpful)) = votes.at(&review.id).await? {
                 if round == i64::from(review.round) {
                     counted.votes[usize::from(!helpful)] += 1;
@@ -290,8 +289,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reviews by buyers that do not say so. A purchase that is looked at again later may not have
-    /// found its review yet.
+    /// Finds reviews by buyers that are not marked as verified. A purchase that is still to be
+    /// rechecked may not have been matched with its review yet.
     async fn audit_buyers(&self) -> Result<Vec<Difference>, StorageError> {
         let own = doc! { "$expr": { "$and": [
             { "$eq": ["$product_id", "$$p"] },
@@ -311,26 +310,26 @@ impl Store {
         let purchases = self.documents(PURCHASES);
         let found = purchases.aggregate(pipeline).await?;
         let found: Vec<Document> = found.try_collect().await?;
-        let told = |purchase: &Document| {
+        let difference_of = |purchase: &Document| {
             let place = format!("purchases {:?}", purchase.get("_id"));
             difference(&place, "verified", "false", "true")
         };
-        Ok(found.iter().map(told).collect())
+        Ok(found.iter().map(difference_of).collect())
     }
 }
 
-/// What is to be found in other collections, of some products.
+/// Values of some products to look up in other collections.
 #[derive(Default)]
 struct Lookups {
     /// Each name and its owner.
     names: BTreeMap<String, NameOwner>,
-    /// Each word, and a place that has it.
+    /// Each word, and a document that has it.
     words: BTreeMap<String, String>,
     suppliers: Vec<(String, SupplierExtract)>,
 }
 
 impl Lookups {
-    /// Adds what a product has; returns how many names.
+    /// Adds the values of a product; returns its number of names.
     fn add(&mut self, audited: &ProductAudit) -> u64 {
         let named = NameOwner {
             product: audited.product.id,
@@ -361,20 +360,20 @@ impl Lookups {
 
     fn is_full(&self) -> bool {
         let sizes = [self.names.len(), self.words.len(), self.suppliers.len()];
-        sizes.iter().any(|size| *size >= LOOKED_UP)
+        sizes.iter().any(|size| *size >= LOOKUP_BATCH)
     }
 }
 
-/// What others say of a review, counted.
+/// The votes and reports of a review.
 #[derive(Default)]
-struct Marks {
-    /// Helpful and unhelpful votes of its round.
+struct Reactions {
+    /// Helpful and unhelpful votes of the current round.
     votes: [i64; 2],
     /// Open reports.
     reports: i64,
 }
 
-impl Marks {
+impl Reactions {
     fn audit(&self, review: &Review, found: &mut Audit) {
         let place = format!("reviews {}", review.id);
         let mut compare = |what: &str, stored: i64, expected: i64| {
@@ -393,21 +392,21 @@ impl Marks {
         if review.author.is_some() || self.reports != 0 {
             compare("reports", review.reports, self.reports);
         }
-        // Reports of a deleted review wait with it: it may be written anew.
+        // A deleted review keeps its reports, because it may be rewritten.
         let waits = review.status == ReviewStatus::Pending
             || (review.reports > 0 && review.status != ReviewStatus::Deleted);
         compare("queue", review.queued.is_some().into(), waits.into());
     }
 }
 
-/// A review, and what is wrong with it.
+/// A review with its own inconsistencies.
 struct Stored {
     review: Review,
-    /// What is unique of it as it is stored and as it should be, where they differ.
+    /// The unique `by` field as stored and as expected, if they differ.
     by: Option<(String, String)>,
-    /// Whether it is in the indexes of filtered lists.
+    /// Whether it is in the partial indexes of filtered lists.
     flagged: bool,
-    /// Marks as they are stored and as they should be, where they differ.
+    /// The marks as stored and as expected, if they differ.
     marks: Option<(String, String)>,
 }
 
@@ -415,11 +414,11 @@ fn read_stored(doc: &RawDocumentBuf) -> Read<(ProductId, Stored)> {
     let review = reviews::read(doc)?;
     let expected = crate::documents::review::traits(&review.traits());
     let fields = Fields::of(reviews::COLLECTION, doc);
-    let given = fields.items("marks", |mark| mark.as_str().map(Bson::from));
-    let given = given.unwrap_or_default();
+    let marks = fields.items("marks", |mark| mark.as_str().map(Bson::from));
+    let marks = marks.unwrap_or_default();
     let mut stored = Document::new();
     put(&mut stored, "traits", fields.opt_str("traits")?);
-    put(&mut stored, "marks", (!given.is_empty()).then_some(given));
+    put(&mut stored, "marks", (!marks.is_empty()).then_some(marks));
     let marks = (stored != expected).then(|| (stored.to_string(), expected.to_string()));
     let by = crate::documents::review::by(&review);
     let own = RawBsonRef::try_into(fields.get("by")?.unwrap_or(RawBsonRef::Null));
@@ -443,7 +442,7 @@ fn read_month(doc: &RawDocumentBuf) -> Read<(ProductId, (i32, Histogram))> {
     Ok((ProductId::from_i64(id.id("p")?), (month, histogram)))
 }
 
-/// The review of a vote, its round, and whether it says helpful.
+/// Returns the review of a vote, its round, and whether the vote is helpful.
 fn read_vote(doc: &RawDocumentBuf) -> Read<(ReviewId, (i64, bool))> {
     let fields = Fields::of(VOTES, doc);
     let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
@@ -451,21 +450,22 @@ fn read_vote(doc: &RawDocumentBuf) -> Read<(ReviewId, (i64, bool))> {
     Ok((review, vote))
 }
 
-/// The review of a report, and whether it is open.
+/// Returns the review of a report, and whether the report is open.
 fn read_report(doc: &RawDocumentBuf) -> Read<(ReviewId, bool)> {
     let fields = Fields::of(REPORTS, doc);
     let review = ReviewId::from_i64(fields.doc("_id")?.id("r")?);
     Ok((review, fields.bool("open")?))
 }
 
-/// What the reviews of a product say. What those that wait say is what is counted of them.
+/// The numbers recounted from the reviews of a product. Dirty reviews count with what they record
+/// as counted.
 #[derive(Default)]
 struct Recounted {
     computed: Computed,
     months: BTreeMap<i32, Histogram>,
-    /// How many wait to be counted.
+    /// The number of dirty reviews.
     waiting: u64,
-    /// How many are counted and not in the indexes of filtered lists.
+    /// The number of counted reviews that are not in the partial indexes of filtered lists.
     unflagged: u64,
 }
 
@@ -501,13 +501,13 @@ impl Recounted {
     }
 }
 
-/// One product as stored and as it would be written now.
+/// A product as stored and as this release would encode it.
 struct ProductAudit {
     place: String,
     product: Product,
     stored: Document,
     written: Document,
-    /// A newer release knows better what is to stand in it.
+    /// Whether a newer release wrote it; its fields are not compared then.
     newer: bool,
 }
 
@@ -532,9 +532,9 @@ impl ProductAudit {
         })
     }
 
-    /// Takes it to be in its place in lists: it is noted to be moved there.
+    /// Treats the ranks as correct: they are marked as stale.
     fn settle_ranks(&mut self) {
-        let interest = self.product.standing.interest();
+        let interest = self.product.activity.interest();
         stats::settle_ranks(&mut self.stored, &self.product.computed.stats, interest);
     }
 
@@ -551,7 +551,8 @@ impl ProductAudit {
         self.audit_references(reference, found);
     }
 
-    /// Writing what was read must give what is stored: derived fields, canonical numbers, ranks.
+    /// Encoding the decoded product must result in the stored document: derived fields, canonical
+    /// numbers, ranks.
     fn audit_fields(&self, found: &mut Audit) {
         let fields: HashSet<&String> = self.stored.keys().chain(self.written.keys()).collect();
         for field in fields.into_iter().filter(|_| !self.newer) {
@@ -582,7 +583,7 @@ impl ProductAudit {
         {
             self.differs(found, "stats", a, b);
         }
-        // Which of those that wait are carried already cannot be told.
+        // It is not recorded which dirty reviews are in the list already.
         if recounted.waiting == 0 && stored.top_reviews != expected.top_reviews {
             self.differs(
                 found,
@@ -662,7 +663,7 @@ impl ProductAudit {
     }
 }
 
-/// Takes a product of an older version for one of the newest: what it lacks is to come.
+/// Treats a product of an older version as one of the newest: an upgrade adds the missing fields.
 fn settle_version(stored: &mut Document, expected: &Document) {
     if !products::is_older(stored) {
         return;

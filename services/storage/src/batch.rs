@@ -1,4 +1,4 @@
-//! Writing many documents together although some of them may be impossible to write.
+//! Batch writes in which single documents may fail.
 
 use mongodb::bson::{Document, doc};
 
@@ -6,18 +6,18 @@ use crate::error::DUPLICATE_KEY;
 use crate::store::durable_document;
 use crate::{StorageError, Store};
 
-/// What became of updates that were sent together.
+/// The outcome of updates that were sent together.
 #[derive(Debug, Default)]
 pub(crate) struct Updated {
-    /// How many documents they met.
+    /// The number of documents that matched.
     pub(crate) matched: usize,
-    /// Which updates the server refused, by their place, and why.
+    /// The index of each update that the server refused, with the error.
     pub(crate) refused: Vec<(usize, StorageError)>,
 }
 
 impl Store {
-    /// Sends updates that do not depend on each other; one that is refused keeps no other from being
-    /// carried out.
+    /// Sends independent updates with one unordered command: a refused update does not stop the
+    /// others.
     pub(crate) async fn update_unordered(
         &self,
         collection: &str,
@@ -50,19 +50,18 @@ impl Store {
     }
 }
 
-/// What became of things that were to be written together.
+/// The outcome of a batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// How many there were.
+    /// The number of documents to write.
     pub found: usize,
-    /// How many of them were written.
+    /// The number of documents written.
     pub written: usize,
-    /// Why others were not; the first reason.
+    /// The first error, if some were not written.
     pub failed: Option<StorageError>,
 }
 
 impl Batch {
-    /// Both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             found: self.found + other.found,
@@ -72,8 +71,8 @@ impl Batch {
     }
 }
 
-/// Writes things together; in halves when they cannot be, so that one that cannot be written keeps
-/// no other from it. Once the database cannot be reached, the rest is not tried.
+/// Writes items together and bisects the batch on failure, so that one item that cannot be written
+/// does not block the rest. Stops when the database cannot be reached.
 pub(crate) async fn in_parts<'a, T, F>(all: &'a [T], write: impl Fn(&'a [T]) -> F) -> Batch
 where
     F: Future<Output = Result<(), StorageError>>,
@@ -111,18 +110,18 @@ mod tests {
 
     use super::*;
 
-    /// Writes numbers; refuses what holds one of these.
-    async fn written(refused: &[u8], error: fn() -> StorageError) -> (Batch, Vec<u8>) {
-        let kept = RefCell::new(Vec::new());
+    /// Writes numbers; refuses parts that contain one of `refused`.
+    async fn write_all(refused: &[u8], error: fn() -> StorageError) -> (Batch, Vec<u8>) {
+        let written = RefCell::new(Vec::new());
         let all: Vec<u8> = (0..7).collect();
         let batch = in_parts(&all, |part| {
             let refuse = part.iter().any(|one| refused.contains(one));
             if !refuse {
-                kept.borrow_mut().extend_from_slice(part);
+                written.borrow_mut().extend_from_slice(part);
             }
             std::future::ready(if refuse { Err(error()) } else { Ok(()) })
         });
-        (batch.await, kept.into_inner())
+        (batch.await, written.into_inner())
     }
 
     fn refused() -> StorageError {
@@ -130,25 +129,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_cannot_be_written_keeps_no_other_from_it() {
-        let (batch, kept) = written(&[], refused).await;
-        assert_eq!((batch.found, batch.written, kept.len()), (7, 7, 7));
+    async fn an_item_that_cannot_be_written_does_not_block_the_rest() {
+        let (batch, written) = write_all(&[], refused).await;
+        assert_eq!((batch.found, batch.written, written.len()), (7, 7, 7));
         assert!(batch.failed.is_none());
-        let (batch, kept) = written(&[0, 4], refused).await;
+        let (batch, written) = write_all(&[0, 4], refused).await;
         assert_eq!((batch.found, batch.written), (7, 5));
-        assert_eq!(kept, [1, 2, 3, 5, 6]);
+        assert_eq!(written, [1, 2, 3, 5, 6]);
         assert!(matches!(batch.failed, Some(StorageError::Driver(_))));
-        let (batch, kept) = written(&[0, 1, 2, 3, 4, 5, 6], refused).await;
-        assert_eq!((batch.found, batch.written, kept.len()), (7, 0, 0));
+        let (batch, written) = write_all(&[0, 1, 2, 3, 4, 5, 6], refused).await;
+        assert_eq!((batch.found, batch.written, written.len()), (7, 0, 0));
     }
 
     #[tokio::test]
-    async fn nothing_is_tried_in_vain() {
-        let (batch, kept) = written(&[4], || StorageError::TooFarBack).await;
-        assert_eq!((batch.written, kept.len()), (0, 0));
-        assert!(matches!(batch.failed, Some(StorageError::TooFarBack)));
-        let both = batch.and(written(&[], refused).await.0);
+    async fn an_outage_stops_the_batch() {
+        let (batch, written) = write_all(&[4], || StorageError::HistoryLost).await;
+        assert_eq!((batch.written, written.len()), (0, 0));
+        assert!(matches!(batch.failed, Some(StorageError::HistoryLost)));
+        let both = batch.and(write_all(&[], refused).await.0);
         assert_eq!((both.found, both.written), (14, 7));
-        assert!(matches!(both.failed, Some(StorageError::TooFarBack)));
+        assert!(matches!(both.failed, Some(StorageError::HistoryLost)));
     }
 }

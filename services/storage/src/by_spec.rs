@@ -1,9 +1,9 @@
-//! Lists that are sorted by the values of a spec key.
+//! Lists sorted by the values of a spec key.
 //!
-//! No index has that order: the numbers of all keys lie in one array, and an index order on it would
-//! be that of the lowest number of any key. So the value is computed for each product that fulfils
-//! the condition, and the page is the top of what is sorted. Whoever calls bounds how many those
-//! are.
+//! No index has this order: the numbers of all keys are in one array, and an index on the array
+//! would sort by the lowest number of any key. The value is therefore computed for each product
+//! that matches the condition, and the page is the top of the sorted result. The caller limits the
+//! number of matching products.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
@@ -41,7 +41,7 @@ impl Store {
             doc! { "$set": { ABSENT: { "$lte": [format!("${VALUE}"), Bson::Null] } } },
         ]);
         if let Some(position) = position {
-            pipeline.push(doc! { "$match": beyond(position, descending, backward) });
+            pipeline.push(doc! { "$match": after_position(position, descending, backward) });
         }
         let limit = i64::try_from(request.size + 1).expect("pages are small");
         let mut shown = projection(list.fields);
@@ -71,17 +71,17 @@ impl Store {
     }
 }
 
-/// The value of a product: its lowest when ascending, its highest when descending; null when it
-/// has none.
+/// The value of a product: its lowest when ascending, its highest when descending; null without
+/// one.
 fn value(order: &SpecOrder, descending: bool) -> Document {
     let all = if order.by_token {
-        let begins = |name: &String| {
+        let has_name = |name: &String| {
             let prefix = doc! { "$literal": format!("{name}=") };
             Bson::from(doc! { "$eq": [{ "$indexOfBytes": ["$$this", prefix] }, 0] })
         };
-        let any: Vec<Bson> = order.names.iter().map(begins).collect();
+        let any: Vec<Bson> = order.names.iter().map(has_name).collect();
         let tokens = doc! { "$filter": { "input": "$tokens", "cond": { "$or": any } } };
-        // What follows the key, so that two names of one key compare by their values.
+        // The part after the key, so that two names of one key compare by their values.
         let from = doc! { "$add": [{ "$indexOfBytes": ["$$this", "="] }, 1] };
         let rest = doc! { "$substrBytes": ["$$this", from, { "$strLenBytes": "$$this" }] };
         doc! { "$map": { "input": tokens, "in": rest } }
@@ -97,10 +97,11 @@ fn value(order: &SpecOrder, descending: bool) -> Document {
     doc! { operator: all }
 }
 
-/// What lies behind (or before) a position: products without a value come last in both directions.
-fn beyond(position: &Position, descending: bool, backward: bool) -> Document {
-    let further = if descending == backward { "$gt" } else { "$lt" };
-    let id = doc! { further: stored_id(position.id) };
+/// The filter for rows behind (or before) a position. Products without a value are last in both
+/// directions.
+fn after_position(position: &Position, descending: bool, backward: bool) -> Document {
+    let comparison = if descending == backward { "$gt" } else { "$lt" };
+    let id = doc! { comparison: stored_id(position.id) };
     let tie = |value: Bson| doc! { VALUE: value, "_id": id.clone() };
     let value = match position.keys.first() {
         Some(KeyValue::Float(n)) => Some(Bson::Double(*n)),
@@ -109,11 +110,11 @@ fn beyond(position: &Position, descending: bool, backward: bool) -> Document {
     };
     let parts = match (value, backward) {
         (Some(value), false) => vec![
-            doc! { VALUE: { further: value.clone() } },
+            doc! { VALUE: { comparison: value.clone() } },
             tie(value),
             doc! { ABSENT: true },
         ],
-        (Some(value), true) => vec![doc! { VALUE: { further: value.clone() } }, tie(value)],
+        (Some(value), true) => vec![doc! { VALUE: { comparison: value.clone() } }, tie(value)],
         (None, false) => vec![doc! { ABSENT: true, "_id": id.clone() }],
         (None, true) => vec![
             doc! { ABSENT: false },
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_last_either_way() {
+    fn products_without_a_value_are_last_in_both_directions() {
         assert_eq!(sort(false, false), doc! { ABSENT: 1, VALUE: 1, "_id": 1 });
         assert_eq!(sort(true, false), doc! { ABSENT: 1, VALUE: -1, "_id": -1 });
         assert_eq!(sort(true, true), doc! { ABSENT: -1, VALUE: 1, "_id": 1 });

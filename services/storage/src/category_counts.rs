@@ -1,5 +1,5 @@
-//! How many products each category holds: kept by the transactions that write products, beside the
-//! generation of the category, and so always exact.
+//! The number of products in each category. The transactions that write products update it together
+//! with the generation of the category, so it is always exact.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use vitrine_model::filter::Condition;
 use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
-use crate::counts::STAMPS;
+use crate::counts::GENERATIONS;
 use crate::documents::REFERENCE_VERSION;
 use crate::raw::{Fields, Read, stored_id};
 use crate::store::snapshot;
 use crate::{StorageError, Store, products, products_query};
 
-/// How many products a category holds itself, without the categories below it.
+/// The number of products in a category itself, without its subcategories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryCount {
     /// Products on sale.
@@ -27,25 +27,25 @@ pub struct CategoryCount {
     pub all: i64,
 }
 
-/// What a transaction changes of a category.
+/// The changes of a transaction to a category.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CategoryChange {
-    /// How many products it changes.
+    /// The number of product changes.
     pub(crate) generation: i64,
     count: CategoryCount,
 }
 
-/// What is kept of a category.
+/// The stored totals of a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryTotals {
-    /// Another number whenever one of its products has changed.
+    /// A number that differs after every change of a product of the category.
     pub generation: i64,
-    /// How many products it holds.
+    /// The number of products.
     pub count: CategoryCount,
 }
 
 impl CategoryChange {
-    /// Adds products in this state.
+    /// Adds products with this status.
     pub(crate) fn add(&mut self, status: ProductStatus, products: i64) {
         self.count.all += products;
         if status == ProductStatus::Active {
@@ -53,7 +53,7 @@ impl CategoryChange {
         }
     }
 
-    /// Returns the update of one of the counters of the category.
+    /// Returns the update of one of the sharded counters of the category.
     pub(crate) fn update(&self, category: CategoryId, shard: u8) -> Document {
         let category = stored_id(category.to_i64());
         let id = doc! { "c": category.clone(), "s": i32::from(shard) };
@@ -69,10 +69,8 @@ impl CategoryChange {
 }
 
 impl Store {
-    /// Returns the totals of all categories that ever held a product. Covered by the index `category`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the totals of all categories that ever had a product. Covered by the index
+    /// `category`.
     pub async fn category_totals(
         &self,
     ) -> Result<HashMap<CategoryId, CategoryTotals>, StorageError> {
@@ -82,18 +80,18 @@ impl Store {
             "on_sale": { "$sum": "$on_sale" },
             "all": { "$sum": "$all" },
         } }];
-        let collection = self.raw(STAMPS);
+        let collection = self.raw(GENERATIONS);
         let aggregate = collection
             .aggregate(sum)
             .hint(Hint::Name("category".to_owned()))
             .batch_size(10_000)
             .max_time(self.max_time)
-            // Else a row that is raised during the scan could be met twice.
+            // Otherwise a row that is updated during the scan could be read twice.
             .read_concern(snapshot())
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
         let totals = |doc: &RawDocumentBuf| {
-            let fields = Fields::of(STAMPS, doc);
+            let fields = Fields::of(GENERATIONS, doc);
             let totals = CategoryTotals {
                 generation: fields.i64("n")?,
                 count: read_count(&fields)?,
@@ -103,8 +101,8 @@ impl Store {
         found.iter().map(totals).collect()
     }
 
-    /// Counts the products of each of these categories; those without any are absent. One command,
-    /// covered by the index `category_newest`.
+    /// Counts the products of these categories; categories without products are absent. One
+    /// command, covered by the index `category_newest`.
     ///
     /// # Errors
     /// [`StorageError::Timeout`] when it takes longer than `max_time`.
@@ -132,7 +130,7 @@ impl Store {
             .hint(Hint::Name("category_newest".to_owned()))
             .batch_size(10_000)
             .max_time(max_time)
-            // As the totals that it is compared with.
+            // The same read concern as for the totals, which the result is compared with.
             .read_concern(snapshot())
             .with_type::<RawDocumentBuf>();
         let groups: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
@@ -144,25 +142,22 @@ impl Store {
         groups.iter().map(read).collect()
     }
 
-    /// Adds to what is kept of a category what was missing when it was counted. What transactions
-    /// changed since stays.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Corrects the stored count of a category by the difference between a recount and the stored
+    /// count it was compared with. Changes by transactions in the meantime are kept.
     pub async fn correct_category_count(
         &self,
         category: CategoryId,
-        kept: CategoryCount,
+        stored: CategoryCount,
         counted: CategoryCount,
     ) -> Result<(), StorageError> {
         let correction = CategoryChange {
             generation: 0,
             count: CategoryCount {
-                on_sale: counted.on_sale - kept.on_sale,
-                all: counted.all - kept.all,
+                on_sale: counted.on_sale - stored.on_sale,
+                all: counted.all - stored.all,
             },
         };
-        let written = self.update_unordered(STAMPS, vec![correction.update(category, 0)]);
+        let written = self.update_unordered(GENERATIONS, vec![correction.update(category, 0)]);
         let mut refused = written.await?.refused.into_iter();
         refused.next().map_or(Ok(()), |(_, error)| Err(error))
     }

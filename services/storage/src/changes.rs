@@ -1,8 +1,8 @@
-//! What changes in the database, as it happens.
+//! The change stream that wakes workers.
 //!
-//! A stream of changes only wakes those who look for work by themselves: nothing depends on every
-//! change being seen. Where a stream was left is kept as an opaque point, which is worth nothing
-//! once the database has forgotten what came behind it.
+//! The stream only triggers workers early; they also run on a timer, so nothing depends on every
+//! change being seen. The resume token is stored as an opaque value. It becomes useless once the
+//! oplog no longer contains the events after it.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::propagation::COPIES_DUE;
+use crate::propagation::STALE_COPIES;
 use crate::raw::Fields;
 use crate::{StorageError, Store};
 
 const CURSORS: &str = "cursors";
 const WORK: &str = "work";
 
-/// How long the server keeps a question for changes before it answers that there are none.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the server waits for changes before it returns an empty batch.
+const AWAIT_TIME: Duration = Duration::from_secs(10);
 
-/// What there may be to do.
+/// Why there may be work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// A supplier changed.
     Supplier,
-    /// A product that may be in bundles changed, or a bundle was written.
+    /// A product that may be an item of bundles changed, or a bundle was written.
     Copies,
     /// The spec dictionary changed.
     SpecKey,
 }
 
-/// Where a stream of changes was left.
+/// A resume token of the work stream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChangePoint(pub(crate) ResumeToken);
+pub struct WorkResumeToken(pub(crate) ResumeToken);
 
-/// Changes that may be a reason to work, in their order.
+/// A change stream of reasons to work, in order.
 pub struct WorkChanges {
     stream: ChangeStream<RawDocumentBuf>,
 }
@@ -49,23 +49,23 @@ impl std::fmt::Debug for WorkChanges {
 }
 
 impl Store {
-    /// Changes that may be a reason to work: from now on, or from where a stream was left.
+    /// Opens the change stream of reasons to work: from now on, or after a resume token.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails, or no longer knows what came behind that point.
+    /// [`StorageError::HistoryLost`] when the oplog no longer contains the events after the token.
     pub async fn work_changes(
         &self,
-        after: Option<ChangePoint>,
+        after: Option<WorkResumeToken>,
     ) -> Result<WorkChanges, StorageError> {
         let reasons = doc! { "$match": { "$or": [
-            // A supplier is replaced when it changes, and updated when its products carry it.
+            // A changed supplier is replaced; a propagated one is updated.
             { "ns.coll": "suppliers", "operationType": "replace" },
-            { "ns.coll": COPIES_DUE, "operationType": { "$in": ["insert", "update"] } },
+            { "ns.coll": STALE_COPIES, "operationType": { "$in": ["insert", "update"] } },
             { "ns.coll": "spec_keys" },
         ] } };
         let shown = doc! { "$project": { "ns.coll": 1 } };
-        // One that begins now brings no changes when it is opened, so that it has a point to come
-        // back to at once.
+        // Without a token, the first batch is empty, so that a resume token is available
+        // immediately.
         let first = after.is_none().then_some(0);
         let stream = self
             .db
@@ -73,50 +73,47 @@ impl Store {
             .pipeline([reasons, shown])
             .optional(first, Watch::batch_size)
             .resume_after(after.map(|point| point.0))
-            .max_await_time(PATIENCE)
+            .max_await_time(AWAIT_TIME)
             .await?;
         Ok(WorkChanges {
             stream: stream.with_type(),
         })
     }
 
-    /// Where the stream of the work was left; `None` when that was never noted or cannot be read.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn work_point(&self) -> Result<Option<ChangePoint>, StorageError> {
+    /// Returns the stored resume token; `None` without one, or when it cannot be decoded.
+    pub async fn work_resume_token(&self) -> Result<Option<WorkResumeToken>, StorageError> {
         let collection = self.documents(CURSORS);
         let found = collection.find_one(doc! { "_id": WORK });
         let found = found.max_time(self.max_time).await?;
         Ok(found.and_then(|doc| point(&doc)))
     }
 
-    /// Notes where the stream of the work was left.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn keep_work_point(&self, point: &ChangePoint) -> Result<(), StorageError> {
+    /// Stores a resume token.
+    pub async fn save_work_resume_token(
+        &self,
+        point: &WorkResumeToken,
+    ) -> Result<(), StorageError> {
         let token = mongodb::bson::serialize_to_bson(&point.0);
         let token = token.map_err(|error| mongodb::error::Error::custom(error.to_string()))?;
         let set = doc! { "schema_version": REFERENCE_VERSION, "token": token };
         let update = doc! { "$set": set, "$currentDate": { "at": true } };
         let collection = self.documents(CURSORS);
-        let kept = collection.update_one(doc! { "_id": WORK }, update);
-        kept.upsert(true).await?;
+        let saved = collection.update_one(doc! { "_id": WORK }, update);
+        saved.upsert(true).await?;
         Ok(())
     }
 }
 
 impl WorkChanges {
-    /// The next reason to work; `None` for a change that is none, and when nothing has changed for
-    /// some seconds. To be waited for to its end: given up half way, it may lose changes.
+    /// Returns the next reason to work; `None` for an irrelevant change, and when nothing has
+    /// changed for some seconds. Not cancel-safe: dropping the future may lose changes.
     ///
     /// # Errors
-    /// [`StorageError`] when the stream has ended: changes may be lost, so look for work, and open
-    /// another one.
+    /// [`StorageError`] when the stream has ended. Changes may be lost, so check for work and open
+    /// a new stream.
     pub async fn next(&mut self) -> Result<Option<Reason>, StorageError> {
         let Some(change) = self.stream.next_if_any().await? else {
-            // One that has ended says for ever that there is nothing.
+            // A stream that has ended reports an empty batch for ever.
             return if self.stream.is_alive() {
                 Ok(None)
             } else {
@@ -131,16 +128,17 @@ impl WorkChanges {
             .flatten();
         Ok(match collection {
             Some("suppliers") => Some(Reason::Supplier),
-            Some(COPIES_DUE) => Some(Reason::Copies),
+            Some(STALE_COPIES) => Some(Reason::Copies),
             Some("spec_keys") => Some(Reason::SpecKey),
             _ => None,
         })
     }
 
-    /// Where the stream is: behind what was given last, or further when nothing came since.
+    /// Returns the current resume token: after the last returned change, or later if nothing has
+    /// changed since.
     #[must_use]
-    pub fn point(&self) -> Option<ChangePoint> {
-        self.stream.resume_token().map(ChangePoint)
+    pub fn point(&self) -> Option<WorkResumeToken> {
+        self.stream.resume_token().map(WorkResumeToken)
     }
 }
 
@@ -148,8 +146,8 @@ fn ended() -> StorageError {
     mongodb::error::Error::custom("the stream of changes has ended").into()
 }
 
-fn point(doc: &Document) -> Option<ChangePoint> {
+fn point(doc: &Document) -> Option<WorkResumeToken> {
     let token = doc.get("token")?.clone();
     let token: ResumeToken = mongodb::bson::deserialize_from_bson(token).ok()?;
-    Some(ChangePoint(token))
+    Some(WorkResumeToken(token))
 }

@@ -1,9 +1,9 @@
 //! Idempotency keys of reviews.
 //!
-//! A review is stored by one insert, outside a transaction. So its key is claimed first, with the id
-//! that the review will have, in the collection that all idempotency keys are in. If the process dies
-//! in between, whoever sends the review again finds the claim and stores it under that id: once,
-//! because ids are unique.
+//! A review is stored by a single insert, outside a transaction. Its key is therefore claimed
+//! first, together with the id that the review will have, in the collection of all idempotency
+//! keys. If the process dies between the two writes, a retry finds the claim and stores the review
+//! under that id. It is stored once, because ids are unique.
 
 use mongodb::bson::doc;
 use vitrine_model::clock::Timestamp;
@@ -15,24 +15,24 @@ use crate::store::durable;
 use crate::write::{MUTATIONS, RecordedMutation, read_recorded};
 use crate::{StorageError, Store};
 
-/// A review that is about to be stored with an idempotency key.
+/// A claim of an idempotency key for a review that is about to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What the key is remembered by.
+    /// The name of the key in the collection.
     pub name: String,
-    /// The digest of what is submitted.
+    /// The digest of the submitted input.
     pub input: String,
-    /// The review.
+    /// The id that the review will have.
     pub review: ReviewId,
-    /// Its round: a review that is written again after it was deleted keeps its id.
+    /// The round of the review: a review that is rewritten after its deletion keeps its id.
     pub round: i32,
-    /// When the key is forgotten.
+    /// When the key expires.
     pub until: Timestamp,
 }
 
 impl Store {
-    /// What is recorded under an idempotency key; `None` when it is free, or so old that it was
-    /// forgotten. One command.
+    /// Returns what is recorded under an idempotency key; `None` when the key is free or expired.
+    /// One command, two for an expired key.
     pub async fn recorded(
         &self,
         name: &str,
@@ -46,7 +46,7 @@ impl Store {
         let fields = Fields::of(MUTATIONS, &found);
         let expires = fields.date("expires_at")?;
         if expires <= now {
-            // The server removes it within a minute or so; until then it is in the way.
+            // The TTL monitor removes it within about a minute; until then it blocks the key.
             let expired = doc! { "_id": name, "expires_at": date(expires) };
             let collection = self.documents(MUTATIONS);
             collection
@@ -58,7 +58,8 @@ impl Store {
         read_recorded(&fields).map(Some)
     }
 
-    /// Claims keys for reviews, each on its own; returns of each whether it was free. One command.
+    /// Claims keys for reviews, independently of each other. Returns for each claim whether its key
+    /// was free. One command.
     pub async fn claim_keys(&self, claims: &[Claim]) -> Result<Vec<bool>, StorageError> {
         let docs = claims.iter().map(|claim| {
             doc! {

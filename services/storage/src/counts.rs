@@ -1,10 +1,10 @@
-//! Counting for facets, and counts that were made ahead.
+//! Facet counts, and precomputed counts.
 //!
-//! Counting reads the products that fulfil a condition once and counts everything in one pass.
-//! What was counted for a whole category is kept with the generation the category had before the
-//! counting began: every write of a product by admins, imports and workers raises that generation in its
-//! own transaction, so equal generations mean that nothing has changed since. Only what is computed from
-//! reviews changes without it.
+//! A tally reads the products that match a condition once and counts everything in one pass. The
+//! counts of a whole category are stored with the generation that the category had before the
+//! tally. Every write of a product by admins, imports and workers increases the generation in its
+//! own transaction, so equal generations mean that nothing has changed since. Only data computed
+//! from reviews changes without it.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::facet::{Tally, TallyRow};
-use vitrine_model::filter::{Condition, Lead};
+use vitrine_model::facet::{FacetTally, TallyProduct};
+use vitrine_model::filter::{AccessPath, Condition};
 use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
@@ -27,66 +27,66 @@ use crate::{StorageError, Store, products_query};
 
 const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
-pub(crate) const STAMPS: &str = "category_generations";
-/// How many products are looked at for tokens beyond the known ones.
+pub(crate) const GENERATIONS: &str = "category_generations";
+/// The maximum number of products that are searched for unknown tokens.
 const MAX_OTHERS: i64 = 100;
-/// From how many products on a word is common.
-const COMMON: u64 = 1_000;
-/// How many products the server sends at once.
+/// The number of products from which on a word counts as common.
+const COMMON_FROM: u64 = 1_000;
+/// The batch size of the cursor.
 const BATCH: u32 = 4_000;
 
-/// Which products are counted, and how they are found.
+/// Which products to tally, and how.
 #[derive(Clone, Debug)]
-pub struct CountOrder {
+pub struct TallyRequest {
     /// Which products.
     pub condition: Condition,
-    /// Only those in the slots from the first to before the second: a sample of so many percent,
-    /// found through slots of tokens if the condition names some, else of categories, of which it
-    /// must name some then.
+    /// A sample: only products in the slots from the first to before the second, one percent each.
+    /// Found by the slots of tokens if the condition has some, otherwise by those of categories,
+    /// which it must have then.
     pub slots: Option<(u8, u8)>,
-    /// Stop when there are more than so many.
-    pub most: u64,
-    /// How long the server may work on it; as on anything else when absent.
+    /// The maximum number of products; the tally is abandoned when there are more.
+    pub max: u64,
+    /// The server's time limit; that of the store when absent.
     pub max_time: Option<std::time::Duration>,
-    /// Names of keys that mean another one.
+    /// Aliases of spec keys, with the keys that they stand for.
     pub renamed: HashMap<String, String>,
 }
 
-/// What bounds the products that fulfil a condition.
+/// An upper bound of the number of products that match a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// At most so many fulfil it; one more than was to be counted means that nobody knows.
+    /// The bound; one more than the limit means that it is unknown.
     pub products: u64,
-    /// Whether that is also how many have to be read to find them all: it is exactly so many, or a
-    /// token or word of which there are so many bounds what is read.
+    /// Whether the bound is also the number of products that have to be read to find them all: it
+    /// is the exact count, or the count of a token or word that limits the scan.
     pub decides: bool,
-    most: u32,
-    by: Option<By>,
+    max: u32,
+    by: Option<BoundSource>,
 }
 
-/// What part of a condition bounds it.
+/// The part of a condition that the bound comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum BoundSource {
     Word(usize),
     Other,
 }
 
 impl Bound {
-    /// Whether not even the rarest part of the condition was counted to its end.
+    /// Returns whether even the rarest part of the condition exceeds the limit.
     #[must_use]
     pub fn is_exceeded(&self) -> bool {
-        self.products > u64::from(self.most)
+        self.products > u64::from(self.max)
     }
 
-    /// How many products are looked through where the bound is exceeded: half as many, because each
-    /// costs the server twice as much then.
+    /// Returns how many products are read where the bound is exceeded: half the limit, because each
+    /// product costs the server twice as much then.
     #[must_use]
     pub const fn looked_through(&self) -> u32 {
-        self.most / 2
+        self.max / 2
     }
 
-    /// The condition with its words looked for in the way that reads least: where the bound is
-    /// exceeded, only through the most popular products that have the first word.
+    /// Returns the condition with its words in the form that reads least: where the bound is
+    /// exceeded, it matches only the most popular products with the first word.
     #[must_use]
     pub fn lead(&self, condition: Condition) -> Condition {
         match condition {
@@ -94,12 +94,12 @@ impl Bound {
                 Condition::All(parts.into_iter().map(|part| self.lead(part)).collect())
             }
             Condition::Words(mut words) => {
-                words.lead = match self.by {
-                    Some(By::Other) => Lead::Other,
-                    Some(By::Word(_)) => Lead::First,
-                    None => Lead::Popular(self.looked_through()),
+                words.access_path = match self.by {
+                    Some(BoundSource::Other) => AccessPath::OtherConditions,
+                    Some(BoundSource::Word(_)) => AccessPath::FirstWord,
+                    None => AccessPath::Popular(self.looked_through()),
                 };
-                if let Some(By::Word(at)) = self.by
+                if let Some(BoundSource::Word(at)) = self.by
                     && at < words.each.len()
                 {
                     words.each[..=at].rotate_right(1);
@@ -111,54 +111,51 @@ impl Bound {
     }
 }
 
-/// Something that was counted ahead.
+/// A precomputed count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// The generation of what it was counted from, as it was before the counting.
+pub struct CountSnapshot {
+    /// The generation of the data before the count.
     pub generation: String,
     /// When it was counted.
     pub as_of: Timestamp,
-    /// What was counted, in a form that the caller can read.
+    /// The counts, in the caller's own encoding.
     pub counted: String,
-    /// How many products were counted.
+    /// The number of products counted.
     pub products: i64,
 }
 
-/// What is known of a panel without reading it.
+/// The age of a panel, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanelSummary {
-    /// The generation of what it was counted from.
+    /// The generation of the data before the count.
     pub generation: String,
     /// When it was counted.
     pub as_of: Timestamp,
 }
 
 impl Store {
-    /// Counts products. Gives the tally, or `None` when there are more than the order allows. One
-    /// command, and more where the answer is large.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Tallies products; `None` when there are more than the request allows. One command, and more
+    /// where the result is large.
     pub async fn tally(
         &self,
-        order: CountOrder,
-        mut tally: Tally,
-    ) -> Result<Option<Tally>, StorageError> {
-        let mut parts = vec![products_query::predicate(&order.condition)];
-        if let Some((first, end)) = order.slots {
+        request: TallyRequest,
+        mut tally: FacetTally,
+    ) -> Result<Option<FacetTally>, StorageError> {
+        let mut parts = vec![products_query::predicate(&request.condition)];
+        if let Some((first, end)) = request.slots {
             parts.push(doc! { "slot": { "$gte": i32::from(first), "$lt": i32::from(end) } });
         }
-        let index = if order.slots.is_some() {
-            products_query::slot_index(&order.condition)
+        let index = if request.slots.is_some() {
+            products_query::slot_index(&request.condition)
         } else {
-            products_query::count_index(&order.condition)
+            products_query::count_index(&request.condition)
         };
-        let limit = i64::try_from(order.most.saturating_add(1)).unwrap_or(i64::MAX);
+        let limit = i64::try_from(request.max.saturating_add(1)).unwrap_or(i64::MAX);
         let hint = Hint::Name(index.to_owned());
-        let max_time = order.max_time.unwrap_or(self.max_time);
+        let max_time = request.max_time.unwrap_or(self.max_time);
         let collection = self.raw(COLLECTION);
-        let mut cursor = match products_query::window(&order.condition) {
-            Some(mut pipeline) if order.slots.is_none() => {
+        let mut cursor = match products_query::window(&request.condition) {
+            Some(mut pipeline) if request.slots.is_none() => {
                 pipeline.extend([
                     doc! { "$match": all_of(parts) },
                     doc! { "$limit": limit },
@@ -177,66 +174,57 @@ impl Store {
         let mut seen = 0;
         while cursor.advance().await? {
             seen += 1;
-            if seen > order.most {
+            if seen > request.max {
                 return Ok(None);
             }
-            count(cursor.current(), &order.renamed, &mut tally)?;
+            count(cursor.current(), &request.renamed, &mut tally)?;
         }
         Ok(Some(tally))
     }
 
-    /// What bounds the products that fulfil a condition. Found from indexes alone, without reading a
-    /// product (but for ranges of numbers beside the words of a search), and counted up to one more
-    /// than `most`. A command for each word of a search, and at most four more, one after the other.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn bound(&self, condition: &Condition, most: u32) -> Result<Bound, StorageError> {
+    /// Returns an upper bound of the number of products that match a condition, counted up to `max`
+    /// + 1. Uses indexes alone, without reading a product (except for numeric ranges combined with
+    /// words). One command for each word of a search, and at most four more, sequentially.
+    pub async fn bound(&self, condition: &Condition, max: u32) -> Result<Bound, StorageError> {
         let covered = products_query::covered(condition);
         let mut bound = Bound {
-            products: u64::from(most) + 1,
+            products: u64::from(max) + 1,
             decides: covered.whole || covered.bounds,
-            most,
+            max,
             by: None,
         };
         for part in &covered.parts {
             let products = match part.word {
-                Some(_) => {
-                    self.count_word(&part.condition, u64::from(most) + 1)
-                        .await?
-                }
+                Some(_) => self.count_word(&part.condition, u64::from(max) + 1).await?,
                 None => self.count_products(&part.condition, bound.products).await?,
             };
             if products < bound.products {
                 bound.products = products;
-                bound.by = Some(part.word.map_or(By::Other, By::Word));
+                bound.by = Some(part.word.map_or(BoundSource::Other, BoundSource::Word));
             }
         }
         Ok(bound)
     }
 
-    /// How many products have a word, counted up to `most`. Of common words the number may be a
-    /// minute old: it decides what is read and how, not what is found.
-    async fn count_word(&self, word: &Condition, most: u64) -> Result<u64, StorageError> {
-        let name = format!("{most} {}", products_query::predicate(word));
+    /// Counts the products with a word, up to `max`. The count of a common word is cached for a
+    /// minute: it decides what is read and how, not what is found.
+    async fn count_word(&self, word: &Condition, max: u64) -> Result<u64, StorageError> {
+        let name = format!("{max} {}", products_query::predicate(word));
         if let Some(known) = self.common_words.get(&name) {
             return Ok(known);
         }
-        let products = self.count_products(word, most).await?;
-        if products >= COMMON {
+        let products = self.count_products(word, max).await?;
+        if products >= COMMON_FROM {
             self.common_words.insert(name, products);
         }
         Ok(products)
     }
 
-    /// How many products a sample reads for each slot, at most: those with the commonest of the
-    /// tokens that it may be found by, or without tokens those of the categories that the condition
-    /// names. At most four commands, of the keys of one slot each.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn read_per_slot(&self, condition: &Condition) -> Result<u64, StorageError> {
-        let mut most = 0;
+    /// Returns the maximum number of products that a sample reads per slot: those with the most
+    /// common of the tokens that it may use, or without tokens those of the categories in the
+    /// condition. At most four commands, each of which reads the keys of one slot.
+    pub async fn max_reads_per_slot(&self, condition: &Condition) -> Result<u64, StorageError> {
+        let mut max = 0;
         let (index, parts) = products_query::slot_parts(condition);
         for part in parts {
             let filter = all_of(vec![products_query::predicate(&part), doc! { "slot": 0 }]);
@@ -244,16 +232,13 @@ impl Store {
             let count = collection
                 .count_documents(filter)
                 .hint(Hint::Name(index.to_owned()));
-            most = most.max(count.max_time(self.max_time).await?);
+            max = max.max(count.max_time(self.max_time).await?);
         }
-        Ok(most)
+        Ok(max)
     }
 
-    /// Returns a number that differs whenever the products of these categories have changed; of all
-    /// categories when none are named. Covered by the index `category`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a number that differs after every change of the products of these categories; of all
+    /// categories for `None`. Covered by the index `category`.
     pub async fn generation(&self, categories: Option<&[CategoryId]>) -> Result<i64, StorageError> {
         let filter = categories.map_or_else(Document::new, |ids| {
             let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
@@ -263,22 +248,19 @@ impl Store {
             doc! { "$match": filter },
             doc! { "$group": { "_id": Bson::Null, "n": { "$sum": "$n" } } },
         ];
-        let collection = self.raw(STAMPS);
+        let collection = self.raw(GENERATIONS);
         let aggregate = collection
             .aggregate(sum)
             .hint(Hint::Name("category".to_owned()))
             .max_time(self.max_time)
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = aggregate.await?.try_collect().await?;
-        let sum = |doc: &RawDocumentBuf| Fields::of(STAMPS, doc).i64("n");
+        let sum = |doc: &RawDocumentBuf| Fields::of(GENERATIONS, doc).i64("n");
         found.first().map_or(Ok(0), sum)
     }
 
-    /// Returns what is known of all kept panels, by scope. Covered by the index `summary`: no panel
-    /// is loaded for it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the summaries of all stored panels, by scope. Covered by the index `summary`, which
+    /// does not load the panels.
     pub async fn panel_summaries(&self) -> Result<HashMap<String, PanelSummary>, StorageError> {
         let collection = self.raw(PANELS);
         let find = collection
@@ -298,59 +280,53 @@ impl Store {
         found.iter().map(summary).collect()
     }
 
-    /// The panel that was counted ahead for a scope.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn panel(&self, scope: &str) -> Result<Option<Kept>, StorageError> {
+    /// Returns the precomputed panel of a scope.
+    pub async fn panel(&self, scope: &str) -> Result<Option<CountSnapshot>, StorageError> {
         let collection = self.raw(PANELS);
         let find = collection.find_one(doc! { "_id": scope });
         let found = find.max_time(self.max_time).await?;
         found
-            .map(|doc| read_kept(PANELS, &doc, "panel"))
+            .map(|doc| read_snapshot(PANELS, &doc, "panel"))
             .transpose()
     }
 
-    /// Keeps a panel for a scope.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn keep_panel(&self, scope: &str, kept: &Kept) -> Result<(), StorageError> {
-        let set = doc! { "$set": kept_document(kept, "panel") };
+    /// Stores the panel of a scope.
+    pub async fn save_panel(
+        &self,
+        scope: &str,
+        snapshot: &CountSnapshot,
+    ) -> Result<(), StorageError> {
+        let set = doc! { "$set": snapshot_document(snapshot, "panel") };
         let collection = self.documents(PANELS);
         let update = collection.update_one(doc! { "_id": scope }, set);
         update.upsert(true).write_concern(durable()).await?;
         Ok(())
     }
 
-    /// The coverage that was counted ahead for these keys, by key.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn kept_coverage(
+    /// Returns the precomputed coverage of these keys, by key.
+    pub async fn get_coverage(
         &self,
         keys: &[String],
-    ) -> Result<HashMap<String, Kept>, StorageError> {
+    ) -> Result<HashMap<String, CountSnapshot>, StorageError> {
         let collection = self.raw(COVERAGE);
         let find = collection.find(doc! { "_id": { "$in": keys } });
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let read = |doc: &RawDocumentBuf| {
             let key = Fields::of(COVERAGE, doc).string("_id")?;
-            Ok((key, read_kept(COVERAGE, doc, "coverage")?))
+            Ok((key, read_snapshot(COVERAGE, doc, "coverage")?))
         };
         found.iter().map(read).collect()
     }
 
-    /// Keeps the coverage of keys.
+    /// Stores the coverage of keys, in the given order: the last entry may mark the set as
+    /// complete.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; of some keys it may have been kept then.
-    ///
-    /// The entries are written in their order: the last one may say that all others are there.
-    pub async fn keep_coverage(&self, all: &[(String, Kept)]) -> Result<(), StorageError> {
+    /// [`StorageError`] when the database fails; some entries may have been stored then.
+    pub async fn save_coverage(&self, all: &[(String, CountSnapshot)]) -> Result<(), StorageError> {
         for batch in all.chunks(1_000) {
-            let update = |(key, kept): &(String, Kept)| {
-                let set = doc! { "$set": kept_document(kept, "coverage") };
+            let update = |(key, snapshot): &(String, CountSnapshot)| {
+                let set = doc! { "$set": snapshot_document(snapshot, "coverage") };
                 doc! { "q": { "_id": key }, "u": set, "upsert": true }
             };
             let updates: Vec<Document> = batch.iter().map(update).collect();
@@ -368,18 +344,15 @@ impl Store {
         Ok(())
     }
 
-    /// Tokens of a text key that products carry beyond these, whatever the products' state; at most
-    /// so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns at most `max` tokens of a text key that products have besides the known ones, in any
+    /// status of a product.
     pub async fn other_tokens(
         &self,
         key: &str,
         known: &[String],
-        most: usize,
+        max: usize,
     ) -> Result<Vec<String>, StorageError> {
-        // One range per gap between the known tokens.
+        // One index range for each gap between the known tokens.
         let other = doc! {
             "$gt": format!("{key}="),
             "$lt": format!("{key}=\u{10ffff}"),
@@ -394,16 +367,16 @@ impl Store {
             .hint(Hint::Name("tokens_slot".to_owned()))
             .limit(MAX_OTHERS);
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let begins = format!("{key}=");
+        let prefix = format!("{key}=");
         let mut others = Vec::new();
         for doc in &found {
             let fields = Fields::of(COLLECTION, doc);
             let tokens = fields.items("tokens", |value| value.as_str().map(str::to_owned))?;
             let new = tokens
                 .into_iter()
-                .filter(|token| token.starts_with(&begins) && !known.contains(token));
+                .filter(|token| token.starts_with(&prefix) && !known.contains(token));
             for token in new {
-                if others.len() < most && !others.contains(&token) {
+                if others.len() < max && !others.contains(&token) {
                     others.push(token);
                 }
             }
@@ -416,11 +389,11 @@ fn counted_fields() -> Document {
     doc! { "_id": 0, "kind": 1, "category": 1, "brand": 1, "supplier": 1, "list_price": 1, "rank": 1, "specs": 1 }
 }
 
-/// Counts one product. Everything is read in the order it is stored in, in one go.
+/// Counts one product. Reads all fields in one pass, in stored order.
 fn count(
     doc: &RawDocument,
     renamed: &HashMap<String, String>,
-    tally: &mut Tally,
+    tally: &mut FacetTally,
 ) -> Result<(), StorageError> {
     let fields = Fields::of(COLLECTION, doc);
     let supplier = fields.opt_doc("supplier")?;
@@ -429,7 +402,7 @@ fn count(
         .transpose()?
         .flatten();
     let stars = fields.doc("rank")?.get("stars")?.and_then(number);
-    tally.begin_product(&TallyRow {
+    tally.begin_product(&TallyProduct {
         kind: fields.str("kind")?,
         category: CategoryId::from_i64(fields.id("category")?),
         brand: fields.opt_str("brand")?,
@@ -449,7 +422,7 @@ fn count(
 fn count_spec(
     spec: &RawDocument,
     renamed: &HashMap<String, String>,
-    tally: &mut Tally,
+    tally: &mut FacetTally,
 ) -> Option<()> {
     let (mut key, mut value, mut unit, mut canonical) = (None, None, None, None);
     for entry in spec {
@@ -473,9 +446,9 @@ fn count_spec(
     Some(())
 }
 
-fn read_kept(collection: &'static str, doc: &RawDocument, field: &str) -> Read<Kept> {
+fn read_snapshot(collection: &'static str, doc: &RawDocument, field: &str) -> Read<CountSnapshot> {
     let fields = Fields::of(collection, doc);
-    Ok(Kept {
+    Ok(CountSnapshot {
         generation: fields.string("generation")?,
         as_of: fields.date("as_of")?,
         counted: fields.string(field)?,
@@ -483,13 +456,13 @@ fn read_kept(collection: &'static str, doc: &RawDocument, field: &str) -> Read<K
     })
 }
 
-fn kept_document(kept: &Kept, field: &str) -> Document {
+fn snapshot_document(snapshot: &CountSnapshot, field: &str) -> Document {
     let mut doc = doc! {
         "schema_version": REFERENCE_VERSION,
-        "generation": &kept.generation,
-        "as_of": date(kept.as_of),
-        "products": kept.products,
+        "generation": &snapshot.generation,
+        "as_of": date(snapshot.as_of),
+        "products": snapshot.products,
     };
-    doc.insert(field, &kept.counted);
+    doc.insert(field, &snapshot.counted);
     doc
 }

@@ -1,8 +1,8 @@
-//! Notices that another server became primary.
+//! Detects that another server became primary.
 //!
-//! A primary that is frozen or cut off answers nothing, and the driver waits for it until its own
-//! monitor gives up, many seconds after the other members have elected another one. So operations
-//! watch for that election themselves.
+//! A primary that is frozen or cut off does not answer, and the driver waits for it until its own
+//! monitor gives up, many seconds after the other members have elected a new primary. Operations
+//! therefore watch for the election themselves.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use mongodb::event::sdam::SdamEvent;
 use mongodb::options::ServerAddress;
 use tokio::sync::watch;
 
-/// A handler for the client's events, and the number of elections that it has seen.
-pub(crate) fn watched() -> (EventHandler<SdamEvent>, watch::Receiver<u64>) {
+/// Returns an SDAM event handler and the number of elections that it has observed.
+pub(crate) fn monitor() -> (EventHandler<SdamEvent>, watch::Receiver<u64>) {
     let (elections, seen) = watch::channel(0);
     let last = Mutex::new(None);
     let handler = EventHandler::callback(move |event| {
@@ -26,16 +26,16 @@ pub(crate) fn watched() -> (EventHandler<SdamEvent>, watch::Receiver<u64>) {
             .find(|(_, server)| server.server_type() == ServerType::RsPrimary)
             .map(|(address, _)| address.clone());
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_other(&mut last, primary) {
+        if is_new_primary(&mut last, primary) {
             elections.send_modify(|count| *count += 1);
         }
     });
     (handler, seen)
 }
 
-/// Remembers the primary; returns whether it is another one than the last that was known.
-fn is_other(last: &mut Option<ServerAddress>, primary: Option<ServerAddress>) -> bool {
-    // No primary at all, as in the middle of an election, says nothing of the one before.
+/// Stores the primary; returns whether it differs from the last known one.
+fn is_new_primary(last: &mut Option<ServerAddress>, primary: Option<ServerAddress>) -> bool {
+    // Having no primary, as during an election, says nothing about the previous one.
     let Some(primary) = primary else {
         return false;
     };
@@ -61,7 +61,7 @@ mod tests {
             server(2),
             server(1),
         ];
-        let elections = seen.map(|primary| is_other(&mut last, primary));
+        let elections = seen.map(|primary| is_new_primary(&mut last, primary));
         assert_eq!(
             elections,
             [false, false, false, false, false, false, true, true]

@@ -1,4 +1,4 @@
-//! Taking an author out of everything, and giving an author everything they wrote.
+//! Erasing an author from all collections, and exporting everything an author wrote.
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Residue};
-use vitrine_model::id::{AuthorId, ProductId, ReviewId};
+use vitrine_model::id::{AuthorId, ProductId, ReviewId, random_number};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
@@ -23,7 +23,7 @@ use crate::{StorageError, Store};
 
 const ERASURES: &str = "erasures";
 
-/// What an author voted.
+/// A vote of an author.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnVote {
     /// The product of the review.
@@ -41,38 +41,38 @@ pub struct OwnVote {
 pub struct OwnPurchase {
     /// The product.
     pub product: ProductId,
-    /// When it was bought first.
+    /// The date of the first purchase.
     pub at: Timestamp,
 }
 
-/// For how long whoever works on an erasure may be silent before another process goes on with it.
-/// By the clock of the database.
-const SILENT_MILLIS: i64 = 5_000;
-/// How many documents that others write all the time are tried one by one before the rest of their
-/// batch is left for later.
-const MAX_STUCK: usize = 4;
+/// How long the holder of an erasure may be silent before another process may claim it, by the
+/// clock of the database.
+const SILENCE_MILLIS: i64 = 5_000;
+/// How many contended documents are retried one by one before the rest of their batch is left for
+/// later.
+const MAX_CONTENDED: usize = 4;
 
-/// What an author is taken out of, one after the other.
+/// The parts of an erasure, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErasurePart {
-    /// Reviews, with the reports of those that are removed.
+    /// Reviews, with the reports of removed ones.
     Reviews,
     /// Votes, with the counters of the reviews.
     Votes,
-    /// What reviews were before.
+    /// Earlier versions of reviews.
     Versions,
     /// Replies to reviews.
     Replies,
-    /// Reports of reviews: they become nobody's, and a moderator still looks at them.
+    /// Reports of reviews: they become anonymous, and a moderator still handles them.
     Reports,
     /// Purchases.
     Purchases,
-    /// What is kept to answer repeated orders the same way.
+    /// Recorded mutations with idempotency keys.
     Orders,
 }
 
 impl ErasurePart {
-    /// All of them, in the order they are erased in.
+    /// All parts, in the order in which they are erased.
     pub const ALL: [Self; 7] = [
         Self::Reviews,
         Self::Votes,
@@ -94,7 +94,7 @@ impl ErasurePart {
         }
     }
 
-    /// Where the author stands in a document.
+    /// The field that contains the author.
     const fn author(self) -> &'static str {
         match self {
             Self::Reviews => "author._id",
@@ -106,7 +106,7 @@ impl ErasurePart {
         }
     }
 
-    /// What the documents of an author are sorted by.
+    /// The field that the documents of an author are sorted by.
     const fn key(self) -> &'static str {
         match self {
             Self::Votes | Self::Reports => "_id.r",
@@ -128,7 +128,7 @@ impl ErasurePart {
         }
     }
 
-    /// Where the receipt counts it.
+    /// The counter in the receipt.
     const fn counter(self) -> &'static str {
         match self {
             Self::Reviews => "reviews",
@@ -141,18 +141,18 @@ impl ErasurePart {
         }
     }
 
-    /// The author's documents behind this one.
-    fn of(self, author: &AuthorId, after: Option<&ErasurePlace>) -> Document {
+    /// Returns the filter for the author's documents after this position.
+    fn of(self, author: &AuthorId, after: Option<&ErasurePosition>) -> Document {
         let mut filter = if self == Self::Orders {
-            orders_of(author)
+            mutations_of(author)
         } else {
             doc! { self.author(): &author.0 }
         };
-        let Some(ErasurePlace { key }) = after else {
+        let Some(ErasurePosition { key }) = after else {
             return filter;
         };
         match filter.get_document_mut(self.key()) {
-            // The orders of an author are a range already.
+            // The keys of an author's mutations are a range already.
             Ok(range) => {
                 range.remove("$gte");
                 range.insert("$gt", key);
@@ -163,49 +163,49 @@ impl ErasurePart {
     }
 }
 
-/// The right to go on with an erasure, until another process takes it over.
+/// A claim: the right to work on an erasure until another process claims it.
 #[derive(Clone, Debug)]
 pub struct ErasureClaim {
-    /// Whose erasure.
+    /// The author to erase.
     pub author: AuthorId,
-    /// By which policy.
+    /// The policy of the erasure.
     pub policy: ErasurePolicy,
-    /// What tells this claim from all others.
+    /// Distinguishes this claim from all others.
     holder: i64,
 }
 
 impl ErasureClaim {
-    /// The receipt, as long as nobody else has claimed it and it is open.
+    /// The filter of the receipt while this claim holds and the erasure is open.
     fn receipt(&self) -> Document {
         doc! { "_id": &self.author.0, "open": true, "holder": stored_id(self.holder) }
     }
 }
 
-/// Where the next batch of a part of an erasure begins.
+/// The position at which the next batch of a part begins.
 #[derive(Clone, Debug)]
-pub struct ErasurePlace {
+pub struct ErasurePosition {
     key: Bson,
 }
 
-/// What became of some documents of an author.
+/// The outcome of erasing a batch of documents.
 #[derive(Debug, Default)]
 pub struct ErasedBatch {
-    /// The products that are to be folded.
+    /// The products to fold.
     pub products: Vec<ProductId>,
-    /// Why some documents were passed over; the first reason.
+    /// The first error, if some documents were skipped.
     pub failed: Option<StorageError>,
-    /// Where the next batch begins; `None` at the end.
-    pub next: Option<ErasurePlace>,
+    /// The position of the next batch; `None` at the end.
+    pub next: Option<ErasurePosition>,
 }
 
-/// A document that names the author.
+/// A document that contains the author.
 struct Row {
     id: Bson,
     product: Option<ProductId>,
 }
 
 impl Store {
-    /// How many erasures were begun and not finished, whoever works on them.
+    /// Counts the erasures that are not finished, whether a process works on them or not.
     pub async fn count_open_erasures(&self) -> Result<u64, StorageError> {
         let erasures = self.documents(ERASURES);
         let counted = erasures
@@ -215,31 +215,31 @@ impl Store {
         Ok(counted.await?)
     }
 
-    /// Claims an erasure that was begun and not finished, and on which nobody works: of another
-    /// author than these. Returns `None` when there is none.
+    /// Claims an unfinished erasure on which no process works, except those of the authors in
+    /// `except`. Returns `None` when there is none.
     pub async fn claim_erasure(
         &self,
-        but: &[AuthorId],
+        except: &[AuthorId],
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let mut filter = silent();
-        if !but.is_empty() {
-            let but: Vec<&String> = but.iter().map(|author| &author.0).collect();
-            filter.insert("_id", doc! { "$nin": but });
+        let mut filter = unclaimed();
+        if !except.is_empty() {
+            let except: Vec<&String> = except.iter().map(|author| &author.0).collect();
+            filter.insert("_id", doc! { "$nin": except });
         }
         self.claim(filter, "open").await
     }
 
-    /// Claims an author's erasure that was begun and not finished, if nobody works on it.
+    /// Claims the unfinished erasure of an author, if no process works on it.
     pub async fn claim_erasure_of(
         &self,
         author: &AuthorId,
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let mut filter = silent();
+        let mut filter = unclaimed();
         filter.insert("_id", &author.0);
         self.claim(filter, "_id_").await
     }
 
-    /// Claims an author's erasure that was begun and not finished, whoever works on it.
+    /// Claims the unfinished erasure of an author, even if another process works on it.
     pub async fn take_over_erasure(
         &self,
         author: &AuthorId,
@@ -253,7 +253,7 @@ impl Store {
         filter: Document,
         index: &str,
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let holder = ReviewId::random().to_i64();
+        let holder = random_number();
         let update = doc! {
             "$set": { "holder": stored_id(holder) },
             "$currentDate": { "seen_at": true },
@@ -284,7 +284,7 @@ impl Store {
         found.map(read).transpose()
     }
 
-    /// Begins an erasure and claims it. A finished one by the same policy is opened again and keeps
+    /// Begins an erasure and claims it. A finished one with the same policy is reopened and keeps
     /// its receipt. Returns `None` when one is open already.
     pub async fn open_erasure(
         &self,
@@ -293,7 +293,7 @@ impl Store {
         by: &str,
         now: Timestamp,
     ) -> Result<Option<ErasureClaim>, StorageError> {
-        let holder = ReviewId::random().to_i64();
+        let holder = random_number();
         let held = doc! {
             "finished_at": Bson::Null,
             "open": true,
@@ -336,22 +336,22 @@ impl Store {
         }
     }
 
-    /// Says that an erasure is being worked on. Fails with [`StorageError::TakenOver`] when another
-    /// process has claimed it since.
-    pub async fn keep_erasure(&self, claim: &ErasureClaim) -> Result<(), StorageError> {
+    /// Renews a claim. Fails with [`StorageError::TakenOver`] when another process has claimed the
+    /// erasure since.
+    pub async fn renew_erasure(&self, claim: &ErasureClaim) -> Result<(), StorageError> {
         let update = doc! { "$currentDate": { "seen_at": true } };
         self.update_claimed(claim, update).await
     }
 
-    /// Lets any process go on with an erasure at once.
+    /// Releases a claim, so that any process may claim the erasure immediately.
     pub async fn release_erasure(&self, claim: &ErasureClaim) -> Result<(), StorageError> {
         let long_ago = date(Timestamp::from_millis(0));
         let update = doc! { "$set": { "seen_at": long_ago } };
         self.update_claimed(claim, update).await
     }
 
-    /// Closes an erasure: nothing is left. Fails with [`StorageError::TakenOver`] when another
-    /// process has claimed it since.
+    /// Closes a completed erasure. Fails with [`StorageError::TakenOver`] when another process has
+    /// claimed it since.
     pub async fn close_erasure(
         &self,
         claim: &ErasureClaim,
@@ -379,18 +379,19 @@ impl Store {
         }
     }
 
-    /// Takes the author out of some documents, behind where the last batch ended. The receipt counts
-    /// them, and names the products whose copies of reviews are to follow, in the transactions that
-    /// erase: all documents in one where that is possible, else fewer, down to one by one. Documents
-    /// that cannot be written are passed over.
+    /// Erases the author from at most `max` documents, after the position where the last batch
+    /// ended. The transactions that erase also count the documents in the receipt, and record there
+    /// the products whose copies of reviews have to be updated. All documents are erased in one
+    /// transaction if possible, otherwise in smaller ones, down to single documents. Documents that
+    /// cannot be written are skipped.
     ///
     /// Fails with [`StorageError::TakenOver`] when another process has claimed the erasure since.
     pub async fn erase_batch(
         &self,
         claim: &ErasureClaim,
         part: ErasurePart,
-        after: Option<&ErasurePlace>,
-        most: u32,
+        after: Option<&ErasurePosition>,
+        max: u32,
     ) -> Result<ErasedBatch, StorageError> {
         let sort = doc! { part.author(): 1, part.key(): 1 };
         let filter = part.of(&claim.author, after);
@@ -400,7 +401,7 @@ impl Store {
             .sort(sort)
             .projection(doc! { "_id": 1, "product_id": 1, "schema_version": 1 })
             .hint(Hint::Name(part.index().to_owned()))
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let (mut batch, mut rows) = (ErasedBatch::default(), Vec::with_capacity(found.len()));
         for doc in &found {
@@ -417,15 +418,15 @@ impl Store {
                 let error = StorageError::Newer { collection, id };
                 batch.failed = batch.failed.or(Some(error));
                 let key = stored_id(fields.id("_id")?);
-                batch.next = Some(ErasurePlace { key });
+                batch.next = Some(ErasurePosition { key });
                 continue;
             }
             let product = fields.opt_id("product_id")?.map(ProductId::from_i64);
             let key = key_of(part, &id);
-            batch.next = Some(ErasurePlace { key });
+            batch.next = Some(ErasurePosition { key });
             rows.push(Row { id, product });
         }
-        if found.len() < most as usize {
+        if found.len() < max as usize {
             batch.next = None;
         }
         self.erase_rows(claim, part, &rows, &mut batch).await?;
@@ -439,7 +440,7 @@ impl Store {
         rows: &[Row],
         batch: &mut ErasedBatch,
     ) -> Result<(), StorageError> {
-        let (mut all, mut stuck) = (vec![rows], 0);
+        let (mut all, mut contended) = (vec![rows], 0);
         while let Some(some) = all.pop() {
             let attempt = async || {
                 let erased = self.try_erase(claim, part, some).await;
@@ -448,7 +449,7 @@ impl Store {
             let erased = match some {
                 [] => Ok(()),
                 [_] => {
-                    self.keep_erasure(claim).await?;
+                    self.renew_erasure(claim).await?;
                     retry_contended(attempt).await
                 }
                 _ => attempt().await,
@@ -457,15 +458,15 @@ impl Store {
                 Ok(()) => batch
                     .products
                     .extend(some.iter().filter_map(|row| row.product)),
-                Err(error) if !may_pass_over(&error) => return Err(error),
+                Err(error) if !may_skip(&error) => return Err(error),
                 Err(_) if some.len() > 1 => {
                     let (one, other) = some.split_at(some.len() / 2);
                     all.extend([other, one]);
                 }
                 Err(error) => {
-                    stuck += usize::from(matches!(error, StorageError::Contended(_)));
+                    contended += usize::from(matches!(error, StorageError::Contended(_)));
                     batch.failed = batch.failed.take().or(Some(error));
-                    if stuck == MAX_STUCK {
+                    if contended == MAX_CONTENDED {
                         return Ok(());
                     }
                 }
@@ -483,13 +484,13 @@ impl Store {
         let mut session = self.begin().await?;
         match self.erase_in(&mut session, claim, part, rows).await {
             Ok(0) => {
-                // Somebody else was faster: there is nothing to count.
+                // Another process was faster: there is nothing to count.
                 let _ = session.abort_transaction().await;
                 Ok(())
             }
             Ok(_) => commit(&mut session).await,
             Err(error) => {
-                // As in `try_fold`.
+                // See `try_fold`.
                 let _ = session.abort_transaction().await;
                 Err(error)
             }
@@ -509,23 +510,24 @@ impl Store {
             ErasurePart::Votes => self.erase_votes_in(session, claim.policy, ids).await?,
             ErasurePart::Replies => self.erase_replies_in(session, claim, ids).await?,
             ErasurePart::Reports => {
-                let said = self.take_all(session, REPORTS, ids).await?;
-                let nobodys = said.iter().map(|said| {
-                    let mut kept = nameless(said);
+                let taken = self.take_documents(session, REPORTS, ids).await?;
+                let anonymous = taken.iter().map(|report| {
+                    let mut kept = anonymized(report);
                     kept.remove("note");
                     kept
                 });
-                self.put_back(session, REPORTS, nobodys.collect()).await?;
-                said.len() as u64
+                self.insert_documents(session, REPORTS, anonymous.collect())
+                    .await?;
+                taken.len() as u64
             }
             ErasurePart::Versions | ErasurePart::Purchases | ErasurePart::Orders => {
                 let collection = self.documents(part.collection());
-                let deleted = collection.delete_many(among(ids)).session(&mut *session);
+                let deleted = collection.delete_many(with_ids(ids)).session(&mut *session);
                 deleted.await?.deleted_count
             }
         };
         if erased > 0 {
-            // Last, so that whoever wants the receipt waits as short as possible.
+            // The receipt is updated last, to hold its lock as briefly as possible.
             self.note_erased(session, claim, part, (erased, rows))
                 .await?;
         }
@@ -558,7 +560,7 @@ impl Store {
         }
     }
 
-    /// Reviews, with the reports of them: of what is removed nobody decides any more.
+    /// Erases reviews, and closes the reports of removed ones, which need no decision any more.
     async fn erase_reviews_in(
         &self,
         session: &mut ClientSession,
@@ -595,11 +597,11 @@ impl Store {
         policy: ErasurePolicy,
         ids: Vec<Bson>,
     ) -> Result<u64, TransactionError> {
-        let votes = self.take_all(session, VOTES, ids).await?;
+        let votes = self.take_documents(session, VOTES, ids).await?;
         match policy {
             ErasurePolicy::Anonymize => {
-                let nobodys = votes.iter().map(nameless).collect();
-                self.put_back(session, VOTES, nobodys).await?;
+                let anonymous = votes.iter().map(anonymized).collect();
+                self.insert_documents(session, VOTES, anonymous).await?;
             }
             ErasurePolicy::Remove => {
                 let reviews: Vec<Bson> = votes.iter().filter_map(review_of).cloned().collect();
@@ -621,15 +623,15 @@ impl Store {
             ErasurePolicy::Remove => doc! { "$unset": { "reply": 1 } },
             ErasurePolicy::Anonymize => doc! { "$set": { "reply.by": "" } },
         };
-        let mut filter = among(ids);
+        let mut filter = with_ids(ids);
         filter.insert("reply.by", &claim.author.0);
         let reviews = self.documents(COLLECTION);
         let updated = reviews.update_many(filter, update).session(session);
         Ok(updated.await?.modified_count)
     }
 
-    /// Deletes documents and returns them as they were.
-    async fn take_all(
+    /// Deletes documents and returns them.
+    async fn take_documents(
         &self,
         session: &mut ClientSession,
         collection: &str,
@@ -637,18 +639,21 @@ impl Store {
     ) -> Result<Vec<Document>, TransactionError> {
         let collection = self.documents(collection);
         let mut cursor = collection
-            .find(among(ids.clone()))
+            .find(with_ids(ids.clone()))
             .session(&mut *session)
             .await?;
         let mut taken = Vec::with_capacity(ids.len());
         while let Some(doc) = cursor.next(session).await {
             taken.push(doc?);
         }
-        collection.delete_many(among(ids)).session(session).await?;
+        collection
+            .delete_many(with_ids(ids))
+            .session(session)
+            .await?;
         Ok(taken)
     }
 
-    async fn put_back(
+    async fn insert_documents(
         &self,
         session: &mut ClientSession,
         collection: &str,
@@ -666,7 +671,7 @@ impl Store {
         session: &mut ClientSession,
         reviews: Vec<Bson>,
     ) -> Result<(), TransactionError> {
-        let mut newer = among(reviews);
+        let mut newer = with_ids(reviews);
         newer.insert("schema_version", doc! { "$gt": REVIEW_VERSION });
         let collection = self.raw(COLLECTION);
         let found = collection.find_one(newer).session(session);
@@ -678,16 +683,16 @@ impl Store {
         Err(StorageError::Newer { collection, id }.into())
     }
 
-    /// Returns the products that still carry a copy of a review of the author, among those whose
+    /// Returns the products that still have a copy of a review by the author, among those whose
     /// reviews were erased.
-    pub async fn products_that_carry(
+    pub async fn products_with_copies_of(
         &self,
         author: &AuthorId,
     ) -> Result<Vec<ProductId>, StorageError> {
-        let carried = self.carried(author).await?;
+        let copies_filter = self.copies_filter(author).await?;
         let collection = self.raw("products");
         let find = collection
-            .find(carried)
+            .find(copies_filter)
             .projection(doc! { "_id": 1 })
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
@@ -696,9 +701,9 @@ impl Store {
         ids.collect()
     }
 
-    /// Products with a copy of a review of the author. A product carries none but its own, so they
-    /// are among those whose reviews were erased.
-    async fn carried(&self, author: &AuthorId) -> Result<Document, StorageError> {
+    /// Returns the filter for products with a copy of a review by the author. A product copies only
+    /// its own reviews, so the candidates are the products whose reviews were erased.
+    async fn copies_filter(&self, author: &AuthorId) -> Result<Document, StorageError> {
         let erasures = self.documents(ERASURES);
         let receipt = erasures.find_one(doc! { "_id": &author.0 }).await?;
         let products = receipt.and_then(|mut receipt| receipt.remove("products"));
@@ -706,11 +711,9 @@ impl Store {
         Ok(doc! { "_id": { "$in": products }, "top_reviews.author._id": &author.0 })
     }
 
-    /// Everything in the database that still names the author, by index. Copies of reviews are looked
-    /// for in the products whose reviews were erased: a product carries none but its own.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts everything in the database that still contains the author, by index. Copies of
+    /// reviews are counted in the products whose reviews were erased, because a product copies only
+    /// its own reviews.
     pub async fn residue(&self, author: &AuthorId) -> Result<Residue, StorageError> {
         let own = &author.0;
         let count = async |collection: &str, filter: Document, index: &str| {
@@ -720,28 +723,26 @@ impl Store {
                 .hint(Hint::Name(index.to_owned()));
             counted.await.map_err(StorageError::from)
         };
-        let carried = self.carried(author).await?;
+        let copies_filter = self.copies_filter(author).await?;
         Ok(Residue {
             reviews: count(COLLECTION, doc! { "author._id": own }, "by_author").await?,
             versions: count(VERSIONS, doc! { "author": own }, "author").await?,
-            top_reviews: count("products", carried, "_id_").await?,
+            top_reviews: count("products", copies_filter, "_id_").await?,
             votes: count(VOTES, doc! { "_id.u": own }, "voter").await?,
             replies: count(COLLECTION, doc! { "reply.by": own }, "replied").await?,
             reports: count(REPORTS, doc! { "_id.u": own }, "reporter").await?,
             purchases: count(PURCHASES, doc! { "_id.c": own }, "customer").await?,
-            orders: count(MUTATIONS, orders_of(author), "_id_").await?,
+            orders: count(MUTATIONS, mutations_of(author), "_id_").await?,
         })
     }
 
-    /// Some reviews of an author behind this one, in the order of ids, whatever their state.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_author(
+    /// Returns at most `max` reviews of an author after this one, in the order of ids, in any
+    /// status.
+    pub async fn page_reviews_by_author(
         &self,
         author: &AuthorId,
         after: Option<ReviewId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<Review>, StorageError> {
         let mut filter = doc! { "author._id": &author.0 };
         if let Some(after) = after {
@@ -752,27 +753,25 @@ impl Store {
             .find(filter)
             .sort(doc! { "_id": 1 })
             .hint(Hint::Name("by_author".to_owned()));
-        let find = find.limit(i64::from(most)).max_time(self.max_time);
+        let find = find.limit(i64::from(max)).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         found.iter().map(read).collect()
     }
 
-    /// Some votes of an author behind that on this review, in the order of reviews.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_votes(
+    /// Returns at most `max` votes of an author after the one on this review, in the order of
+    /// reviews.
+    pub async fn page_votes_of(
         &self,
         author: &AuthorId,
         after: Option<ReviewId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<OwnVote>, StorageError> {
         let mut filter = doc! { "_id.u": &author.0 };
         if let Some(after) = after {
             filter.insert("_id.r", doc! { "$gt": stored_id(after.to_i64()) });
         }
         let sort = doc! { "_id.u": 1, "_id.r": 1 };
-        let rows = self.page_rows(VOTES, filter, sort, "voter", most).await?;
+        let rows = self.page_rows(VOTES, filter, sort, "voter", max).await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(VOTES, row);
             let vote = Vote::named(fields.str("value")?);
@@ -786,15 +785,13 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Some purchases of an author behind that of this product, in the order of products.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_purchases(
+    /// Returns at most `max` purchases of an author after the one of this product, in the order of
+    /// products.
+    pub async fn page_purchases_of(
         &self,
         author: &AuthorId,
         after: Option<ProductId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<OwnPurchase>, StorageError> {
         let mut filter = doc! { "_id.c": &author.0 };
         if let Some(after) = after {
@@ -802,7 +799,7 @@ impl Store {
         }
         let sort = doc! { "_id.c": 1, "_id.p": 1 };
         let rows = self
-            .page_rows(PURCHASES, filter, sort, "customer", most)
+            .page_rows(PURCHASES, filter, sort, "customer", max)
             .await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(PURCHASES, row);
@@ -814,16 +811,13 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// What some reviews of an author were before, behind this version, in the order of reviews and
-    /// revisions; each with the product and the review.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_versions(
+    /// Returns at most `max` earlier versions of an author's reviews after this one, in the order
+    /// of reviews and revisions, each with the product and the review.
+    pub async fn page_versions_of(
         &self,
         author: &AuthorId,
         after: Option<(ReviewId, i64)>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<(ProductId, ReviewId, ReviewVersion)>, StorageError> {
         let mut filter = doc! { "author": &author.0 };
         if let Some((review, revision)) = after {
@@ -832,7 +826,7 @@ impl Store {
         }
         let sort = doc! { "author": 1, "_id": 1 };
         let rows = self
-            .page_rows(VERSIONS, filter, sort, "author", most)
+            .page_rows(VERSIONS, filter, sort, "author", max)
             .await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(VERSIONS, row);
@@ -843,16 +837,13 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Some reports by a reader behind that of this review, in the order of reviews; each with the
-    /// review and its product.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_reports(
+    /// Returns at most `max` reports by a reader after the one on this review, in the order of
+    /// reviews, each with the product and the review.
+    pub async fn page_reports_of(
         &self,
         reader: &AuthorId,
         after: Option<ReviewId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<(ProductId, ReviewId, Report)>, StorageError> {
         let mut filter = doc! { "_id.u": &reader.0 };
         if let Some(after) = after {
@@ -860,7 +851,7 @@ impl Store {
         }
         let sort = doc! { "_id.u": 1, "_id.r": 1 };
         let rows = self
-            .page_rows(REPORTS, filter, sort, "reporter", most)
+            .page_rows(REPORTS, filter, sort, "reporter", max)
             .await?;
         let read = |row: &RawDocumentBuf| {
             let fields = Fields::of(REPORTS, row);
@@ -871,15 +862,13 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Some reviews that somebody replied to for the shop, behind this one, in the order of ids.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn page_of_replies(
+    /// Returns at most `max` reviews after this one that a person replied to for the shop, in the
+    /// order of ids.
+    pub async fn page_replies_of(
         &self,
         writer: &AuthorId,
         after: Option<ReviewId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<Review>, StorageError> {
         let mut filter = doc! { "reply.by": &writer.0 };
         if let Some(after) = after {
@@ -887,7 +876,7 @@ impl Store {
         }
         let sort = doc! { "reply.by": 1, "_id": 1 };
         let rows = self
-            .page_rows(COLLECTION, filter, sort, "replied", most)
+            .page_rows(COLLECTION, filter, sort, "replied", max)
             .await?;
         rows.iter().map(read).collect()
     }
@@ -898,20 +887,20 @@ impl Store {
         filter: Document,
         sort: Document,
         index: &str,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<RawDocumentBuf>, StorageError> {
         let collection = self.raw(collection);
         let find = collection
             .find(filter)
             .sort(sort)
             .hint(Hint::Name(index.to_owned()));
-        let find = find.limit(i64::from(most)).max_time(self.max_time);
+        let find = find.limit(i64::from(max)).max_time(self.max_time);
         Ok(find.await?.try_collect().await?)
     }
 }
 
-/// What becomes of an erased author's review. One that is removed keeps its stars, which nobody
-/// sees or counts any more, because every review has some.
+/// Returns the update of an erased author's review. A removed review keeps its stars, because the
+/// field is required; they are neither shown nor counted.
 fn erase_review(policy: ErasurePolicy) -> Vec<Document> {
     let always = doc! { "$set": {
         "by": "$_id",
@@ -927,7 +916,7 @@ fn erase_review(policy: ErasurePolicy) -> Vec<Document> {
                 "body": "",
                 "media": [],
                 "moderation": [],
-                // Nothing is left to verify, and nothing to filter by.
+                // Nothing remains to be verified or filtered.
                 "verified": false,
                 "reports": 0_i64,
         } },
@@ -948,45 +937,45 @@ fn erase_review(policy: ErasurePolicy) -> Vec<Document> {
     stages
 }
 
-/// The names of orders begin with who gave them and a line break.
-fn orders_of(author: &AuthorId) -> Document {
+/// The keys of mutations begin with the author and a line break.
+fn mutations_of(author: &AuthorId) -> Document {
     let (from, to) = (format!("{}\n", author.0), format!("{}\u{b}", author.0));
     doc! { "_id": { "$gte": from, "$lt": to } }
 }
 
-/// Whether an erasure may go on although a document was not written for this reason.
-const fn may_pass_over(error: &StorageError) -> bool {
+/// Returns whether an erasure may skip a document after this error.
+const fn may_skip(error: &StorageError) -> bool {
     matches!(
         error,
         StorageError::Contended(_) | StorageError::Driver(_) | StorageError::Newer { .. }
     )
 }
 
-/// Open erasures on which nobody has worked for a while. One that was last seen in the future was so
-/// before the clock stepped back, or by a process whose own clock is ahead.
-fn silent() -> Document {
+/// Open erasures on which no process has worked for a while. A time in the future stems from before
+/// the clock was set back, or from a process whose clock is ahead.
+fn unclaimed() -> Document {
     let seen = |than: &str, now: Document| doc! { than: ["$seen_at", now] };
-    let before = doc! { "$subtract": ["$$NOW", SILENT_MILLIS] };
-    let after = doc! { "$add": ["$$NOW", SILENT_MILLIS] };
+    let before = doc! { "$subtract": ["$$NOW", SILENCE_MILLIS] };
+    let after = doc! { "$add": ["$$NOW", SILENCE_MILLIS] };
     doc! { "open": true, "$expr": { "$or": [seen("$lte", before), seen("$gt", after)] } }
 }
 
-fn among(ids: Vec<Bson>) -> Document {
+fn with_ids(ids: Vec<Bson>) -> Document {
     doc! { "_id": { "$in": ids } }
 }
 
-/// What the documents of a part are sorted by, of the document with this id.
+/// Returns the sort key of the document with this id.
 fn key_of(part: ErasurePart, id: &Bson) -> Bson {
     let field = part.key().strip_prefix("_id.");
     let key = field.and_then(|field| id.as_document()?.get(field));
     key.unwrap_or(id).clone()
 }
 
-fn review_of(said: &Document) -> Option<&Bson> {
-    said.get_document("_id").ok()?.get("r")
+fn review_of(reaction: &Document) -> Option<&Bson> {
+    reaction.get_document("_id").ok()?.get("r")
 }
 
-/// Takes a vote out of the counter of its review. One of a round before counts nowhere any more.
+/// Removes a vote from the counter of its review. Votes of earlier rounds are not counted.
 fn uncount_vote(vote: &Document) -> Option<Document> {
     let counter = match vote.get_str("value") {
         Ok("helpful") => "helpful",
@@ -1003,11 +992,12 @@ fn uncount_vote(vote: &Document) -> Option<Document> {
     })
 }
 
-/// What somebody said of a review, said by nobody. Blanks cannot begin the subject of a token.
-fn nameless(said: &Document) -> Document {
-    let nobody = format!(" {}", ReviewId::random());
-    let mut kept = said.clone();
-    kept.insert("_id", doc! { "r": review_of(said), "u": nobody });
+/// Returns a vote or report under a generated id. The subject of a token cannot begin with a blank,
+/// so the id cannot be that of a person.
+fn anonymized(reaction: &Document) -> Document {
+    let generated = format!(" {}", random_number());
+    let mut kept = reaction.clone();
+    kept.insert("_id", doc! { "r": review_of(reaction), "u": generated });
     kept
 }
 

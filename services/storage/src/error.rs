@@ -1,88 +1,89 @@
-//! What can go wrong in storage, sorted by what a caller can do about it. That something is not
-//! there is no error; it is `None`.
+//! Storage errors, grouped by what a caller can do about them. Absence is not an error; it is
+//! `None`.
 
 use mongodb::error::{Error, ErrorKind, WriteFailure};
 
-/// A unique index already has the key (server error `DuplicateKey`).
+/// A duplicate key in a unique index (server error `DuplicateKey`).
 pub(crate) const DUPLICATE_KEY: i32 = 11_000;
-/// The operation took longer than it may (`MaxTimeMSExpired`).
+/// The operation exceeded its time limit (`MaxTimeMSExpired`).
 const MAX_TIME_EXPIRED: i32 = 50;
-/// A majority has not acknowledged a write in time; it may still take place (`WriteConcernFailed`).
+/// A majority did not acknowledge a write in time; the write may still succeed
+/// (`WriteConcernFailed`).
 const WRITE_CONCERN_FAILED: i32 = 64;
-/// There is no index of this name (`IndexNotFound`).
+/// No index has this name (`IndexNotFound`).
 pub(crate) const INDEX_NOT_FOUND: i32 = 27;
 
-/// A stream of changes cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
-/// `InvalidResumeToken`, `CappedPositionLost`, and the one for a token that is no key string.
+/// A change stream cannot be resumed: `ChangeStreamHistoryLost`, `ChangeStreamFatalError`,
+/// `InvalidResumeToken`, `CappedPositionLost`, and the error for a token that is not a key string.
 const TOO_FAR_BACK: [i32; 5] = [286, 280, 260, 136, 50_811];
 
-/// The server steps down, shuts down or is no primary: `InterruptedAtShutdown`,
+/// The server steps down, shuts down or is not primary: `InterruptedAtShutdown`,
 /// `InterruptedDueToReplStateChange`, `NotWritablePrimary`, `NotPrimaryNoSecondaryOk`,
 /// `NotPrimaryOrSecondary`, `PrimarySteppedDown`, `ShutdownInProgress`.
 const STATE_CHANGES: [i32; 7] = [11_600, 11_602, 10_107, 13_435, 13_436, 189, 91];
 
-/// What went wrong.
+/// Why an operation on the database failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StorageError {
-    /// A unique index already has the key; nothing was written.
+    /// A unique index already contains the key; nothing was written.
     #[error("a unique index already has this key: {key}")]
     Conflict {
-        /// The fields of the index.
+        /// The fields of the index, separated by commas.
         key: String,
     },
-    /// A stored document cannot be read.
+    /// A stored document cannot be decoded.
     #[error("{collection} {id}: field {field} cannot be read")]
     Corrupt {
-        /// Where it is stored.
+        /// The collection.
         collection: &'static str,
-        /// Which document.
+        /// The id of the document.
         id: String,
-        /// Which field.
+        /// The field that cannot be decoded.
         field: String,
     },
-    /// A document was written by a newer release, which knows more of it than this one: it is read,
-    /// and never written.
-    #[error("{collection} {id} was written by a newer release, which alone may change it")]
+    /// A newer release wrote the document. This release can read it, but must not write it.
+    #[error(
+        "{collection} {id} was written by a newer release, and only that release may change it"
+    )]
     Newer {
-        /// Where it is stored.
+        /// The collection.
         collection: &'static str,
-        /// Which document.
+        /// The id of the document.
         id: String,
     },
-    /// The database cannot be reached, or is between two primaries. Trying again may help.
-    // The driver's error is no source: it describes every server that it knows of.
+    /// The database cannot be reached, or has no primary at the moment. A retry may succeed.
+    /// The driver's error is not a source: it describes every server that it knows.
     #[error("the database cannot be reached: {}", unavailability(.0))]
     Unavailable(Error),
-    /// The connection broke in the middle of a transaction. Nothing was written.
+    /// The connection broke during a transaction. Nothing was written.
     #[error("the connection to the database broke")]
     Interrupted(#[source] Error),
-    /// Other writers of the same documents were met too often. Trying again may help.
-    #[error("other writers were met too often")]
+    /// Too many write conflicts with other writers. A retry may succeed.
+    #[error("too many write conflicts with other operations")]
     Contended(#[source] Error),
-    /// What is asked for lies so far back that the database does not know it any more, or that
-    /// finding it takes too long.
-    #[error("what is asked for lies too far back")]
-    TooFarBack,
-    /// The server has not answered in time. What was asked for may still take place.
+    /// The requested position is so old that the database no longer has it, or that finding it
+    /// takes too long.
+    #[error("the requested position is too far back")]
+    HistoryLost,
+    /// The server did not confirm the operation in time. It may still take effect.
     #[error("the database has not answered in time")]
     NoAnswer,
-    /// Another primary was elected before the one that was asked answered. What was asked for may
-    /// have taken place.
+    /// Another primary was elected before the server answered. The operation may have taken effect.
     #[error("another primary was elected before the database answered")]
     LostPrimary,
-    /// Another process has taken over what was to be done. Nothing was written.
-    #[error("another process has taken this over")]
+    /// Another process has taken over the work. Nothing was written.
+    #[error("another process has taken over this work")]
     TakenOver,
-    /// The operation took longer than it may and was ended by the server.
-    #[error("the operation took longer than it may")]
+    /// The server ended the operation because it exceeded its time limit.
+    #[error("the operation exceeded its time limit")]
     Timeout(#[source] Error),
-    /// Anything else that the driver or the server refuse.
+    /// Any other error of the driver or the server.
     #[error("the database refused an operation")]
     Driver(#[source] Error),
 }
 
 impl StorageError {
-    /// Whether the database itself is in trouble, and not one operation.
+    /// Returns whether the error concerns the database as a whole, not one operation.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         matches!(
@@ -95,7 +96,7 @@ impl StorageError {
         )
     }
 
-    /// What a write error means that is not the caller's fault, by the server's code.
+    /// Maps a write error that is not the caller's fault by its server code.
     pub(crate) fn of_write(code: i32, error: Error) -> Self {
         match code {
             MAX_TIME_EXPIRED => Self::Timeout(error),
@@ -113,7 +114,7 @@ impl From<Error> for StorageError {
         match code(&error) {
             Some(MAX_TIME_EXPIRED) => Self::Timeout(error),
             Some(WRITE_CONCERN_FAILED) => Self::NoAnswer,
-            Some(code) if TOO_FAR_BACK.contains(&code) => Self::TooFarBack,
+            Some(code) if TOO_FAR_BACK.contains(&code) => Self::HistoryLost,
             Some(DUPLICATE_KEY) => Self::Conflict {
                 key: duplicate_key(&error),
             },
@@ -122,8 +123,8 @@ impl From<Error> for StorageError {
     }
 }
 
-/// The fields of the unique index that refused a write, from the `keyPattern` that the server's
-/// answer has, of the command or of its first write error.
+/// Returns the fields of the unique index that refused a write: the `keyPattern` in the server's
+/// reply, or in the first write error of the reply.
 fn duplicate_key(error: &Error) -> String {
     let pattern = error.server_response().and_then(|reply| {
         let of_write = || {
@@ -140,14 +141,14 @@ fn duplicate_key(error: &Error) -> String {
     fields.collect::<Vec<_>>().join(",")
 }
 
-/// Why a database cannot be reached, in a few words.
+/// Describes in a few words why the database cannot be reached.
 fn unavailability(error: &Error) -> String {
     match error.kind.as_ref() {
         ErrorKind::Io(error) => error.to_string(),
-        ErrorKind::ServerSelection { .. } => "no server answers as the primary".to_owned(),
+        ErrorKind::ServerSelection { .. } => "no primary answers".to_owned(),
         ErrorKind::ConnectionPoolCleared { .. } => "its connections were closed".to_owned(),
         ErrorKind::DnsResolve { .. } => "the name of a server is unknown".to_owned(),
-        ErrorKind::Shutdown => "this process is about to end".to_owned(),
+        ErrorKind::Shutdown => "this process is shutting down".to_owned(),
         _ => code(error).map_or_else(
             || "the server cannot answer now".to_owned(),
             |code| format!("the server refused with code {code}"),
@@ -155,7 +156,7 @@ fn unavailability(error: &Error) -> String {
     }
 }
 
-/// The server's code, when the server sent one.
+/// Returns the server's error code, if the server sent one.
 pub(crate) fn code(error: &Error) -> Option<i32> {
     match error.kind.as_ref() {
         ErrorKind::Command(command) => Some(command.code),
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unreachable_database_is_told_in_one_short_sentence() {
+    fn an_unreachable_database_is_described_in_one_short_sentence() {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let error = StorageError::from(Error::from(refused));
         assert_eq!(
@@ -196,14 +197,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_driver_does_not_describe_its_servers() {
-        // Nobody may listen at port 1, and the driver is given no time.
+    async fn a_failed_server_selection_hides_the_drivers_description() {
+        // Nothing may listen on port 1, and the driver gets no time.
         let uri = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1";
         let client = mongodb::Client::with_uri_str(uri).await.unwrap();
         let error = StorageError::from(client.list_database_names().await.unwrap_err());
         assert_eq!(
             error.to_string(),
-            "the database cannot be reached: no server answers as the primary"
+            "the database cannot be reached: no primary answers"
         );
         assert!(error.source().is_none());
     }

@@ -1,8 +1,8 @@
-//! Reviews that are seen from now on, and ratings that changed, as it happens.
+//! The change stream of published reviews and changed ratings, for subscriptions.
 //!
-//! The stream carries ids only; what they stand for is read when somebody wants it. Where an event
-//! stands in the stream is a text, and texts of later events are greater: the server itself merges
-//! streams of several shards by it.
+//! The stream contains ids only; documents are read when a subscriber needs them. The position of
+//! an event is the text of its resume token. Positions of later events are greater: mongos merges
+//! the streams of several shards by them.
 
 use std::time::Duration;
 
@@ -24,30 +24,30 @@ use crate::documents::{put, stats};
 use crate::raw::{Fields, Read, stored_id};
 use crate::{StorageError, Store, products, reviews};
 
-/// How long the server keeps a question for events before it answers that there are none.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The same for who only wants to know what has happened already.
-const IMPATIENCE: Duration = Duration::from_millis(20);
+/// How long the server waits for events before it returns an empty batch.
+const AWAIT_TIME: Duration = Duration::from_secs(2);
+/// The same for callers that only want events that have happened already.
+const CATCH_UP_AWAIT_TIME: Duration = Duration::from_millis(20);
 
-/// Where an event stands; later ones are greater.
+/// The position of an event in the stream; later positions are greater.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FeedPoint(String);
+pub struct FeedPosition(String);
 
-impl FeedPoint {
-    /// The point as a text of a few hundred bytes at most.
+impl FeedPosition {
+    /// Returns the position as a text of at most a few hundred bytes.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The point that a text stands for. Whether the database knows it is seen when it is asked.
+    /// Creates a position from its text. The database validates it when a feed is opened.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// Reads a resume token: `_data`, which sorts as the events do, and `_typeBits`, without which the
-    /// server does not recognise a token that contains an int64.
+    /// Reads a resume token: `_data`, which sorts in event order, and `_typeBits`, without which
+    /// the server rejects a token that contains an int64.
     fn of(token: Fields<'_>) -> Read<Self> {
         let mut text = token.string("_data")?;
         if let Some(RawBsonRef::Binary(bits)) = token.get("_typeBits")? {
@@ -57,7 +57,6 @@ impl FeedPoint {
         Ok(Self(text))
     }
 
-    /// Returns the resume token.
     fn token(&self) -> Result<ResumeToken, StorageError> {
         let (data, bits) = match self.0.split_once('.') {
             Some((data, bits)) => (data, URL_SAFE_NO_PAD.decode(bits).ok()),
@@ -72,12 +71,12 @@ impl FeedPoint {
     }
 }
 
-/// What happened.
+/// An event of the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
-    /// A review is seen from now on.
+pub enum FeedEvent {
+    /// A review was published.
     Published {
-        /// Its product.
+        /// The product of the review.
         product: ProductId,
         /// The review.
         review: ReviewId,
@@ -89,8 +88,8 @@ pub enum Happened {
     },
 }
 
-impl Happened {
-    /// The product it is about.
+impl FeedEvent {
+    /// Returns the product that the event is about.
     #[must_use]
     pub const fn product(self) -> ProductId {
         match self {
@@ -99,7 +98,7 @@ impl Happened {
     }
 }
 
-/// Events in their order.
+/// A change stream of feed events, in order.
 pub struct Feed {
     stream: ChangeStream<RawDocumentBuf>,
     store: Store,
@@ -112,20 +111,20 @@ impl std::fmt::Debug for Feed {
 }
 
 impl Store {
-    /// What happens from now on, or behind a point; of all products, or of one of which it is only
-    /// asked what has happened already.
+    /// Opens the feed: from now on, or after a position. With `only`, the feed has only the events
+    /// of one product and does not wait for new ones.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails, or does not know any more what came behind the
-    /// point.
+    /// [`StorageError::HistoryLost`] when the oplog no longer contains the events after the
+    /// position.
     pub async fn feed(
         &self,
-        after: Option<&FeedPoint>,
+        after: Option<&FeedPosition>,
         only: Option<ProductId>,
     ) -> Result<Feed, StorageError> {
-        let after = after.map(FeedPoint::token).transpose()?;
-        // One that begins now brings no changes when it is opened, so that it has a point to come
-        // back to at once.
+        let after = after.map(FeedPosition::token).transpose()?;
+        // Without a position, the first batch is empty, so that a position is available
+        // immediately.
         let first = after.is_none().then_some(0);
         let stream = self
             .db
@@ -133,7 +132,11 @@ impl Store {
             .pipeline(pipeline(only))
             .resume_after(after)
             .optional(first, Watch::batch_size)
-            .max_await_time(if only.is_some() { IMPATIENCE } else { PATIENCE })
+            .max_await_time(if only.is_some() {
+                CATCH_UP_AWAIT_TIME
+            } else {
+                AWAIT_TIME
+            })
             .await?;
         Ok(Feed {
             stream: stream.with_type(),
@@ -141,11 +144,9 @@ impl Store {
         })
     }
 
-    /// Waits until everything written so far is there to stay. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn be_sure_of_writes(&self) -> Result<(), StorageError> {
+    /// Waits until all writes so far are committed by a majority, with a linearizable read. One
+    /// command.
+    pub async fn await_majority_commit(&self) -> Result<(), StorageError> {
         let collection = self.documents("settings");
         let sure = collection
             .find_one(doc! { "_id": "reference" })
@@ -155,10 +156,7 @@ impl Store {
         Ok(sure.await.map(drop)?)
     }
 
-    /// The rating numbers of a product, and its state. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the rating numbers and the status of a product. One command.
     pub async fn rating_stats(
         &self,
         product: ProductId,
@@ -178,14 +176,15 @@ impl Store {
 }
 
 impl Feed {
-    /// What happened next, with where it stands; `None` when nothing has for some seconds. To be
-    /// waited for to its end: given up half way, it may lose events.
+    /// Returns the next event with its position; `None` when nothing has happened for some seconds.
+    /// Not cancel-safe: dropping the future may lose events.
     ///
     /// # Errors
-    /// [`StorageError`] when the feed has ended; events may be lost that are not asked for again.
-    pub async fn next(&mut self) -> Result<Option<(FeedPoint, Happened)>, StorageError> {
+    /// [`StorageError`] when the stream has ended. Events after the last returned position have to
+    /// be read again.
+    pub async fn next(&mut self) -> Result<Option<(FeedPosition, FeedEvent)>, StorageError> {
         let Some(event) = self.stream.next_if_any().await? else {
-            // One that has ended says for ever that there is nothing.
+            // A stream that has ended reports an empty batch for ever.
             return if self.stream.is_alive() {
                 Ok(None)
             } else {
@@ -193,31 +192,32 @@ impl Feed {
             };
         };
         let fields = Fields::of("changes", &event);
-        let point = FeedPoint::of(fields.doc("_id")?)?;
+        let point = FeedPosition::of(fields.doc("_id")?)?;
         let document = fields.doc("documentKey")?;
         let key = document.id("_id")?;
         if fields.doc("ns")?.str("coll")? == products::COLLECTION {
             let product = ProductId::from_i64(key);
-            return Ok(Some((point, Happened::Rated { product })));
+            return Ok(Some((point, FeedEvent::Rated { product })));
         }
         let review = ReviewId::from_i64(key);
-        // An insert says all of it, any change on a shard its shard key.
-        let told = fields.opt_doc("fullDocument")?.unwrap_or(document);
-        let product = match told.opt_id("product_id")? {
+        // An insert contains the document; on a shard, every event contains the shard key.
+        let document = fields.opt_doc("fullDocument")?.unwrap_or(document);
+        let product = match document.opt_id("product_id")? {
             Some(product) => Some(ProductId::from_i64(product)),
             None => self.store.product_of(review).await?,
         };
-        // A review that is gone belongs to nothing any more, and nobody sees it.
+        // A deleted review belongs to no product, and no subscriber sees it.
         let product = product.unwrap_or(ProductId::from_i64(0));
-        Ok(Some((point, Happened::Published { product, review })))
+        Ok(Some((point, FeedEvent::Published { product, review })))
     }
 
-    /// Where the feed is: behind what was given last, or further when nothing happened since.
+    /// Returns the current position: after the last returned event, or later if nothing has
+    /// happened since.
     #[must_use]
-    pub fn point(&self) -> Option<FeedPoint> {
+    pub fn point(&self) -> Option<FeedPosition> {
         let token = mongodb::bson::serialize_to_vec(&self.stream.resume_token()?).ok()?;
         let token = RawDocumentBuf::from_bytes(token).ok()?;
-        FeedPoint::of(Fields::of("changes", &token)).ok()
+        FeedPosition::of(Fields::of("changes", &token)).ok()
     }
 }
 
@@ -247,7 +247,7 @@ fn pipeline(only: Option<ProductId>) -> [Document; 2] {
         "operationType": "insert",
         "fullDocument.status": "published",
     };
-    // Whose product it is does not stand in the event.
+    // The event does not contain the product of the review.
     let published = doc! {
         "ns.coll": reviews::COLLECTION,
         "operationType": "update",

@@ -1,10 +1,8 @@
-//! The fold: one transaction that brings the computed data of products up to date with their
-//! reviews.
+//! The fold: the transaction that updates the computed data of products from their reviews.
 //!
-//! In one snapshot it reads reviews that are marked dirty and the products they belong to, computes
-//! what changes ([`vitrine_model::fold`]), writes products and months, and marks the reviews as
-//! counted. It either happens whole or not at all, and happening twice changes nothing, because
-//! each review says what is counted of it.
+//! In one snapshot it reads reviews that are marked dirty and their products, computes the changes
+//! ([`vitrine_model::fold`]), writes products and months, and marks the reviews as counted. It is
+//! atomic and idempotent, because each review records what is counted of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,63 +25,60 @@ use crate::raw::{Fields, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, names, products, reviews};
 
-/// The most reviews one transaction folds.
+/// The maximum number of reviews that one transaction folds.
 pub const MAX_REVIEWS: i64 = 1000;
-/// The fewest that one folds that has conflicted with others several times.
+/// The minimum to which the number of reviews falls after several write conflicts.
 const MIN_REVIEWS: i64 = 16;
 
-/// What a fold did.
+/// The outcome of a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
-    /// How many reviews it counted.
+    /// The number of reviews counted.
     pub reviews: usize,
-    /// How many products it changed.
+    /// The number of products changed.
     pub products: usize,
-    /// How many reviews it found and left alone, because their product does not exist or only a
+    /// The number of reviews that were skipped, because their product does not exist or only a
     /// newer release may write it.
     pub left_alone: usize,
 }
 
-/// Reviews that changed and are not counted yet.
+/// Reviews that are not counted yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uncounted {
-    /// How many.
+pub struct FoldBacklog {
+    /// The number of reviews.
     pub reviews: u64,
-    /// Since when the oldest of them waits, where that is known.
+    /// When the oldest of them became dirty, if known.
     pub since: Option<Timestamp>,
 }
 
-/// How one try of a fold goes about it.
+/// The parameters of one try of a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FoldTry {
-    /// The most reviews it folds.
+    /// The maximum number of reviews.
     limit: i64,
-    /// Whether it writes the product first, so that other folds of it conflict at once and not in
-    /// the end.
-    claims: bool,
+    /// Whether it writes the product first, so that concurrent folds of the product conflict at
+    /// their beginning and not at their end.
+    claims_first: bool,
 }
 
 impl FoldTry {
-    /// Each try after a conflict folds a quarter as many reviews: the shorter it is, the fewer votes
-    /// and edits of these reviews come in between.
+    /// Each try after a write conflict folds a quarter as many reviews: the shorter the
+    /// transaction, the fewer votes and edits conflict with it.
     fn nth(nth: u32) -> Self {
         Self {
             limit: (MAX_REVIEWS >> (2 * nth.min(16))).max(MIN_REVIEWS),
-            claims: nth > 0,
+            claims_first: nth > 0,
         }
     }
 }
 
 impl Store {
-    /// Some products behind this one that have reviews to fold, at most so many; none at the end.
+    /// Returns at most `max` products after this one that have reviews to fold; none at the end.
     /// Reads only the index of dirty reviews.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
     pub async fn products_to_fold(
         &self,
         after: Option<ProductId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<ProductId>, StorageError> {
         use futures_util::TryStreamExt as _;
         let mut filter = doc! { "dirty": true };
@@ -103,13 +98,13 @@ impl Store {
         let id = |doc: &RawDocumentBuf| Fields::of(reviews::COLLECTION, doc).id("product_id");
         let mut ids = found.iter().map(id).collect::<Result<Vec<_>, _>>()?;
         ids.dedup();
-        ids.truncate(most);
+        ids.truncate(max);
         Ok(ids.into_iter().map(ProductId::from_i64).collect())
     }
 
-    /// How many reviews are not counted yet, and since when the oldest waits. Reads only the index of
-    /// dirty reviews.
-    pub async fn uncounted(&self) -> Result<Uncounted, StorageError> {
+    /// Returns the number of reviews that are not counted yet and the age of the oldest. Reads only
+    /// the index of dirty reviews.
+    pub async fn fold_backlog(&self) -> Result<FoldBacklog, StorageError> {
         use futures_util::TryStreamExt as _;
         let pipeline = [
             doc! { "$match": { "dirty": true } },
@@ -124,27 +119,24 @@ impl Store {
         let found = found.max_time(self.max_time).await?;
         let mut found = found.with_type::<RawDocumentBuf>();
         let Some(doc) = found.try_next().await? else {
-            return Ok(Uncounted::default());
+            return Ok(FoldBacklog::default());
         };
         let fields = Fields::of(reviews::COLLECTION, &doc);
-        Ok(Uncounted {
+        Ok(FoldBacklog {
             reviews: u64::try_from(fields.i64("reviews")?).unwrap_or_default(),
             since: fields.opt_date("since")?,
         })
     }
 
-    /// The products whose reviews wait longest to be counted, at most so many. Reads only the index
+    /// Returns at most `max` products whose reviews have been dirty longest. Reads only the index
     /// of dirty reviews.
-    pub async fn products_waiting_longest(
-        &self,
-        most: u32,
-    ) -> Result<Vec<ProductId>, StorageError> {
+    pub async fn products_waiting_longest(&self, max: u32) -> Result<Vec<ProductId>, StorageError> {
         use futures_util::TryStreamExt as _;
         let pipeline = [
             doc! { "$match": { "dirty": true } },
             doc! { "$group": { "_id": "$product_id", "since": { "$min": "$dirty_since" } } },
             doc! { "$sort": { "since": 1 } },
-            doc! { "$limit": i64::from(most) },
+            doc! { "$limit": i64::from(max) },
         ];
         let collection = self.raw(reviews::COLLECTION);
         let found = collection.aggregate(pipeline).hint(dirty_index());
@@ -158,10 +150,9 @@ impl Store {
         found.iter().map(id).collect()
     }
 
-    /// How many of the reviews that are not counted yet no fold of this release will count: they or
-    /// their products were written by a newer one, or their product does not exist. Looks at no more
-    /// than `most` reviews.
-    pub async fn left_alone_by_folds(&self, most: u32) -> Result<u64, StorageError> {
+    /// Counts the dirty reviews that no fold of this release will count: a newer release wrote them
+    /// or their products, or their product does not exist. Looks at no more than `max` reviews.
+    pub async fn count_unfoldable_reviews(&self, max: u32) -> Result<u64, StorageError> {
         use futures_util::TryStreamExt as _;
         let product = doc! {
             "from": products::COLLECTION,
@@ -175,7 +166,7 @@ impl Store {
         };
         let pipeline = [
             doc! { "$match": { "dirty": true } },
-            doc! { "$limit": i64::from(most) },
+            doc! { "$limit": i64::from(max) },
             doc! { "$project": { "schema_version": 1, "product_id": 1 } },
             doc! { "$lookup": product },
             doc! { "$match": { "$or": [
@@ -195,13 +186,11 @@ impl Store {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// Folds what is dirty of these products, at most [`MAX_REVIEWS`] reviews: call again until
-    /// nothing was folded. Reviews of products that do not exist are counted nowhere and stay
-    /// dirty.
+    /// Folds dirty reviews of these products, at most [`MAX_REVIEWS`]: call it until it folds
+    /// nothing. Reviews of products that do not exist are not counted and stay dirty.
     ///
     /// # Errors
-    /// [`StorageError::Contended`] when it conflicted with other writers too often; nothing was
-    /// changed then.
+    /// [`StorageError::Contended`] after too many write conflicts; nothing was changed.
     pub async fn fold(
         &self,
         products: &[ProductId],
@@ -216,13 +205,9 @@ impl Store {
         .await
     }
 
-    /// Stores reviews that nobody has stored before and counts them in their products at once, in
-    /// one transaction. Gives whether that was done: if a unique index refuses one of them, a
-    /// product is missing, or another writer was met, nothing is stored, and they have to be
-    /// stored one by one and folded.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Inserts new reviews and counts them in their products in one transaction. Returns false, and
+    /// stores nothing, after a duplicate key, a missing product or a write conflict; the reviews
+    /// then have to be inserted one by one and folded.
     pub async fn insert_counted_reviews(
         &self,
         reviews: &[(Review, Option<String>)],
@@ -249,7 +234,7 @@ impl Store {
         match done {
             Ok(true) => commit(&mut session).await.map(|()| true),
             other => {
-                // As in `try_fold`.
+                // See `try_fold`.
                 let _ = session.abort_transaction().await;
                 other
             }
@@ -275,7 +260,7 @@ impl Store {
             return Ok(false);
         }
         if states.values().any(|state| state.newer) {
-            // Stored all the same; the newer release counts them.
+            // The reviews are then stored uncounted, and the newer release counts them.
             let error = mongodb::error::Error::custom("a product of a newer release");
             return Err(StorageError::Contended(error).into());
         }
@@ -289,21 +274,21 @@ impl Store {
         for (id, state) in &mut states {
             let outcome = state.computed.fold(&by_product[id], now);
             if outcome.refill {
-                // The reviews that were just inserted are found.
+                // This includes the reviews that were just inserted.
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
-            state.follow(now);
+            state.update_outlier(now);
             months.extend(month_updates(*id, &outcome));
         }
         self.flag_many(session, &states).await?;
         let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
         self.update_each(session, "products", updates).await?;
         self.update_each(session, "rating_months", months).await?;
-        self.note_ranks(session, &states, now).await?;
+        self.mark_stale_ranks(session, &states, now).await?;
         Ok(true)
     }
 
-    /// Inserts reviews as counted. Gives whether all were taken.
+    /// Inserts reviews as counted. Returns false when one of them was refused.
     async fn insert_counted_documents(
         &self,
         session: &mut ClientSession,
@@ -352,8 +337,8 @@ impl Store {
                 Ok(folded)
             }
             Err(error) => {
-                // The error that led here matters more than one of aborting: the server aborts by
-                // itself what is left alone.
+                // The original error matters more than one of the abort. The server aborts
+                // abandoned transactions itself.
                 let _ = session.abort_transaction().await;
                 Err(error)
             }
@@ -367,9 +352,9 @@ impl Store {
         how: FoldTry,
         now: Timestamp,
     ) -> Result<Folded, TransactionError> {
-        // Several products are folded one by one after a conflict: their callers see to that.
+        // After a conflict, the callers fold several products one by one.
         if let [product] = products
-            && how.claims
+            && how.claims_first
         {
             self.claim_product(session, *product).await?;
         }
@@ -379,7 +364,7 @@ impl Store {
         }
         let ids: Vec<Bson> = dirty.keys().map(|id| stored_id(id.to_i64())).collect();
         let mut states = self.fold_states(session, ids).await?;
-        // Their reviews wait for the newer release.
+        // Reviews of these products wait for the newer release.
         states.retain(|_, state| !state.newer);
         let mut folded = Folded {
             left_alone: dirty
@@ -397,7 +382,7 @@ impl Store {
             if outcome.refill {
                 state.computed.top_reviews = self.top_reviews(session, *id).await?;
             }
-            state.follow(now);
+            state.update_outlier(now);
             months.extend(month_updates(*id, &outcome));
             counted.extend(reviews.iter().map(|review| stored_id(review.id.to_i64())));
             folded.products += 1;
@@ -407,15 +392,15 @@ impl Store {
             let updates = states.iter().map(|(id, state)| state.update(*id)).collect();
             self.update_each(session, "products", updates).await?;
             self.update_each(session, "rating_months", months).await?;
-            self.note_ranks(session, &states, now).await?;
+            self.mark_stale_ranks(session, &states, now).await?;
             self.flag_many(session, &states).await?;
             self.mark_counted(session, counted, &states).await?;
         }
         Ok(folded)
     }
 
-    /// Writes a product without changing what anybody reads of it, as the first thing in a
-    /// transaction: from then on other transactions that write it conflict at once.
+    /// Writes a product as the first operation of a transaction, without changing what is read of
+    /// it: from then on, other transactions that write the product conflict immediately.
     pub(crate) async fn claim_product(
         &self,
         session: &mut ClientSession,
@@ -441,7 +426,7 @@ impl Store {
         limit: i64,
     ) -> Result<BTreeMap<ProductId, Vec<Review>>, TransactionError> {
         let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
-        // Those of a newer release wait for it.
+        // Reviews of a newer version wait for the newer release.
         let filter = doc! {
             "dirty": true,
             "product_id": { "$in": ids },
@@ -484,16 +469,16 @@ impl Store {
                 computed,
                 outlier: stats::read_outlier(&fields.doc("outlier")?)?,
                 ranks: Ranks::read(&fields.doc("rank")?)?,
-                interest: stats::read_standing(&fields)?.interest(),
+                interest: stats::read_activity(&fields)?.interest(),
                 newer: products::not_newer(&doc).is_err(),
-                crossed: false,
+                becomes_many: false,
             };
             states.insert(ProductId::from_i64(fields.id("_id")?), state);
         }
         Ok(states)
     }
 
-    /// The true top list, from the index `helpful`.
+    /// Returns the true list of top reviews, from the index `helpful`.
     pub(crate) async fn top_reviews(
         &self,
         session: &mut ClientSession,
@@ -528,46 +513,48 @@ impl Store {
         let Ok(refused) = reply.get_array("writeErrors") else {
             return Ok(());
         };
-        let doubled = |refused: &Bson| {
+        let is_duplicate = |refused: &Bson| {
             let refused = refused.as_document();
             refused.and_then(|refused| refused.get_i32("code").ok()) == Some(DUPLICATE_KEY)
         };
         let error = mongodb::error::Error::custom(reply.clone());
-        // Two writers made the same document at once.
-        if refused.iter().all(doubled) {
+        // Two writers inserted the same document concurrently.
+        if refused.iter().all(is_duplicate) {
             return Err(StorageError::Contended(error).into());
         }
         Err(error.into())
     }
 
-    /// Notes which of these products are to be moved in lists. An index entry that moves in a
-    /// transaction costs several times what it costs outside of one, and a product has one for each of
-    /// its tokens and keywords: a worker moves it ([`Store::move_ranks`]).
-    pub(crate) async fn note_ranks(
+    /// Marks the ranks of these products as stale where they are. Moving an index entry inside a
+    /// transaction costs several times as much as outside, and a product has one for each of its
+    /// tokens and keywords, so a worker updates the ranks ([`Store::move_ranks`]).
+    pub(crate) async fn mark_stale_ranks(
         &self,
         session: &mut ClientSession,
         states: &HashMap<ProductId, FoldState>,
         now: Timestamp,
     ) -> Result<(), TransactionError> {
-        let due = states.iter();
-        let due = due.filter_map(|(id, state)| state.stale_ranks(*id, now));
-        self.update_each(session, ranks::DUE, due.collect()).await
+        let stale = states.iter();
+        let stale = stale.filter_map(|(id, state)| state.stale_ranks(*id, now));
+        self.update_each(session, ranks::COLLECTION, stale.collect())
+            .await
     }
 
-    /// Flags the reviews of products that have many from now on, so that filtered lists find them in
-    /// their indexes. Those that are not counted yet get the flag when they are. Before it, a product
-    /// has no more reviews than are few.
+    /// Flags the reviews of products that have just passed the threshold for many reviews, so that
+    /// filtered lists find them in their partial indexes. FoldBacklog reviews get the flag when they
+    /// are counted. A product below the threshold has only few reviews to filter.
     pub(crate) async fn flag_many(
         &self,
         session: &mut ClientSession,
         states: &HashMap<ProductId, FoldState>,
     ) -> Result<(), TransactionError> {
-        let crossed = states.iter().filter(|(_, state)| state.crossed);
-        let crossed: Vec<Bson> = crossed.map(|(id, _)| stored_id(id.to_i64())).collect();
-        if crossed.is_empty() {
+        let becomes_many = states.iter().filter(|(_, state)| state.becomes_many);
+        let becomes_many: Vec<Bson> = becomes_many.map(|(id, _)| stored_id(id.to_i64())).collect();
+        if becomes_many.is_empty() {
             return Ok(());
         }
-        let counted = doc! { "product_id": { "$in": crossed }, "applied": { "$exists": true } };
+        let counted =
+            doc! { "product_id": { "$in": becomes_many }, "applied": { "$exists": true } };
         let reviews = self.documents(reviews::COLLECTION);
         reviews
             .update_many(counted, doc! { "$set": { "many": true } })
@@ -577,8 +564,8 @@ impl Store {
         Ok(())
     }
 
-    /// Says of each review that it is counted as it is. Within the transaction nobody else can have
-    /// changed it since it was read, so the server may copy the fields itself.
+    /// Marks reviews as counted with their current contents. No other write can have changed them
+    /// since they were read in this transaction, so the server copies the fields itself.
     async fn mark_counted(
         &self,
         session: &mut ClientSession,
@@ -616,30 +603,31 @@ impl Store {
     }
 }
 
-/// What the fold reads and writes of a product.
+/// The fields of a product that the fold reads and writes.
 pub(crate) struct FoldState {
     pub(crate) computed: Computed,
     pub(crate) outlier: Outlier,
-    /// Where the product is in lists.
+    /// The stored ranks of the product.
     ranks: Ranks,
-    /// What activity adds to it.
+    /// The contribution of activity to the popularity.
     interest: i64,
     /// Whether only a newer release may write it.
     pub(crate) newer: bool,
-    /// Whether it has many reviews from now on.
-    crossed: bool,
+    /// Whether it has just passed the threshold for many reviews.
+    becomes_many: bool,
 }
 
 impl FoldState {
-    /// Brings the flags up to date with the numbers.
-    pub(crate) fn follow(&mut self, now: Timestamp) {
-        self.crossed = self.computed.is_many() && !self.outlier.many;
-        self.outlier.many |= self.crossed;
-        self.outlier.follow(self.computed.is_large(), now);
+    /// Updates the outlier flags from the numbers.
+    pub(crate) fn update_outlier(&mut self, now: Timestamp) {
+        self.becomes_many = self.computed.is_many() && !self.outlier.many;
+        self.outlier.many |= self.becomes_many;
+        self.outlier
+            .update_after_fold(self.computed.is_large(), now);
     }
 
-    /// What is written of it; no index has any of it. Where it is in lists is only noted
-    /// ([`Store::note_ranks`]).
+    /// Returns the update of the product. It changes no indexed field; stale ranks are only marked
+    /// ([`Store::mark_stale_ranks`]).
     pub(crate) fn update(&self, id: ProductId) -> Document {
         let mut set = doc! {
             "stats": stats::stats(&self.computed.stats),
@@ -655,25 +643,25 @@ impl FoldState {
         doc! { "q": { "_id": stored_id(id.to_i64()) }, "u": update }
     }
 
-    /// Returns a note that the product is to be moved in lists, or that its stars have changed; none
-    /// where neither is so.
+    /// Returns the upsert that marks the ranks as stale; `None` when they are current.
     fn stale_ranks(&self, id: ProductId, now: Timestamp) -> Option<Document> {
         let stats = &self.computed.stats;
-        (Ranks::of(stats, self.interest) != self.ranks).then(|| ranks::due(id, stats.fold_seq, now))
+        (Ranks::of(stats, self.interest) != self.ranks)
+            .then(|| ranks::mark_stale(id, stats.fold_seq, now))
     }
 }
 
-/// Month numbers as [`Timestamp::month`] gives them; absent without a date.
+/// An expression for the month number, as [`Timestamp::month`] returns it; absent without a date.
 fn month_expression() -> Document {
-    month_or(Bson::from("$$REMOVE"))
+    month_expression_or(Bson::from("$$REMOVE"))
 }
 
-/// The same, null without a date.
+/// The same expression, null without a date.
 pub(crate) fn month_or_null() -> Document {
-    month_or(Bson::Null)
+    month_expression_or(Bson::Null)
 }
 
-fn month_or(undated: Bson) -> Document {
+fn month_expression_or(undated: Bson) -> Document {
     let months = doc! { "$add": [
         { "$multiply": [{ "$year": "$created_at" }, 12] },
         { "$month": "$created_at" },
@@ -702,12 +690,13 @@ pub(crate) fn month_update(product: ProductId, month: i32, change: &Histogram) -
     doc! { "q": { "_id": id }, "u": [set], "upsert": true }
 }
 
-/// The fields that mark a review for the fold, in a pipeline: since when it waits is kept.
+/// The fields that mark a review as dirty, for an update pipeline; an existing `dirty_since` is
+/// kept.
 pub(crate) fn dirty_at(now: Timestamp) -> Document {
     doc! { "dirty": true, "dirty_since": { "$ifNull": ["$dirty_since", date(now)] } }
 }
 
-/// `{dirty, product_id, dirty_since}`, partial on dirty reviews.
+/// The index `{dirty, product_id, dirty_since}`, partial on dirty reviews.
 pub(crate) fn dirty_index() -> Hint {
     Hint::Name("waiting".to_owned())
 }
@@ -720,6 +709,6 @@ mod tests {
     fn tries_after_a_conflict_are_smaller() {
         let limits: Vec<i64> = (0..8).map(|nth| FoldTry::nth(nth).limit).collect();
         assert_eq!(limits, [1000, 250, 62, 16, 16, 16, 16, 16]);
-        assert!(!FoldTry::nth(0).claims && FoldTry::nth(1).claims);
+        assert!(!FoldTry::nth(0).claims_first && FoldTry::nth(1).claims_first);
     }
 }

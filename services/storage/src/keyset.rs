@@ -1,12 +1,13 @@
-//! Pages of lists, by keyset: a page begins right behind a row whose sort key is known, so page
-//! five thousand costs what page one costs, and rows that come and go elsewhere move nothing.
+//! Keyset pagination: a page begins right after a row whose sort key is known, so page five
+//! thousand costs as much as page one, and inserts and deletes elsewhere move nothing.
 //!
 //! Rows without a value for the first sort key come last in both directions. MongoDB sorts absent
 //! values first when ascending, so such an ascending list is read in two segments: the rows that
-//! have the value, then those that lack it; the second is read only where the first ends.
+//! have the value, then those that lack it. The second segment is read only where the first one
+//! ends.
 //!
-//! A list over several categories is merged by the server from several ranges of an index. Behind a
-//! cursor, the rows that share the cursor's coarse sort key (a rank) are then a segment too.
+//! For a list over several categories, the server merges several ranges of an index. After a
+//! cursor, the rows that share the cursor's coarse sort key (a rank) are a segment of their own.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
@@ -18,43 +19,44 @@ use vitrine_model::cursor::{KeyValue, Position};
 use crate::raw::{Fields, date, stored_id};
 use crate::{StorageError, Store};
 
-/// Which part of a list is wanted.
+/// Which page of a list to read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageRequest {
-    /// How many rows at most.
+    /// The maximum number of rows.
     pub size: usize,
-    /// Boundary where, in which direction.
+    /// Where the page begins, and in which direction it is read.
     pub from: Boundary,
 }
 
-/// Where a page begins.
+/// The boundary of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Boundary {
     /// The first rows, or the rows right after a position.
     After(Option<Position>),
-    /// The last rows, or the rows right before a position; still given in the order of the list.
+    /// The last rows, or the rows right before a position; still returned in list order.
     Before(Option<Position>),
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// The rows, in the order of the list.
+    /// The rows, in list order.
     pub rows: Vec<Row<T>>,
-    /// Whether the list goes on: after the last row, or before the first when reading backwards.
+    /// Whether the list has more rows: after the last row, or before the first one when reading
+    /// backwards.
     pub more: bool,
 }
 
-/// A row and its place in the list.
+/// A row with its position in the list.
 #[derive(Clone, Debug)]
 pub struct Row<T> {
-    /// What it holds.
+    /// The value.
     pub value: T,
-    /// Its place.
+    /// The position.
     pub position: Position,
 }
 
-/// One field that a list is sorted by.
+/// A field that a list is sorted by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) field: &'static str,
@@ -65,7 +67,7 @@ pub(crate) struct Column {
     pub(crate) coarse: bool,
 }
 
-/// What values a column has.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Integer,
@@ -73,23 +75,23 @@ pub(crate) enum ColumnKind {
     Text,
 }
 
-/// A query for a list, before it is known which page.
+/// A query for a list, independent of the page.
 #[derive(Clone, Debug)]
 pub(crate) struct ListQuery {
     pub(crate) collection: &'static str,
-    /// Stages that come before everything else, where the rows are not found by the filter alone.
+    /// Leading stages, for lists whose rows the filter alone does not select.
     pub(crate) window: Vec<Document>,
     pub(crate) filter: Document,
     pub(crate) columns: Vec<Column>,
     pub(crate) descending: bool,
     pub(crate) index: &'static str,
-    /// Whether the server merges several ranges of the index. It then cannot split a range where
-    /// the position lies within equal values: they are read as a segment of their own.
+    /// Whether the server merges several index ranges. It cannot split a range where the position
+    /// lies within equal values, so these are read as a segment of their own.
     pub(crate) merged: bool,
     pub(crate) projection: Option<Document>,
 }
 
-/// One command's worth of a list.
+/// A single command of a list query.
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
     pub(crate) filter: Document,
@@ -100,19 +102,19 @@ pub(crate) struct Scan {
 enum Segment {
     /// All rows.
     Whole,
-    /// The rows that have the first sort key.
+    /// The rows that have a value for the first sort key.
     Present,
     /// The rows that lack it.
     Absent,
-    /// The rows whose first sort key is that of the position.
+    /// The rows whose first sort key equals that of the position.
     Tie,
-    /// The rows that have a first sort key, and one that lies beyond that of the position.
-    Beyond,
+    /// The rows whose first sort key is present and comes after that of the position.
+    AfterTie,
 }
 
 impl ListQuery {
-    /// The scans that a page may need, in order; the next one only when the last one gave too
-    /// little.
+    /// Returns the scans that a page may need, in order; the next one runs only if the previous
+    /// ones returned too few rows.
     pub(crate) fn scans(&self, from: &Boundary) -> Vec<Scan> {
         let (position, backward) = match from {
             Boundary::After(position) => (position.as_ref(), false),
@@ -121,13 +123,13 @@ impl ListQuery {
         let segments = self.segments(position, backward);
         let mut scans = Vec::with_capacity(segments.len());
         for (at, segment) in segments.into_iter().enumerate() {
-            let here = position.filter(|_| at == 0 || segment == Segment::Beyond);
+            let here = position.filter(|_| at == 0 || segment == Segment::AfterTie);
             scans.push(self.scan(segment, here, backward));
         }
         scans
     }
 
-    /// The parts of the list that a page may reach, in the order of reading.
+    /// Returns the segments that a page may reach, in reading order.
     fn segments(&self, position: Option<&Position>, backward: bool) -> Vec<Segment> {
         let nullable = self.columns.first().is_some_and(|column| column.nullable);
         let Some(position) = position else {
@@ -143,8 +145,10 @@ impl ListQuery {
             return match (absent, backward) {
                 (true, false) => vec![Segment::Absent],
                 (true, true) => vec![Segment::Absent, Segment::Present],
-                (false, false) if nullable => vec![Segment::Tie, Segment::Beyond, Segment::Absent],
-                (false, _) => vec![Segment::Tie, Segment::Beyond],
+                (false, false) if nullable => {
+                    vec![Segment::Tie, Segment::AfterTie, Segment::Absent]
+                }
+                (false, _) => vec![Segment::Tie, Segment::AfterTie],
             };
         }
         if !nullable || (self.descending && !self.merged) {
@@ -164,21 +168,21 @@ impl ListQuery {
         let key = position.and_then(|position| position.keys.first());
         let mut columns = self.columns.clone();
         let mut parts = vec![self.filter.clone()];
-        let mut behind = position.map(|position| beyond(&columns, position, descending));
+        let mut bounds = position.map(|position| after_position(&columns, position, descending));
         match (segment, first) {
             (Segment::Whole, _) | (_, None) => {}
             (Segment::Present, Some(first)) => {
-                parts.push(doc! { first.field: { "$gte": least(first.kind) } });
+                parts.push(doc! { first.field: { "$gte": min_value(first.kind) } });
                 columns[0].nullable = false;
-                behind = position.map(|position| beyond(&columns, position, descending));
+                bounds = position.map(|position| after_position(&columns, position, descending));
             }
-            (Segment::Beyond, Some(first)) => {
+            (Segment::AfterTie, Some(first)) => {
                 let first = Column {
                     nullable: false,
                     ..*first
                 };
-                behind = key
-                    .and_then(|key| further(first, key, descending))
+                bounds = key
+                    .and_then(|key| after_value(first, key, descending))
                     .map(|part| vec![part]);
             }
             (Segment::Tie | Segment::Absent, Some(first)) => {
@@ -188,13 +192,14 @@ impl ListQuery {
                     Bson::Null
                 };
                 parts.push(doc! { first.field: value });
-                // A field that is fixed must not be sorted by: the server would then sort in memory
-                // what several ranges of the index give in order.
+                // A field with a fixed value must not be in the sort: the server would then sort in
+                // memory what several index ranges already return in order.
                 columns.remove(0);
-                behind = position.map(|position| beyond(&columns, &rest(position), descending));
+                bounds =
+                    position.map(|position| after_position(&columns, &rest(position), descending));
             }
         }
-        parts.extend(behind.into_iter().flatten());
+        parts.extend(bounds.into_iter().flatten());
         Scan {
             filter: all_of(parts),
             sort: sort(&columns, descending),
@@ -217,7 +222,7 @@ impl ListQuery {
 }
 
 impl Store {
-    /// Reads one page of a list: one command, and another where a segment ends.
+    /// Reads one page of a list: one command, and another one where a segment ends.
     pub(crate) async fn read_page(
         &self,
         query: &ListQuery,
@@ -225,8 +230,8 @@ impl Store {
     ) -> Result<Page<RawDocumentBuf>, StorageError> {
         let mut found: Vec<RawDocumentBuf> = Vec::with_capacity(request.size + 1);
         for scan in query.scans(&request.from) {
-            let wanted = request.size + 1 - found.len();
-            found.extend(self.run_scan(query, &scan, wanted).await?);
+            let missing = request.size + 1 - found.len();
+            found.extend(self.run_scan(query, &scan, missing).await?);
             if found.len() > request.size {
                 break;
             }
@@ -251,7 +256,7 @@ impl Store {
         })
     }
 
-    /// Whether the list has a row before this position (or after it).
+    /// Returns whether the list has a row before this position (or after it).
     pub(crate) async fn has_row(
         &self,
         query: &ListQuery,
@@ -269,8 +274,8 @@ impl Store {
         Ok(false)
     }
 
-    /// Reads one page of several lists that follow each other, each sorted in itself. A position's
-    /// first key says in which list it lies. One command for each list that the page reaches.
+    /// Reads one page of several consecutive lists, each sorted on its own. The first key of a
+    /// position is the index of its list. One command for each list that the page reaches.
     pub(crate) async fn read_tiers(
         &self,
         tiers: &[ListQuery],
@@ -282,11 +287,11 @@ impl Store {
         };
         let mut rows: Vec<Row<RawDocumentBuf>> = Vec::with_capacity(request.size + 1);
         for (tier, from) in tiers_from(tiers.len(), position, backward) {
-            let wanted = PageRequest {
+            let request = PageRequest {
                 size: request.size - rows.len(),
                 from,
             };
-            let page = self.read_page(&tiers[tier], &wanted).await?;
+            let page = self.read_page(&tiers[tier], &request).await?;
             let place = |row: Row<RawDocumentBuf>| Row {
                 position: in_tier(tier, row.position),
                 ..row
@@ -304,7 +309,7 @@ impl Store {
         Ok(Page { rows, more: false })
     }
 
-    /// Whether lists that follow each other have a row before this position (or after it).
+    /// Returns whether consecutive lists have a row before this position (or after it).
     pub(crate) async fn has_row_in_tiers(
         &self,
         tiers: &[ListQuery],
@@ -354,7 +359,7 @@ impl Store {
     ) -> Result<Vec<RawDocumentBuf>, StorageError> {
         let mut pipeline = query.window.clone();
         pipeline.push(doc! { "$match": scan.filter.clone() });
-        // What comes in the order that is wanted ends where the page is full.
+        // A window that is already in the requested order ends where the page is full.
         if !query.window.contains(&doc! { "$sort": scan.sort.clone() }) {
             pipeline.push(doc! { "$sort": scan.sort.clone() });
         }
@@ -372,7 +377,7 @@ impl Store {
     }
 }
 
-/// The lists that a page may reach, in the order of reading, and from where in each.
+/// Returns the lists that a page may reach, in reading order, and the boundary in each.
 fn tiers_from(tiers: usize, position: Option<&Position>, backward: bool) -> Vec<(usize, Boundary)> {
     let from = |position| {
         if backward {
@@ -411,7 +416,7 @@ fn sort(columns: &[Column], descending: bool) -> Document {
         .collect()
 }
 
-/// The position without its first key.
+/// Returns the position without its first key.
 fn rest(position: &Position) -> Position {
     Position {
         keys: position.keys.iter().skip(1).cloned().collect(),
@@ -419,15 +424,15 @@ fn rest(position: &Position) -> Position {
     }
 }
 
-/// What holds for the rows behind a position, when reading in index order upwards or downwards.
-/// A leading bound with both ends in one range, and an OR that breaks ties: the form that ANDs two
-/// bounds loses rows.
-fn beyond(columns: &[Column], position: &Position, descending: bool) -> Vec<Document> {
+/// Returns the filter for rows behind a position, in the direction of reading: a bound on the
+/// leading column within one range, and an OR that breaks ties. A form that ANDs two bounds loses
+/// rows.
+fn after_position(columns: &[Column], position: &Position, descending: bool) -> Vec<Document> {
     let mut branches = Vec::new();
     let mut equal = Document::new();
     for (column, key) in columns.iter().zip(&position.keys) {
-        if let Some(further) = further(*column, key, descending) {
-            branches.push(all_of(vec![equal.clone(), further]));
+        if let Some(after_value) = after_value(*column, key, descending) {
+            branches.push(all_of(vec![equal.clone(), after_value]));
         }
         equal.insert(column.field, bson(key));
     }
@@ -436,15 +441,15 @@ fn beyond(columns: &[Column], position: &Position, descending: bool) -> Vec<Docu
     branches.push(equal);
     let lead = columns.first().zip(position.keys.first());
     let mut parts: Vec<Document> = lead
-        .and_then(|(column, key)| leading(*column, key, descending))
+        .and_then(|(column, key)| lead_bound(*column, key, descending))
         .into_iter()
         .collect();
     parts.push(any_of(branches));
     parts
 }
 
-/// The values of a column that come after this one.
-fn further(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
+/// Returns the filter for values of a column that come after this one.
+fn after_value(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
     let absent = *key == KeyValue::Absent;
     match (descending, absent) {
         (true, true) => None,
@@ -453,13 +458,13 @@ fn further(column: Column, key: &KeyValue, descending: bool) -> Option<Document>
             let none = column.nullable.then(|| doc! { column.field: Bson::Null });
             Some(any_of([Some(less), none].into_iter().flatten().collect()))
         }
-        (false, true) => Some(doc! { column.field: { "$gte": least(column.kind) } }),
+        (false, true) => Some(doc! { column.field: { "$gte": min_value(column.kind) } }),
         (false, false) => Some(doc! { column.field: { "$gt": bson(key) } }),
     }
 }
 
-/// A bound on the first column that all rows behind the position keep.
-fn leading(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
+/// Returns a bound on the first column that holds for all rows behind the position.
+fn lead_bound(column: Column, key: &KeyValue, descending: bool) -> Option<Document> {
     let absent = *key == KeyValue::Absent;
     match (descending, absent) {
         (true, true) => Some(doc! { column.field: Bson::Null }),
@@ -469,7 +474,7 @@ fn leading(column: Column, key: &KeyValue, descending: bool) -> Option<Document>
     }
 }
 
-/// All of these, without needless nesting.
+/// Returns the conjunction, without needless nesting.
 pub(crate) fn all_of(parts: Vec<Document>) -> Document {
     let mut parts: Vec<Document> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     match parts.len() {
@@ -479,7 +484,7 @@ pub(crate) fn all_of(parts: Vec<Document>) -> Document {
     }
 }
 
-/// Any of these; of none, nothing.
+/// Returns the disjunction; of no parts, a filter that matches nothing.
 pub(crate) fn any_of(mut parts: Vec<Document>) -> Document {
     match parts.len() {
         0 => doc! { "_id": { "$in": [] } },
@@ -488,7 +493,7 @@ pub(crate) fn any_of(mut parts: Vec<Document>) -> Document {
     }
 }
 
-fn least(kind: ColumnKind) -> Bson {
+fn min_value(kind: ColumnKind) -> Bson {
     match kind {
         ColumnKind::Integer => Bson::Int64(i64::MIN),
         ColumnKind::Instant => Bson::DateTime(DateTime::MIN),

@@ -1,8 +1,8 @@
-//! Leases: which process does a job that only one should do.
+//! Leases: which process does a job that only one may do at a time.
 //!
-//! A lease is held for some time and has to be renewed before it ends. Times are those of the
-//! server, which all processes share; one that lies further ahead than anybody could have asked
-//! for is left from before the server's clock stepped back, and binds nobody.
+//! A lease expires unless it is renewed in time. All times are those of the server, whose clock all
+//! processes share. A lease that expires later than twice the requested time can only stem from a
+//! clock that was set back, so it is ignored.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use crate::{StorageError, Store};
 
 pub(crate) const COLLECTION: &str = "leases";
 
-/// Who holds a lease.
+/// A lease and its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The process, by the name it gave itself.
+    /// The name of the process that holds it.
     pub owner: String,
-    /// Rises each time the lease changes hands.
+    /// Increases each time the lease changes hands.
     pub term: i64,
-    /// For how long it is held unless it is renewed; nothing when it has ended.
+    /// The time until it expires; zero when it has expired.
     pub left: Duration,
 }
 
 impl Store {
-    /// Takes a lease that is free, or renews one's own, for so long from now. Gives who holds it
+    /// Takes a free lease, or renews one's own, for this time from now. Returns who holds it
     /// afterwards. One command.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it is not known then who holds it.
+    /// [`StorageError`] when the database fails; the holder is unknown then.
     pub async fn take_lease(
         &self,
         name: &str,
@@ -69,10 +69,10 @@ impl Store {
         read(&Fields::of(COLLECTION, &taken))
     }
 
-    /// Gives a lease back, if it is still held. The next may take it at once.
+    /// Releases a lease that is still held, so that it is free immediately.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; the lease ends by itself then.
+    /// [`StorageError`] when the database fails; the lease expires on its own then.
     pub async fn release_lease(&self, name: &str, owner: &str) -> Result<(), StorageError> {
         let own = doc! { "_id": name, "owner": owner };
         let end = vec![doc! { "$set": { "expires_at": "$$NOW" } }];
@@ -82,10 +82,7 @@ impl Store {
         Ok(())
     }
 
-    /// Who holds a lease, or held it last; `None` when nobody ever did.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the current or last holder of a lease; `None` when nobody ever held it.
     pub async fn lease(&self, name: &str) -> Result<Option<Lease>, StorageError> {
         let collection = self.raw(COLLECTION);
         let found = collection
@@ -99,7 +96,7 @@ impl Store {
     }
 }
 
-/// The server says how much is left: its clock is not ours.
+/// The server computes the remaining time, because its clock is not ours.
 fn shown() -> Document {
     let left = doc! { "$toLong": { "$subtract": ["$expires_at", "$$NOW"] } };
     doc! { "owner": 1, "term": 1, "left": left }

@@ -1,47 +1,48 @@
 //! The only crate that knows MongoDB.
 //!
-//! A [`Store`] is a cheap handle on one database. Its methods take and give model types; documents
-//! stay inside. A verb tells what a method does: `get` reads one, `get_many` a batch, `page` a part
-//! of a list, `count` a number, `insert` and `apply` write.
+//! A [`Store`] is a cheap handle on one database. Its methods take and return model types; BSON
+//! documents stay inside the crate. The first word of a method's name says what it does: `get`
+//! reads one document, `get_many` a batch, `page` one page of a list, `count` a number; `insert`
+//! and `apply` write.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`store`] | connecting, limits, watching commands |
-//! | [`error`] | what can go wrong, by what the caller can do about it |
-//! | [`products`], [`reviews`], [`reference`] | one per collection, or few that belong together |
-//! | [`write`] | changes that happen whole or not at all |
-//! | [`counts`] | counting for facets, and counts made ahead |
-//! | [`category_counts`] | how many products each category holds |
+//! | [`store`] | connecting, limits, command monitoring |
+//! | [`error`] | errors, grouped by what the caller can do about them |
+//! | [`products`], [`reviews`], [`reference`] | queries of one collection, or of a few related ones |
+//! | [`write`] | multi-document transactions of the catalogue |
+//! | [`counts`] | facet counts and precomputed panels |
+//! | [`category_counts`] | number of products in each category |
 //! | [`claims`] | idempotency keys of reviews |
 //! | [`words`] | the vocabulary of searches |
 //! | [`reviewing`] | what shoppers, moderators and the shop write about reviews |
-//! | [`moderation`] | what moderators read |
-//! | [`ratings`] | rating numbers by time, counted anew, and mended |
-//! | [`propagation`] | copies that follow what they were copied from |
-//! | [`changes`] | what changes, as it happens |
-//! | [`abandoned`] | transactions that nobody goes on with |
-//! | [`batch`] | writing many documents of which some may be impossible to write |
-//! | [`leases`], [`workers`] | who does the work in the background, and what became of it |
-//! | [`versions`] | documents of several versions side by side |
+//! | [`moderation`] | the moderation queue and decision statistics |
+//! | [`ratings`] | rating numbers by time, recounts and repairs |
+//! | [`propagation`] | extended references: copies that follow their source |
+//! | [`changes`] | the change stream that wakes workers |
+//! | [`abandoned`] | ending abandoned transactions |
+//! | [`batch`] | batches that survive documents that cannot be written |
+//! | [`leases`], [`workers`] | leases of background jobs, and the reports of workers |
+//! | [`versions`] | documents of several schema versions side by side |
 //! | [`activity`] | views, carts and purchases in buckets |
-//! | [`trending`] | what gets attention |
-//! | [`erasure`] | taking an author out of everything |
-//! | [`feed`] | reviews and ratings as they change, for those who follow |
-//! | [`shards`] | how collections are spread over servers |
-//! | `names` | what only one product or review may be called |
-//! | [`fold`] | the transaction that brings computed data up to date |
-//! | [`ranks`] | where products are in lists |
-//! | [`keyset`] | pages of lists |
-//! | [`schema`], [`migrations`] | what the database looks like and how it came to |
-//! | [`audit`] | everything read back and compared with what it should be |
-//! | [`views`] | documents read lazily |
+//! | [`trending`] | trending lists and activity summaries of products |
+//! | [`erasure`] | erasing an author's data, and exporting it |
+//! | [`feed`] | the change stream of reviews and ratings for subscriptions |
+//! | [`shards`] | how collections are sharded |
+//! | `names` | uniqueness of SKUs, slugs and external ids |
+//! | [`fold`] | the transaction that updates computed data from reviews |
+//! | [`ranks`] | positions of products in lists by rating and popularity |
+//! | [`keyset`] | keyset pagination |
+//! | [`schema`], [`migrations`] | the desired database schema, and migrating to it |
+//! | [`audit`] | comparing stored derived data with its sources |
+//! | [`views`] | documents decoded lazily |
 
 mod by_spec;
 mod documents;
 mod elections;
-mod in_order;
 mod products_query;
 mod raw;
+mod sorted_rows;
 mod transaction;
 
 pub mod abandoned;
@@ -81,5 +82,5 @@ pub mod workers;
 pub mod write;
 
 pub use error::StorageError;
-pub use store::{CommandSeen, Store, StoreOptions};
+pub use store::{SentCommand, Store, StoreOptions};
 pub use transaction::{backoff, retry_contended};

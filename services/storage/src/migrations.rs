@@ -1,6 +1,7 @@
-//! Bringing a database to what this release needs: whatever `schema/mongodb` says and the database
-//! lacks is made, and numbered files of database commands under `migrations` do what cannot be told
-//! by comparing. One process at a time does it. The rules are in `migrations/README.md`.
+//! Migrations: bring a database to the schema that this release needs. What `schema/mongodb`
+//! contains and the database lacks is created; numbered files of database commands under
+//! `migrations` do what a comparison cannot detect. A lease allows only one process at a time. The
+//! rules are in `migrations/README.md`.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,16 +11,16 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{INDEX_NOT_FOUND, code};
-use crate::schema::{CollectionSchema, Difference, IndexName, desired, hex, schema_version};
+use crate::schema::{CollectionSchema, IndexName, SchemaDifference, desired, hex, schema_version};
 use crate::store::durable;
 use crate::{StorageError, Store};
 
-/// How long a process that migrates holds the lock without renewing it.
-const LEASE: Duration = Duration::from_mins(1);
+/// How long a migrating process holds the lock without renewing it.
+const LOCK_LEASE: Duration = Duration::from_mins(1);
 const LOCK: &str = "migrate";
-/// How often the lock is renewed, and said how far building indexes is.
-const TICK: Duration = Duration::from_secs(5);
-/// Where it is recorded what a database has.
+/// How often the lock is renewed and the progress of index builds reported.
+const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// The collection that records what was applied.
 const COLLECTION: &str = "migrations";
 /// The record of the version of `schema/mongodb`.
 const SCHEMA: &str = "schema";
@@ -27,9 +28,9 @@ const SCHEMA: &str = "schema";
 /// A numbered file under `migrations`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MigrationFile {
-    /// Its name without `.json`, which begins with its number.
+    /// The name without `.json`; it begins with the number.
     pub name: &'static str,
-    /// Its text.
+    /// The contents.
     pub text: &'static str,
 }
 
@@ -52,12 +53,12 @@ impl MigrationFile {
     }
 }
 
-/// What a migration does, in the order in which it is done.
+/// The steps of a migration, in order of execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What is missing.
+    /// The missing parts.
     pub steps: Vec<Step>,
-    /// Indexes that nothing of this release needs. They are dropped only by those who say so.
+    /// Indexes that this release does not need; dropped only on request.
     pub unwanted: Vec<Step>,
 }
 
@@ -68,20 +69,20 @@ pub enum Step {
     Create(String),
     /// Replace the validator of a collection.
     SetValidator(String),
-    /// Build indexes of a collection over so many documents.
+    /// Build indexes of a collection.
     BuildIndexes {
         /// The collection.
         collection: String,
-        /// Their names.
+        /// The names of the indexes.
         names: Vec<String>,
-        /// About how many documents it has.
+        /// The approximate number of documents.
         documents: u64,
     },
-    /// Send the commands of a numbered file.
+    /// Run the commands of a numbered file.
     Apply {
-        /// Its name.
+        /// The name of the file.
         name: &'static str,
-        /// What it is for.
+        /// Its description.
         description: String,
     },
     /// Drop an index.
@@ -90,7 +91,7 @@ pub enum Step {
         collection: String,
         /// Its name.
         name: String,
-        /// Whether one of the same name but another definition takes its place.
+        /// Whether an index with the same name and another definition replaces it.
         replaced: bool,
     },
 }
@@ -129,10 +130,10 @@ impl fmt::Display for Step {
     }
 }
 
-/// A numbered file and whether the database has it.
+/// A numbered file, and whether it was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MigrationStatus {
-    /// Its name.
+    /// The name of the file.
     pub name: &'static str,
     /// Whether it was applied.
     pub applied: bool,
@@ -146,9 +147,9 @@ pub enum MigrationError {
         "migration {0} was changed after it had been applied; undo the change and write a new migration"
     )]
     Changed(&'static str),
-    /// A newer release has been here and something is missing.
+    /// A newer release has migrated the database, and something that this release needs is missing.
     #[error(
-        "a newer release brought this database to version {found} of the schema and this one knows version {known}; it lacks {lacking}: run that release, or restore a backup of before"
+        "a newer release brought this database to version {found} of the schema and this one knows version {known}; the database lacks {lacking}: run the newer release, or restore a backup from before its migration"
     )]
     Newer {
         /// The version of the database.
@@ -160,7 +161,7 @@ pub enum MigrationError {
     },
     /// Another process holds the lock and does not finish.
     #[error(
-        "another process is migrating this database and does not come to an end; if none is, the lock ends by itself within a minute"
+        "another process is migrating this database and does not finish; if no such process is running, the lock expires within a minute"
     )]
     Locked,
     /// The database failed.
@@ -169,10 +170,10 @@ pub enum MigrationError {
 }
 
 impl Store {
-    /// Returns these files and which of them the database has.
+    /// Returns for each file whether it was applied.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`] when an applied one is not what it was.
+    /// [`MigrationError::Changed`] when an applied file has changed since.
     pub async fn migration_status(
         &self,
         files: &[MigrationFile],
@@ -198,29 +199,24 @@ impl Store {
         Ok(records.find_one(doc! { "_id": name }).await?)
     }
 
-    /// Returns the version of the schema that a newer release has brought the database to; `None`
-    /// when it is of this release or an older one.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the schema version of the database if a newer release has migrated it; `None` when
+    /// the version is that of this release or older.
     pub async fn newer_schema(&self) -> Result<Option<i32>, StorageError> {
         let recorded = self.recorded_schema().await?;
         Ok(recorded.filter(|version| *version > schema_version().version))
     }
 
-    /// Returns the version of the schema that the database was brought to.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the recorded schema version of the database.
     pub async fn recorded_schema(&self) -> Result<Option<i32>, StorageError> {
         let record = self.migration_record(SCHEMA).await?;
         Ok(record.and_then(|record| record.get_i32("version").ok()))
     }
 
-    /// Returns what has to be done to the database. Writes nothing and takes no lock.
+    /// Returns the steps that the database needs. Writes nothing and takes no lock.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`]; [`MigrationError::Newer`] when only a newer release can do it.
+    /// [`MigrationError::Changed`]; [`MigrationError::Newer`] when only a newer release can
+    /// migrate.
     pub async fn migration_plan(&self, files: &[MigrationFile]) -> Result<Plan, MigrationError> {
         let mut plan = Plan {
             steps: Vec::new(),
@@ -239,12 +235,16 @@ impl Store {
         }
         for difference in self.schema_differences().await? {
             match difference {
-                Difference::Collection(name) => plan.steps.push(Step::Create(name)),
-                Difference::Validator(name) => plan.steps.push(Step::SetValidator(name)),
-                Difference::Index(index) => self.plan_index(index, &mut plan.steps).await?,
-                Difference::OtherIndex { index, .. } => plan.unwanted.push(drop_of(index, true)),
-                Difference::UnwantedIndex(index) => plan.unwanted.push(drop_of(index, false)),
-                Difference::UnknownCollection(_) => {}
+                SchemaDifference::Collection(name) => plan.steps.push(Step::Create(name)),
+                SchemaDifference::Validator(name) => plan.steps.push(Step::SetValidator(name)),
+                SchemaDifference::Index(index) => self.plan_index(index, &mut plan.steps).await?,
+                SchemaDifference::OtherIndex { index, .. } => {
+                    plan.unwanted.push(drop_step(index, true))
+                }
+                SchemaDifference::UnexpectedIndex(index) => {
+                    plan.unwanted.push(drop_step(index, false))
+                }
+                SchemaDifference::UnknownCollection(_) => {}
             }
         }
         let status = self.migration_status(files).await?;
@@ -258,7 +258,7 @@ impl Store {
         Ok(plan)
     }
 
-    /// Adds an index to those that are built; all of a collection in one pass.
+    /// Adds an index to the steps; all indexes of a collection are built in one pass.
     async fn plan_index(
         &self,
         index: IndexName,
@@ -281,12 +281,12 @@ impl Store {
         Ok(())
     }
 
-    /// Makes what is missing, and drops indexes that are not wanted if `drops` says so; returns what
-    /// was done. Of several processes that start at once, one does it and the others wait. `report`
-    /// is told of each step.
+    /// Applies the missing steps, and drops unexpected indexes if `drops` is set. Returns the steps
+    /// that were executed. Of several processes that start at the same time, one migrates and the
+    /// others wait. `report` receives a line for each step.
     ///
     /// # Errors
-    /// [`MigrationError`]; what was done before stays done, and the next run goes on there.
+    /// [`MigrationError`]; completed steps are kept, and the next run continues after them.
     pub async fn migrate(
         &self,
         files: &[MigrationFile],
@@ -304,7 +304,7 @@ impl Store {
         done
     }
 
-    /// Whether it is recorded that the database has the schema of this release or a newer one.
+    /// Returns whether the recorded schema version is that of this release or newer.
     async fn is_recorded(&self) -> Result<bool, StorageError> {
         let recorded = self.recorded_schema().await?;
         Ok(recorded.is_some_and(|version| version >= schema_version().version))
@@ -326,7 +326,7 @@ impl Store {
         }
         for step in &steps {
             report(&step.to_string());
-            self.do_while_held(files, step, owner, report).await?;
+            self.run_step_locked(files, step, owner, report).await?;
             self.lock(owner).await?;
         }
         if !self.is_recorded().await? {
@@ -336,24 +336,25 @@ impl Store {
         Ok(steps)
     }
 
-    /// Does one step, renews the lock as long as it takes, and says how far building indexes is.
-    async fn do_while_held(
+    /// Executes one step, renews the lock meanwhile, and reports the progress of index builds.
+    async fn run_step_locked(
         &self,
         files: &[MigrationFile],
         step: &Step,
         owner: &str,
         report: &(dyn Fn(&str) + Sync),
     ) -> Result<(), MigrationError> {
-        let doing = self.do_step(files, step);
-        let mut doing = std::pin::pin!(doing);
-        let mut ticks = tokio::time::interval(TICK);
+        let running = self.run_step(files, step);
+        let mut running = std::pin::pin!(running);
+        let mut ticks = tokio::time::interval(RENEW_EVERY);
         ticks.tick().await;
         loop {
             tokio::select! {
-                done = &mut doing => return Ok(done?),
+                done = &mut running => return Ok(done?),
                 _ = ticks.tick() => {
-                    // Nobody else begins the same meanwhile; if it cannot be said, no harm is done.
-                    let _ = self.take_lease(LOCK, owner, LEASE).await;
+                    // No other process starts the same step meanwhile. A failed renewal does no
+                    // harm.
+                    let _ = self.take_lease(LOCK, owner, LOCK_LEASE).await;
                     for line in self.index_builds().await.unwrap_or_default() {
                         report(&line);
                     }
@@ -362,7 +363,7 @@ impl Store {
         }
     }
 
-    async fn do_step(&self, files: &[MigrationFile], step: &Step) -> Result<(), StorageError> {
+    async fn run_step(&self, files: &[MigrationFile], step: &Step) -> Result<(), StorageError> {
         match step {
             Step::Create(collection) => {
                 let schema = schema_of(collection);
@@ -378,8 +379,8 @@ impl Store {
             Step::BuildIndexes {
                 collection, names, ..
             } => {
-                let wanted = |name: &str| names.iter().any(|wanted| wanted == name);
-                self.create_indexes(&schema_of(collection), wanted).await
+                let included = |name: &str| names.iter().any(|included| included == name);
+                self.create_indexes(&schema_of(collection), included).await
             }
             Step::Apply { name, .. } => {
                 let file = files.iter().find(|file| file.name == *name);
@@ -400,13 +401,14 @@ impl Store {
             } => {
                 let command = doc! { "dropIndexes": collection, "index": name };
                 match self.db.run_command(command).await {
-                    // It was dropped before.
+                    // An earlier run has dropped it.
                     Err(error) if code(&error) == Some(INDEX_NOT_FOUND) => {}
                     dropped => drop(dropped?),
                 }
                 if *replaced {
-                    let wanted = |wanted: &str| wanted == name;
-                    self.create_indexes(&schema_of(collection), wanted).await?;
+                    let included = |included: &str| included == name;
+                    self.create_indexes(&schema_of(collection), included)
+                        .await?;
                 }
                 Ok(())
             }
@@ -424,8 +426,8 @@ impl Store {
         Ok(())
     }
 
-    /// How far the server is with building indexes, a line for each collection; nothing when it
-    /// does not say, or may not say it to us.
+    /// Returns the progress of running index builds, one line per collection; empty when the server
+    /// does not report it or we lack the privilege.
     async fn index_builds(&self) -> Result<Vec<String>, StorageError> {
         use futures_util::TryStreamExt as _;
         let admin = self.client.database("admin");
@@ -461,8 +463,8 @@ impl Store {
 
     async fn lock(&self, owner: &str) -> Result<(), MigrationError> {
         const PAUSE: Duration = Duration::from_millis(100);
-        for _ in 0..(2 * LEASE.as_millis() / PAUSE.as_millis()) {
-            let lease = self.take_lease(LOCK, owner, LEASE).await?;
+        for _ in 0..(2 * LOCK_LEASE.as_millis() / PAUSE.as_millis()) {
+            let lease = self.take_lease(LOCK, owner, LOCK_LEASE).await?;
             if lease.owner == owner {
                 return Ok(());
             }
@@ -472,7 +474,7 @@ impl Store {
     }
 }
 
-fn drop_of(index: IndexName, replaced: bool) -> Step {
+fn drop_step(index: IndexName, replaced: bool) -> Step {
     Step::DropIndex {
         collection: index.collection,
         name: index.name,

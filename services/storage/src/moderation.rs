@@ -1,4 +1,4 @@
-//! What moderators read: reviews that wait for them, and what they decided.
+//! The moderation queue, and statistics of moderators' decisions.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -15,24 +15,21 @@ use crate::reviewing::DECISIONS;
 use crate::reviews::{COLLECTION, read};
 use crate::{StorageError, Store};
 
-/// How many decisions of one kind somebody took.
+/// The number of decisions of one kind by one moderator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionCount {
     /// The moderator.
     pub by: String,
     /// The stars of the reviews.
     pub rating: Stars,
-    /// What they became.
+    /// The status that the decision led to.
     pub to: ReviewStatus,
-    /// How many.
+    /// The number of decisions.
     pub count: i64,
 }
 
 impl Store {
-    /// A page of the reviews that wait for a moderator, oldest first. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a page of the reviews in the moderation queue, oldest first. One command.
     pub async fn page_queue(
         &self,
         reason: Option<QueueReason>,
@@ -52,10 +49,7 @@ impl Store {
         })
     }
 
-    /// Whether the queue has a review before this position (or after it).
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns whether the queue has a review before this position (or after it).
     pub async fn has_queued(
         &self,
         reason: Option<QueueReason>,
@@ -64,29 +58,23 @@ impl Store {
         self.has_row(&queue(reason), &from).await
     }
 
-    /// How many reviews wait, counted up to `most`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts the reviews in the queue, up to `max`.
     pub async fn count_queue(
         &self,
         reason: Option<QueueReason>,
-        most: u64,
+        max: u64,
     ) -> Result<u64, StorageError> {
         let list = queue(reason);
         let collection = self.documents(COLLECTION);
         let count = collection
             .count_documents(list.filter)
             .hint(Hint::Name(list.index.to_owned()))
-            .limit(most.max(1));
+            .limit(max.max(1));
         Ok(count.max_time(self.max_time).await?)
     }
 
-    /// What was decided from one instant to before another: publications and rejections by
-    /// moderator and stars. Covered by the index `decided`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts decisions from an instant (inclusive) to another (exclusive) by moderator, stars and
+    /// resulting status. Covered by the index `decided`.
     pub async fn count_decisions(
         &self,
         from: Timestamp,

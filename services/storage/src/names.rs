@@ -1,11 +1,10 @@
-//! Unique names: stock-keeping units, slugs, and the external ids that feeds have for products and
-//! reviews.
+//! Unique names: stock-keeping units, slugs, and the external ids of products and reviews in feeds.
 //!
-//! A sharded collection can enforce uniqueness of its shard key only. So every name is the `_id` of a
-//! document in `names`, which refers to its owner and is written in the transaction that writes the
-//! product. Imported reviews are inserted in bulk without a transaction: their names are inserted
-//! first and contain the id that the review is to have. An import that finds a name without its
-//! review inserts the review under that id.
+//! A sharded collection can enforce uniqueness only of its shard key. Every name is therefore the
+//! `_id` of a document in `names`, which refers to its owner and is written in the transaction that
+//! writes the product. Imported reviews are inserted in bulk without a transaction: their names are
+//! inserted first and contain the id that the review is to have. An import that finds a name
+//! without its review inserts the review under that id.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,7 +43,7 @@ pub(crate) enum NameKind {
 impl NameKind {
     const ALL: [Self; 4] = [Self::Sku, Self::Slug, Self::Source, Self::Review];
 
-    /// The field that has the name, as refusals say it.
+    /// The field that has the name, as reported after a duplicate key.
     const fn field(self) -> &'static str {
         match self {
             Self::Sku => "sku",
@@ -58,7 +57,7 @@ impl NameKind {
         format!("{}:{name}", self.field())
     }
 
-    /// Neither a system nor an id has a line break.
+    /// Neither the name of a system nor an external id contains a line break.
     fn of_feed(self, system: &str, external_id: &str) -> String {
         self.with(&format!("{system}\n{external_id}"))
     }
@@ -116,7 +115,7 @@ pub(crate) fn review_document(name: &str, review: &Review) -> Document {
 }
 
 /// Returns the field whose value is taken, from a duplicate key error of an insert into `names`.
-pub(crate) fn refused_field(error: &Document) -> Option<&'static str> {
+pub(crate) fn taken_field(error: &Document) -> Option<&'static str> {
     let name = error.get_document("keyValue").ok()?.get_str("_id").ok()?;
     let (field, _) = name.split_once(':')?;
     let mut kinds = NameKind::ALL.into_iter();
@@ -160,10 +159,10 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Returns the product with this name if it is in one of these states. One command: by id where the
-    /// name is cached, else by a `$lookup` from the name. Two where the cached owner has another name by
-    /// now or is in another state.
-    pub(crate) async fn product_named(
+    /// Returns the product with this name if it has one of these statuses. One command: by id if
+    /// the name is cached, otherwise a `$lookup` from the name. Two if the cached owner has changed
+    /// its name or status since.
+    pub(crate) async fn get_product_by_name(
         &self,
         kind: NameKind,
         value: &str,
@@ -214,14 +213,14 @@ impl Store {
         Ok(Some(view))
     }
 
-    /// Inserts names in a transaction. Fails with [`StorageError::Conflict`] and the field when one is
-    /// taken; the server has aborted the transaction then.
+    /// Inserts names in a transaction. Fails with [`StorageError::Conflict`] and the field when one
+    /// is taken; the server has aborted the transaction then.
     pub(crate) async fn insert_names(
         &self,
         session: &mut ClientSession,
         names: Vec<Document>,
     ) -> Result<(), TransactionError> {
-        /// How many are inserted with one command.
+        /// How many names are inserted with one command.
         const BATCH: usize = 5_000;
         for some in names.chunks(BATCH) {
             let command = doc! { "insert": NAMES, "documents": some, "ordered": true };
@@ -231,7 +230,7 @@ impl Store {
                 continue;
             };
             let error = error.as_document().cloned().unwrap_or_default();
-            return Err(match refused_field(&error) {
+            return Err(match taken_field(&error) {
                 Some(field) => StorageError::Conflict {
                     key: field.to_owned(),
                 }
@@ -260,8 +259,8 @@ impl Store {
         self.insert_names(session, new.collect()).await
     }
 
-    /// Inserts the names of imported reviews. Returns for each whether the name is its own, so that the
-    /// review may be inserted.
+    /// Inserts the names of imported reviews. Returns for each whether it owns its name and may be
+    /// inserted.
     pub(crate) async fn claim_origins(
         &self,
         reviews: &[&Review],
@@ -280,7 +279,7 @@ impl Store {
         let owners = self.name_owners(&taken).await?;
         let is_own = |review: &&Review| {
             let name = of_review(review);
-            // An earlier import may have inserted the name and not the review.
+            // An earlier import may have inserted the name but not the review.
             name.and_then(|name| owners.get(&name))
                 .is_none_or(|owner| *owner == NameOwner::of(review))
         };
@@ -295,10 +294,7 @@ impl Store {
         self.delete_names(own.collect()).await
     }
 
-    /// Deletes the name that an import claimed for a review and did not insert.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Deletes the name that an import claimed for a review that it did not insert.
     pub async fn delete_claim(
         &self,
         of: &Origin,
@@ -309,7 +305,7 @@ impl Store {
         self.delete_names(vec![name]).await
     }
 
-    /// Deletes names whose owner is still this one.
+    /// Deletes names that still have this owner.
     async fn delete_names(&self, names: Vec<Document>) -> Result<(), StorageError> {
         if names.is_empty() {
             return Ok(());
@@ -328,10 +324,10 @@ impl Store {
     pub(crate) async fn count_product_names(&self) -> Result<u64, StorageError> {
         let mut all = 0;
         for kind in [NameKind::Sku, NameKind::Slug, NameKind::Source] {
-            let begins = kind.with("");
-            // Behind every text that begins so.
-            let ends = kind.with("\u{10ffff}");
-            let of_kind = doc! { "_id": { "$gte": begins, "$lt": ends } };
+            let start = kind.with("");
+            // The upper bound of all texts with the prefix.
+            let end = kind.with("\u{10ffff}");
+            let of_kind = doc! { "_id": { "$gte": start, "$lt": end } };
             let collection = self.documents(NAMES);
             let count = collection.count_documents(of_kind);
             all += count.hint(Hint::Name("_id_".to_owned())).await?;
@@ -349,7 +345,7 @@ fn read(doc: &RawDocumentBuf) -> Read<(String, NameOwner)> {
     Ok((fields.string("_id")?, named))
 }
 
-/// Ids of products as they are stored.
+/// Encodes ids of products.
 pub(crate) fn stored_ids(ids: impl IntoIterator<Item = ProductId>) -> Vec<Bson> {
     let ids = ids.into_iter();
     ids.map(|id| stored_id(id.to_i64())).collect()

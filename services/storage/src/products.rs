@@ -1,4 +1,4 @@
-//! Products: reading one, many, a page; counting; and what imports write.
+//! Products: single reads, batches, pages, counts, and the writes of imports.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use mongodb::action::Find;
 use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
-use vitrine_model::filter::{Condition, Lead, ProductSort, Words};
+use vitrine_model::filter::{AccessPath, Condition, ProductSort, Words};
 use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
@@ -25,27 +25,27 @@ pub use crate::documents::product::Encoding;
 
 pub(crate) const COLLECTION: &str = "products";
 
-/// How many products are inserted in one transaction. A product has about a hundred index entries,
-/// and the server undoes transactions that hold too much of its cache.
-const MAX_TOGETHER: usize = 250;
+/// The maximum number of products inserted in one transaction. A product has about a hundred index
+/// entries, and the server aborts transactions that use too much of its cache.
+const MAX_INSERT_BATCH: usize = 250;
 
-/// How a single product is looked up.
+/// The key of a single product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProductKey {
     /// By id.
     Id(ProductId),
-    /// By its part of an address.
+    /// By slug.
     Slug(String),
     /// By stock-keeping unit.
     Sku(String),
 }
 
-/// Which fields of products are read. What is not read is empty in the view.
+/// Which fields of products are read. Fields that are not read are empty in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProductFields {
-    /// Everything that a page shows.
+    /// All fields that a page shows.
     Page,
-    /// Everything but the top reviews, which are most of the bytes.
+    /// All fields except the top reviews, which are most of the bytes.
     WithoutTopReviews,
 }
 
@@ -54,55 +54,56 @@ pub enum ProductFields {
 pub struct ProductList {
     /// Which products.
     pub condition: Condition,
-    /// In which order.
+    /// The sort of the list.
     pub sort: ProductSort,
-    /// What of them.
+    /// Which fields.
     pub fields: ProductFields,
-    /// The spec key whose values they are sorted by, in the direction of `sort`.
+    /// The spec key to sort by, in the direction of `sort`.
     pub by_spec: Option<SpecOrder>,
-    /// How a search ranks them, when they are sorted by relevance.
+    /// How a search ranks products that are sorted by relevance.
     pub ranking: Option<Ranking>,
-    /// Whether products that fulfil the condition are left out, because only the most popular of
-    /// those that have a word are looked through.
+    /// Whether matching products are missing, because only the most popular products with a word
+    /// are searched.
     pub partial: bool,
-    /// Whether the index of the order is walked and filtered where the index of the condition would
-    /// have to be read whole and sorted. Right when much of what is walked fits.
+    /// Whether to walk the index of the sort and filter, instead of reading the whole range of the
+    /// condition's index and sorting it. Right when much of the walked index matches.
     pub walk: bool,
 }
 
-/// An order by the values of one spec key: of several values of a product the lowest counts when
-/// ascending and the highest when descending; products without one come last.
+/// A sort by the values of one spec key. Of several values of a product, the lowest counts when
+/// ascending and the highest when descending. Products without a value come last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecOrder {
-    /// The names under which products may carry the key.
+    /// The key and its aliases that products may still have.
     pub names: Vec<String>,
-    /// Whether the values are texts or booleans, which compare by their tokens, and not numbers.
+    /// Whether the values are texts or booleans, which are compared by their tokens, instead of
+    /// numbers.
     pub by_token: bool,
 }
 
-/// How a search ranks products: those whose name is the text, then those that have all words in
-/// name or brand, then the rest; each group by popularity.
+/// How a search ranks products: first those whose name equals the text, then those that have all
+/// words in name or brand, then the rest; each group by popularity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranking {
-    /// The text as names are sorted by it.
+    /// The sort key of a name that equals the text.
     pub name: String,
-    /// For each word the keywords that say that it is in the name or brand.
+    /// For each word, the keywords that mark it as part of the name or brand.
     pub words: Vec<Vec<String>>,
 }
 
-/// A product that an import met again.
+/// A stored product that an import refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownProduct {
-    /// The product.
+    /// The id of the product.
     pub id: ProductId,
-    /// Its stock-keeping unit.
+    /// The stock-keeping unit.
     pub sku: String,
-    /// The digest of what the source said last, by `(system, external id)`.
+    /// The digest of the last record of each source, by `(system, external id)`.
     pub digests: HashMap<(String, String), String>,
 }
 
 impl Store {
-    /// The ids of the products that a query finds which shows nothing else.
+    /// Runs a query that returns ids only.
     pub(crate) async fn product_ids<C: FromIterator<ProductId>>(
         &self,
         find: Find<'_, RawDocumentBuf>,
@@ -115,10 +116,7 @@ impl Store {
             .collect()
     }
 
-    /// The product with this key, if it is in one of these states. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the product with this key if it has one of these statuses. One command for an id.
     pub async fn get_product(
         &self,
         key: &ProductKey,
@@ -127,10 +125,10 @@ impl Store {
         let id = match key {
             ProductKey::Id(id) => *id,
             ProductKey::Slug(slug) => {
-                return self.product_named(NameKind::Slug, slug, states).await;
+                return self.get_product_by_name(NameKind::Slug, slug, states).await;
             }
             ProductKey::Sku(sku) => {
-                return self.product_named(NameKind::Sku, sku, states).await;
+                return self.get_product_by_name(NameKind::Sku, sku, states).await;
             }
         };
         let mut filter = doc! { "_id": stored_id(id.to_i64()) };
@@ -148,11 +146,8 @@ impl Store {
         found.map(ProductView::new).transpose()
     }
 
-    /// The products with these ids that are in one of these states, in no particular order. One
-    /// command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the products with these ids that have one of these statuses, in no particular order.
+    /// One command.
     pub async fn get_many_products(
         &self,
         ids: &[ProductId],
@@ -172,11 +167,8 @@ impl Store {
         found.into_iter().map(ProductView::new).collect()
     }
 
-    /// A page of a list of products. One command, two where priced products end and unpriced ones
-    /// begin.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a page of a list of products. One command, two where the priced products end and the
+    /// unpriced ones begin.
     pub async fn page_products(
         &self,
         list: &ProductList,
@@ -204,10 +196,7 @@ impl Store {
         })
     }
 
-    /// Whether a list has a product before this position (or after it).
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns whether a list has a product before this position (or after it).
     pub async fn has_product(
         &self,
         list: &ProductList,
@@ -224,28 +213,25 @@ impl Store {
         }
     }
 
-    /// How many products fulfil a condition, counted up to `most`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts the products that match a condition, up to `max`.
     pub async fn count_products(
         &self,
         condition: &Condition,
-        most: u64,
+        max: u64,
     ) -> Result<u64, StorageError> {
-        if most == 0 {
+        if max == 0 {
             return Ok(0);
         }
         let filter = products_query::predicate(condition);
         let hint = Hint::Name(products_query::count_index(condition).to_owned());
         let collection = self.documents(COLLECTION);
         let Some(mut pipeline) = products_query::window(condition) else {
-            let count = collection.count_documents(filter).hint(hint).limit(most);
+            let count = collection.count_documents(filter).hint(hint).limit(max);
             return Ok(count.max_time(self.max_time).await?);
         };
         pipeline.extend([
             doc! { "$match": filter },
-            doc! { "$limit": i64::try_from(most).unwrap_or(i64::MAX) },
+            doc! { "$limit": i64::try_from(max).unwrap_or(i64::MAX) },
             doc! { "$group": { "_id": Bson::Null, "n": { "$sum": 1_i64 } } },
         ]);
         let aggregate = collection.aggregate(pipeline).hint(hint);
@@ -259,10 +245,7 @@ impl Store {
         u64::try_from(fields.i64("n")?).map_err(|_| fields.corrupt("n"))
     }
 
-    /// The products that come from these ids of a system. Two commands.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the products with these external ids of a system. Two commands.
     pub async fn known_products(
         &self,
         system: &str,
@@ -273,45 +256,40 @@ impl Store {
         self.find_known(&sources).await
     }
 
-    /// The products with these stock-keeping units. Two commands.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the products with these stock-keeping units. Two commands.
     pub async fn known_skus(&self, skus: &[String]) -> Result<Vec<KnownProduct>, StorageError> {
-        let asked: Vec<String> = skus.iter().map(|sku| names::sku(sku)).collect();
-        let mut found = self.find_known(&asked).await?;
+        let names: Vec<String> = skus.iter().map(|sku| names::sku(sku)).collect();
+        let mut found = self.find_known(&names).await?;
         found.retain(|product| skus.contains(&product.sku));
         Ok(found)
     }
 
-    /// Which of these slugs are taken.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns those of these slugs that are taken.
     pub async fn taken_slugs(&self, slugs: &[String]) -> Result<HashSet<String>, StorageError> {
-        let asked: Vec<String> = slugs.iter().map(|slug| names::slug(slug)).collect();
-        let taken = self.name_owners(&asked).await?;
-        let named = slugs.iter().zip(&asked);
+        let names: Vec<String> = slugs.iter().map(|slug| names::slug(slug)).collect();
+        let taken = self.name_owners(&names).await?;
+        let named = slugs.iter().zip(&names);
         let taken = named.filter(|(_, name)| taken.contains_key(*name));
         Ok(taken.map(|(slug, _)| slug.clone()).collect())
     }
 
-    /// Stores new products, some at a time, and those one by one of which one is refused. The answer says for each
-    /// whether it was stored; `Some` is the field of which another product has the name: `sku`, `slug` or `source`.
+    /// Inserts new products in batches, and one by one where a batch is refused. Returns for each
+    /// product `None` if it was inserted, otherwise the field whose value is taken: `sku`, `slug`
+    /// or `source`.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; some products may have been stored then.
+    /// [`StorageError`] when the database fails; some products may have been inserted then.
     pub async fn insert_products(
         &self,
         products: &[Product],
         encoding: Encoding<'_>,
     ) -> Result<Vec<Option<String>>, StorageError> {
         let mut refused = Vec::with_capacity(products.len());
-        for some in products.chunks(MAX_TOGETHER) {
-            match self.insert_products_together(some, encoding).await {
-                Ok(None) => refused.resize(refused.len() + some.len(), None),
+        for batch in products.chunks(MAX_INSERT_BATCH) {
+            match self.insert_products_together(batch, encoding).await {
+                Ok(None) => refused.resize(refused.len() + batch.len(), None),
                 Ok(Some(_)) | Err(StorageError::Contended(_)) => {
-                    for product in some {
+                    for product in batch {
                         let product = std::slice::from_ref(product);
                         refused.push(self.insert_products_together(product, encoding).await?);
                     }
@@ -322,8 +300,9 @@ impl Store {
         Ok(refused)
     }
 
-    /// Replaces what admins and imports write of a product, if its revision is still `expected`.
-    /// What is computed from reviews is not touched. Gives whether it was replaced.
+    /// Replaces the content of a product, that is the fields that admins and imports write, if its
+    /// revision is still `expected`. Data computed from reviews is kept. Returns whether it was
+    /// replaced.
     ///
     /// # Errors
     /// [`StorageError::Conflict`] when another product has the slug or sku.
@@ -346,21 +325,18 @@ impl Store {
         .await
     }
 
-    /// Products that carry a spec key, whatever their state; at most so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns at most `max` products with a spec key, in any status.
     pub async fn products_with_key(
         &self,
         key: &str,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ProductId>, StorageError> {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(with_key(key))
             .projection(doc! { "_id": 1 })
             .hint(Hint::Name("spec_number".to_owned()));
-        let found = find.limit(i64::from(most)).max_time(self.max_time);
+        let found = find.limit(i64::from(max)).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
         let id = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).id("_id");
         found
@@ -369,10 +345,7 @@ impl Store {
             .collect()
     }
 
-    /// How many products carry a spec key, whatever their state. Covered.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts the products with a spec key, in any status. Covered by the index `spec_number`.
     pub async fn count_with_key(&self, key: &str) -> Result<u64, StorageError> {
         let collection = self.documents(COLLECTION);
         let count = collection
@@ -396,8 +369,8 @@ impl Store {
         found.iter().map(read_known).collect()
     }
 
-    /// Inserts each document; `Some` names the fields of the unique index that refused it. When
-    /// ordered, none after a refused one is inserted.
+    /// Inserts each document. Returns `None` for an inserted one, otherwise the fields of the
+    /// unique index that refused it. If ordered, it stops at the first refused document.
     pub(crate) async fn insert_each(
         &self,
         collection: &str,
@@ -408,7 +381,8 @@ impl Store {
         if docs.is_empty() {
             return Ok(refused);
         }
-        // Spelled out because the driver's own method drops the key pattern of a refusal.
+        // Written as a command because the driver's own method drops the key pattern of a duplicate
+        // key error.
         let command = doc! {
             "insert": collection,
             "documents": docs,
@@ -423,7 +397,8 @@ impl Store {
             let (index, key) = write_error(error)?;
             refused[index] = Some(key);
         }
-        // Written, but perhaps not to stay: nobody may be told that it is done.
+        // The documents are written but may be rolled back, so this must not be reported as
+        // success.
         if let Ok(error) = reply.get_document("writeConcernError") {
             let error = mongodb::error::Error::custom(error.clone());
             return Err(StorageError::Unavailable(error));
@@ -438,8 +413,8 @@ fn with_key(key: &str) -> Document {
     doc! { "status": { "$in": states }, "specs.k": key }
 }
 
-/// Which document was refused and the fields of the unique index that did; any other refusal is an
-/// error.
+/// Returns the index of the refused document and the fields of the unique index; fails for any
+/// other write error.
 pub(crate) fn write_error(error: &Bson) -> Result<(usize, String), StorageError> {
     let error = error.as_document().cloned().unwrap_or_default();
     let index = error
@@ -463,20 +438,20 @@ fn query(list: &ProductList) -> ListQuery {
     products_query::list(&list.condition, list.sort, list.walk, projection)
 }
 
-/// The groups of a list that is sorted by relevance; together they are the list.
+/// Returns the groups of a list sorted by relevance, in order.
 fn tiers(list: &ProductList) -> Option<Vec<ListQuery>> {
     let ranking = list.ranking.as_ref()?;
     let name = Condition::Name(ranking.name.clone());
     let found = products_query::words(&list.condition);
     let words = |each| {
-        let lead = found.map_or(Lead::First, |found| found.lead);
-        Condition::Words(Words { each, lead })
+        let access_path = found.map_or(AccessPath::FirstWord, |found| found.access_path);
+        Condition::Words(Words { each, access_path })
     };
     let named = words(ranking.words.clone());
     let not = |condition: &Condition| Condition::Not(Box::new(condition.clone()));
     let mut elsewhere = vec![not(&named), not(&name)];
     if let (Some(found), [in_name]) = (found, &ranking.words[..]) {
-        // Of a single word the keywords that say that it is elsewhere are known.
+        // For a single word, the keywords that mark it as part of another field are known.
         let others = found.each.iter().flatten().cloned();
         let others = others.filter(|keyword| !in_name.contains(keyword));
         elsewhere.push(words(vec![others.collect()]));
@@ -502,14 +477,14 @@ pub(crate) fn projection(fields: ProductFields) -> Document {
     hidden
 }
 
-/// Whether a product is of a version before the newest.
+/// Returns whether a product has an older schema version.
 pub(crate) fn is_older(doc: &Document) -> bool {
     let version = doc.get_i32("schema_version").map(i64::from);
     let version = version.or_else(|_| doc.get_i64("schema_version"));
     version.is_ok_and(|version| version < i64::from(PRODUCT_VERSION))
 }
 
-/// Fails if a product was written by a newer release.
+/// Fails if a newer release wrote the product.
 pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     let fields = Fields::of(COLLECTION, doc);
     let version = fields.i64("schema_version")?;

@@ -1,22 +1,23 @@
-//! From conditions to queries: the one place that builds predicates on specs and chooses indexes.
+//! Translates conditions into queries: the only place that builds predicates on specs and chooses
+//! indexes.
 //!
 //! Every predicate on a spec is one `$elemMatch` on `{k, n}` or one comparison with a token. The
-//! dotted form (`specs.k` and `specs.n` apart) may match two different specs and returns wrong
+//! dotted form (`specs.k` and `specs.n` separately) may match two different specs and returns wrong
 //! products.
 
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::filter::{
-    Bounds, Condition, Direction, Lead, ProductSort, ProductSortKey, Range, Words,
+    AccessPath, Bounds, Condition, Direction, ProductSort, ProductSortKey, Range, Words,
 };
 
 use crate::keyset::{Column, ColumnKind, ListQuery, all_of, any_of};
 use crate::raw::stored_id;
 
-/// Up to this many ranges of an index the server merges in sort order; above, it would sort in
-/// memory (the server's own bound for exploding scans for a sort).
+/// The maximum number of index ranges that the server merges in sort order; with more it sorts in
+/// memory (its own limit for exploding scans for a sort).
 const MAX_MERGED_RANGES: usize = 200;
 
-/// The query for a list of products.
+/// Returns the query for a list of products.
 pub(crate) fn list(
     condition: &Condition,
     sort: ProductSort,
@@ -36,17 +37,17 @@ pub(crate) fn list(
         columns: vec![sorting(sort.key).column],
         descending: sort.direction == Direction::Descending,
         index,
-        // What a window gives is sorted whole where its own order is not the one wanted.
+        // The result of a window is sorted as a whole where its own order is not the requested one.
         merged: shape.ranges() > 1 && window.is_empty(),
         window,
         projection: Some(projection),
     }
 }
 
-/// The index for counting what fulfils a condition. Reviews move products within the indexes by
-/// popularity and rating, and one that moves while it is counted may be counted twice or not at
-/// all: so it is one of those that only change with the product itself, except for searches, of
-/// which there is no such index.
+/// Returns the index for counting products that match a condition. Reviews move products within the
+/// indexes by popularity and rating, and a product that moves during the count may be counted twice
+/// or not at all. The index is therefore one that only changes with the product itself, except for
+/// searches, which have no such index.
 pub(crate) fn count_index(condition: &Condition) -> &'static str {
     let shape = Shape::of(condition);
     let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
@@ -64,7 +65,7 @@ pub(crate) fn count_index(condition: &Condition) -> &'static str {
     }
 }
 
-/// The index for a sample by slots.
+/// Returns the index for a sample by slots.
 pub(crate) fn slot_index(condition: &Condition) -> &'static str {
     if Shape::of(condition).tokens.is_some() {
         "tokens_slot"
@@ -73,9 +74,9 @@ pub(crate) fn slot_index(condition: &Condition) -> &'static str {
     }
 }
 
-/// How a list is put in an order: everything about a sort key that queries depend on.
+/// Everything about a sort key that queries depend on.
 struct Sorting {
-    /// What products are compared by.
+    /// The column that products are compared by.
     column: Column,
     /// The index that has the products of each category in this order.
     category_index: &'static str,
@@ -83,9 +84,9 @@ struct Sorting {
     plain_index: &'static str,
 }
 
-/// What belongs to a sort key. Whether its column is coarse, that is whether many products share a
-/// value, decides how a page is found; ranks are coarse, and imports add products by the thousand at
-/// one instant.
+/// Returns the sorting of a sort key. Whether its column is coarse, that is whether many products
+/// share a value, decides how a page is found. Ranks are coarse; so are creation times, because
+/// imports add thousands of products at one instant.
 const fn sorting(key: ProductSortKey) -> Sorting {
     match key {
         ProductSortKey::Price => Sorting {
@@ -161,7 +162,7 @@ const fn sorting(key: ProductSortKey) -> Sorting {
     }
 }
 
-/// What a condition offers an index: only what must hold of every product counts.
+/// What a condition offers an index: only parts that every matching product must satisfy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     statuses: usize,
@@ -190,7 +191,8 @@ impl Shape {
             Condition::SpecExists { .. } => self.exists = true,
             Condition::Name(_) => self.name = true,
             Condition::Words(Words {
-                lead: Lead::Other, ..
+                access_path: AccessPath::OtherConditions,
+                ..
             }) => {}
             Condition::Words(words) => {
                 let first = words.each.first().map_or(1, Vec::len);
@@ -200,7 +202,7 @@ impl Shape {
         }
     }
 
-    /// How many ranges of an index the condition takes.
+    /// The number of index ranges that the condition needs.
     fn ranges(self) -> usize {
         self.statuses.max(1)
             * self.categories.unwrap_or(1)
@@ -208,7 +210,7 @@ impl Shape {
             * self.words.unwrap_or(1)
     }
 
-    /// Whether the server can walk these ranges and still keep the order.
+    /// Returns whether the server can merge these ranges and keep the order.
     fn merges(self) -> bool {
         self.ranges() <= MAX_MERGED_RANGES
     }
@@ -218,17 +220,15 @@ fn fewer(known: Option<usize>, found: usize) -> usize {
     known.map_or(found, |known| known.min(found))
 }
 
-/// The index for a condition and an order.
+/// Returns the index for a condition and a sort key: the first of these that the condition allows.
 ///
-/// The first of these that the condition offers:
-///
-/// 1. A name is found in the index by name, whatever the order.
-/// 2. Words of a search that lead bound the scan to the products that have the first of them.
-/// 3. A token bounds the scan to the products that carry it; by price and popularity it comes in
-///    order as well.
-/// 4. A range of numbers bounds it, and the products found are sorted.
-/// 5. Otherwise the index of the order is walked and filtered; `or`, `not`, `exists`, price and
-///    rating ride on it.
+/// 1. A name uses the index by name, whatever the sort.
+/// 2. Leading words of a search limit the scan to the products that have the first of them.
+/// 3. A token limits the scan to the products that have it; for price and popularity the index also
+///    has the order.
+/// 4. A numeric range limits the scan, and the matching products are sorted.
+/// 5. Otherwise the index of the sort key is walked and filtered; `or`, `not`, `exists`, price and
+///    rating are checked on the way.
 fn index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.name {
         return "name";
@@ -248,7 +248,7 @@ fn index(shape: Shape, key: ProductSortKey) -> &'static str {
     }
 }
 
-/// Whether what [`index`] gives has to be sorted.
+/// Returns whether the result of [`index`] has to be sorted.
 fn sorts(shape: Shape, key: ProductSortKey) -> bool {
     let bounded = shape.words.is_some() || shape.tokens.is_some() || shape.range;
     let has_order = match index(shape, key) {
@@ -261,7 +261,7 @@ fn sorts(shape: Shape, key: ProductSortKey) -> bool {
     bounded && !shape.name && !has_order
 }
 
-/// The index that has the order, for walking.
+/// Returns the index that has the order, for walking it.
 fn walked_index(shape: Shape, key: ProductSortKey) -> &'static str {
     if shape.categories.is_some() && shape.merges() {
         sorting(key).category_index
@@ -270,28 +270,29 @@ fn walked_index(shape: Shape, key: ProductSortKey) -> &'static str {
     }
 }
 
-/// What of a condition can be counted from indexes alone.
+/// The parts of a condition that can be counted from indexes alone.
 pub(crate) struct Covered {
-    /// Conditions that all products in question fulfil, each counted without reading a product.
+    /// Conditions that all matching products satisfy, each counted without reading a product.
     pub(crate) parts: Vec<Part>,
-    /// Whether any one of them says all that the condition says.
+    /// Whether any single part is equivalent to the whole condition.
     pub(crate) whole: bool,
-    /// Whether the rarest of them bounds what is read.
+    /// Whether the rarest part limits what is read.
     pub(crate) bounds: bool,
 }
 
-/// One part of a condition that can be counted from an index alone.
+/// A part of a condition that can be counted from an index alone.
 pub(crate) struct Part {
     pub(crate) condition: Condition,
-    /// Which word of the search it is.
+    /// The position of its word in the search.
     pub(crate) word: Option<usize>,
 }
 
-/// The most counts that are tried for a bound, apart from those of words.
+/// The maximum number of parts that are counted for a bound, apart from words.
 const MAX_BOUNDS: usize = 4;
 
-/// States and categories with one token or key each, and states with one word each: what
-/// `category_tokens_price`, `tokens_slot`, `spec_number` and `keywords_popularity` hold.
+/// Returns the parts that indexes cover: states and categories with one token or key each, and
+/// states with one word each. They match the indexes `category_tokens_price`, `tokens_slot`,
+/// `spec_number` and `keywords_popularity`.
 pub(crate) fn covered(condition: &Condition) -> Covered {
     let parts = Parts::of(condition);
     if parts.words.is_empty() {
@@ -328,8 +329,8 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
         .iter()
         .any(|p| matches!(p, Condition::Category(_)));
     let whole = parts.whole && all.len() == 1 && parts.clauses.is_empty() && !is_framed;
-    // Lists are found by tokens, ranges and categories too, unless these are too many for one
-    // index. Ranges only help where there are no tokens, which the index would be chosen by.
+    // Lists also use tokens, ranges and categories, unless there are too many for one index. Ranges
+    // only help without tokens, because the index would be chosen by the tokens.
     if Shape::of(&Condition::All(parts.frame.clone())).merges() {
         let mut others: Vec<Condition> = parts.tokens().map(|token| parts.with(token)).collect();
         if others.is_empty() {
@@ -352,7 +353,7 @@ pub(crate) fn covered(condition: &Condition) -> Covered {
     }
 }
 
-/// What a sample by slots is read by: the index, and conditions of which one bounds the scan.
+/// Returns the index of a sample by slots, and conditions of which one limits the scan.
 pub(crate) fn slot_parts(condition: &Condition) -> (&'static str, Vec<Condition>) {
     let mut parts = Parts::of(condition);
     let index = slot_index(condition);
@@ -368,16 +369,16 @@ pub(crate) fn slot_parts(condition: &Condition) -> (&'static str, Vec<Condition>
     )
 }
 
-/// A condition taken apart.
+/// A condition split into its parts.
 struct Parts {
     /// States and categories.
     frame: Vec<Condition>,
     /// Tokens and keys.
     clauses: Vec<Condition>,
     words: Vec<Vec<String>>,
-    /// Ranges of numbers. They are not counted without reading products.
+    /// Numeric ranges; they cannot be counted without reading products.
     ranges: Vec<Condition>,
-    /// Whether that, without ranges, is all.
+    /// Whether these parts, without ranges, are the whole condition.
     whole: bool,
 }
 
@@ -426,20 +427,20 @@ impl Parts {
         tokens.take(MAX_BOUNDS)
     }
 
-    /// A clause within the frame.
     fn with(&self, clause: &Condition) -> Condition {
         Condition::All([&self.frame[..], std::slice::from_ref(clause)].concat())
     }
 }
 
-/// The stages that find the most popular products that have the first word of a search, where only
-/// these are looked through. Whatever follows them cannot be mistaken for a bound of the scan.
+/// Returns the stages that select the most popular products with the first word of a search, for
+/// conditions that look through only these. The planner cannot use the following stages to bound
+/// the scan.
 pub(crate) fn window(condition: &Condition) -> Option<Vec<Document>> {
     if Shape::of(condition).name {
         return None;
     }
     let words = words(condition)?;
-    let Lead::Popular(most) = words.lead else {
+    let AccessPath::Popular(max) = words.access_path else {
         return None;
     };
     let states = Parts::of(condition);
@@ -448,11 +449,11 @@ pub(crate) fn window(condition: &Condition) -> Option<Vec<Document>> {
     Some(vec![
         doc! { "$match": all_of(states.chain(first).collect()) },
         doc! { "$sort": { "rank.popularity": -1, "_id": -1 } },
-        doc! { "$limit": i64::from(most) },
+        doc! { "$limit": i64::from(max) },
     ])
 }
 
-/// The words that all products must have.
+/// Returns the words that all products must have.
 pub(crate) fn words(condition: &Condition) -> Option<&Words> {
     match condition {
         Condition::All(parts) => parts.iter().find_map(words),
@@ -461,7 +462,7 @@ pub(crate) fn words(condition: &Condition) -> Option<&Words> {
     }
 }
 
-/// The predicate for a condition.
+/// Returns the predicate for a condition.
 pub(crate) fn predicate(condition: &Condition) -> Document {
     match condition {
         Condition::All(parts) => all_of(parts.iter().map(predicate).collect()),
@@ -474,10 +475,10 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
         ),
         Condition::Token(tokens) => one_of("tokens", tokens.iter().map(Bson::from)),
         Condition::Words(words) => {
-            let word = |(at, either): (usize, &Vec<String>)| match words.lead {
-                Lead::First if at > 0 => keywords_unindexed(either),
-                Lead::Other => keywords_unindexed(either),
-                Lead::First | Lead::Popular(_) => keywords(either),
+            let word = |(at, either): (usize, &Vec<String>)| match words.access_path {
+                AccessPath::FirstWord if at > 0 => keywords_unindexed(either),
+                AccessPath::OtherConditions => keywords_unindexed(either),
+                AccessPath::FirstWord | AccessPath::Popular(_) => keywords(either),
             };
             all_of(words.each.iter().enumerate().map(word).collect())
         }
@@ -508,8 +509,8 @@ fn keywords(either: &[String]) -> Document {
     one_of("keywords", either.iter().map(Bson::from))
 }
 
-/// Written so that the server cannot find products by it: it would judge by a trial, and a common
-/// word wins a trial that it should not. Negated twice it is no bound of the index.
+/// A predicate that the planner cannot use as an index bound: it would choose by a trial run, which
+/// a common word wins although it is the worse choice. The double negation rules the bound out.
 fn keywords_unindexed(either: &[String]) -> Document {
     doc! { "$nor": [{ "keywords": { "$nin": either } }] }
 }
@@ -525,8 +526,8 @@ fn one_of(field: &str, values: impl Iterator<Item = Bson>) -> Document {
 fn price(bounds: Bounds<i64>) -> Document {
     let least = bounds.gte.unwrap_or(0);
     let mut range = doc! { "$gte": least };
-    if let Some(most) = bounds.lte {
-        range.insert("$lte", most);
+    if let Some(max) = bounds.lte {
+        range.insert("$lte", max);
     }
     doc! { "list_price": range }
 }
@@ -539,7 +540,7 @@ fn spec(key: &str, qualifier: Option<&str>) -> Document {
     spec
 }
 
-/// Always a range within numbers: an open end would also take in values of other types.
+/// Always a closed range within numbers: an open end would also match values of other types.
 fn comparison(range: Range) -> Document {
     let mut comparison = Document::new();
     let low = range.min.map_or(("$gte", f64::NEG_INFINITY), |end| {
@@ -581,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_follows_what_bounds_most() {
+    fn the_most_selective_part_chooses_the_index() {
         let all = |parts: &[Condition]| Condition::All(parts.to_vec());
         let price = |condition: &Condition| index(Shape::of(condition), ProductSortKey::Price);
         assert_eq!(

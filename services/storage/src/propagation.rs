@@ -1,17 +1,17 @@
-//! Copies that follow what they were copied from: what products carry of their supplier, and what
-//! bundles carry of the products in them.
+//! Extended references: copies that follow their source. Products contain a copy of their supplier,
+//! bundles contain copies of their items.
 //!
-//! What is to be done is stored, so that it can be gone on with after a crash: a supplier says
-//! which version all of its products carry, and a product that changed stands in `stale_copies`
-//! until the bundles with it were looked at. A copy says which version it was taken from, and no
-//! copy is ever replaced by one of an older version.
+//! The work is stored, so that it continues after a crash. A supplier records which of its versions
+//! all of its products have. A product that changed has a row in `stale_copies` until the bundles
+//! that contain it have been checked. Each copy records the version it was taken from, and is never
+//! replaced by an older version.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId, SupplierId};
+use vitrine_model::id::{CategoryId, ProductId, SupplierId, random_number};
 use vitrine_model::product::Kind;
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
@@ -23,33 +23,30 @@ use crate::store::durable;
 use crate::transaction::retry_contended;
 use crate::{StorageError, Store, products};
 
-/// Products whose name, price or state changed, and bundles that were written: what is copied of
-/// them, or by them, may be out of date.
-pub(crate) const COPIES_DUE: &str = "stale_copies";
+/// The collection of products whose name, price or status changed, and of bundles that were
+/// written: copies of the former and in the latter may be stale.
+pub(crate) const STALE_COPIES: &str = "stale_copies";
 
-/// A product that carries an older version of its supplier.
-struct Behind {
+/// A product with an old version of its supplier.
+struct StaleProduct {
     id: ProductId,
     category: CategoryId,
     country: Option<String>,
 }
 
-/// A product that may have copies, or a bundle that may have some, that are out of date.
+/// A product whose copies may be stale, or a bundle that may contain stale copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaleCopy {
     /// The product.
     pub product: ProductId,
-    /// Another one each time there is a new reason to look.
+    /// Changes with each new reason to check, so that a worker deletes only the row that it has
+    /// read.
     mark: i64,
 }
 
 impl Store {
-    /// The suppliers whose products do not all carry their newest version yet, as far as the
-    /// suppliers themselves know.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn changed_suppliers(&self) -> Result<Vec<Supplier>, StorageError> {
+    /// Returns the suppliers that are marked as not yet propagated to all of their products.
+    pub async fn unpropagated_suppliers(&self) -> Result<Vec<Supplier>, StorageError> {
         let collection = self.raw("suppliers");
         let find = collection
             .find(doc! { "behind": true })
@@ -59,13 +56,10 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// The suppliers of whom some product carries an older version, whatever the suppliers say: a
-    /// product that was written in the very moment of a change may have missed it. Reads one key
-    /// of the index `supplier` for each supplier.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn suppliers_carried_too_old(&self) -> Result<Vec<Supplier>, StorageError> {
+    /// Returns the suppliers of which some product has an older version, whether the supplier is
+    /// marked or not: a product that was written during a change of its supplier may have missed
+    /// it. Reads one key of the index `supplier` for each supplier.
+    pub async fn suppliers_with_stale_copies(&self) -> Result<Vec<Supplier>, StorageError> {
         let oldest = [
             doc! { "$sort": { "supplier._id": 1, "supplier.v": 1 } },
             doc! { "$group": { "_id": "$supplier._id", "v": { "$first": "$supplier.v" } } },
@@ -89,80 +83,79 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// How many products carry an older version of a supplier. Reads the index `supplier` only.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn count_behind(&self, supplier: &Supplier) -> Result<u64, StorageError> {
+    /// Counts the products with an older version of a supplier. Covered by the index `supplier`.
+    pub async fn count_stale_supplier_copies(
+        &self,
+        supplier: &Supplier,
+    ) -> Result<u64, StorageError> {
         let collection = self.raw(products::COLLECTION);
         let counted = collection
-            .count_documents(behind(supplier))
+            .count_documents(with_stale_copy(supplier))
             .hint(supplier_index());
         Ok(counted.max_time(self.max_time).await?)
     }
 
-    /// Gives products the newest version of their supplier, at most so many. None are found when
-    /// all carry it.
+    /// Updates the supplier's copy in at most `max` products; finds none when all are current.
     ///
-    /// Each is written only while it carries an older version, so that neither a change of the
-    /// supplier nor one of the product in the meantime is lost.
+    /// A product is written only while its copy has an older version, so concurrent changes of the
+    /// supplier or of the product are not lost.
     ///
     /// # Errors
-    /// [`StorageError`] when nothing could be read; it may be called again.
-    pub async fn carry_supplier(
+    /// [`StorageError`] when nothing could be read; safe to repeat.
+    pub async fn propagate_supplier(
         &self,
         supplier: &Supplier,
         now: Timestamp,
-        most: u32,
+        max: u32,
     ) -> Result<Batch, StorageError> {
-        let found = self.products_behind(supplier, most).await?;
-        let (moved, renamed): (Vec<Behind>, Vec<Behind>) = found
+        let found = self.find_stale_products(supplier, max).await?;
+        let (moved, renamed): (Vec<StaleProduct>, Vec<StaleProduct>) = found
             .into_iter()
             .partition(|product| product.country != supplier.country);
-        let change = &Change {
+        let change = &SupplierChange {
             supplier,
             extract: supplier.extract(now),
         };
-        let renames = in_parts(&renamed, |some| self.carry_names(change, some)).await;
+        let renames = in_parts(&renamed, |some| self.propagate_name(change, some)).await;
         let moves = in_parts(&moved, |some| {
-            retry_contended(move || self.carry_country(change, some))
+            retry_contended(move || self.propagate_country(change, some))
         });
         Ok(renames.and(moves.await))
     }
 
-    /// Nothing else follows from the name.
-    async fn carry_names(
+    /// Only the copy depends on the name.
+    async fn propagate_name(
         &self,
-        change: &Change<'_>,
-        products: &[Behind],
+        change: &SupplierChange<'_>,
+        products: &[StaleProduct],
     ) -> Result<(), StorageError> {
         let collection = self.documents(products::COLLECTION);
         let update = doc! { "$set": { "supplier": product::supplier(&change.extract) } };
         let mut filter = change.of(products);
-        // One that got another country since it was read is met again.
+        // A product whose country changed since it was read is found again.
         filter.insert("supplier.country", change.supplier.country.as_deref());
         let updated = collection.update_many(filter, update);
         updated.write_concern(durable()).await?;
         Ok(())
     }
 
-    /// The country stands among the tokens, so facets change with it: the generations of the categories
-    /// are raised in the same transaction.
-    async fn carry_country(
+    /// The country is one of the tokens, so facets change with it: the generations of the
+    /// categories are increased in the same transaction.
+    async fn propagate_country(
         &self,
-        change: &Change<'_>,
-        products: &[Behind],
+        change: &SupplierChange<'_>,
+        products: &[StaleProduct],
     ) -> Result<(), StorageError> {
         let mut unit = self.begin_write().await?;
         let categories = products.iter().map(|product| product.category).collect();
-        let update = product::carried_supplier(&change.extract);
+        let update = product::supplier_stages(&change.extract);
         let mut filter = change.of(products);
-        // One that was moved elsewhere since it was read is met again.
+        // A product that changed category since it was read is found again.
         let read = products
             .iter()
             .map(|product| stored_id(product.category.to_i64()));
         filter.insert("category", doc! { "$in": read.collect::<Vec<Bson>>() });
-        match unit.carry(filter, update, categories).await {
+        match unit.apply_supplier_copy(filter, update, categories).await {
             Ok(()) => unit.commit().await,
             Err(error) => {
                 unit.abort().await;
@@ -171,21 +164,21 @@ impl Store {
         }
     }
 
-    async fn products_behind(
+    async fn find_stale_products(
         &self,
         supplier: &Supplier,
-        most: u32,
-    ) -> Result<Vec<Behind>, StorageError> {
+        max: u32,
+    ) -> Result<Vec<StaleProduct>, StorageError> {
         let collection = self.raw(products::COLLECTION);
         let find = collection
-            .find(behind(supplier))
+            .find(with_stale_copy(supplier))
             .projection(doc! { "category": 1, "supplier.country": 1 })
             .hint(supplier_index())
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let read = |doc: &RawDocumentBuf| -> Read<Behind> {
+        let read = |doc: &RawDocumentBuf| -> Read<StaleProduct> {
             let fields = Fields::of(products::COLLECTION, doc);
-            Ok(Behind {
+            Ok(StaleProduct {
                 id: ProductId::from_i64(fields.id("_id")?),
                 category: CategoryId::from_i64(fields.id("category")?),
                 country: fields.doc("supplier")?.opt_string("country")?,
@@ -194,11 +187,9 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// Notes that all products carry this version of a supplier, unless it has changed since.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
+    /// Records that all products have this version of a supplier, unless the supplier has changed
+    /// since.
+    pub async fn mark_supplier_propagated(&self, supplier: &Supplier) -> Result<(), StorageError> {
         let filter = doc! { "_id": stored_id(supplier.id.to_i64()), "v": supplier.version };
         let update = doc! {
             "$set": { "propagated_v": supplier.version },
@@ -210,32 +201,27 @@ impl Store {
         Ok(())
     }
 
-    /// A supplier by its id.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a supplier by its id.
     pub async fn get_supplier(&self, id: SupplierId) -> Result<Option<Supplier>, StorageError> {
         Ok(self.get_many_suppliers(&[id]).await?.pop())
     }
 
-    /// Products and bundles behind this one whose copies are to be looked at, at most so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns at most `max` products and bundles after this one whose copies are to be checked.
     pub async fn stale_copies(
         &self,
         after: Option<ProductId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<StaleCopy>, StorageError> {
-        let collection = self.raw(COPIES_DUE);
-        let behind = |after: ProductId| doc! { "_id": { "$gt": stored_id(after.to_i64()) } };
+        let collection = self.raw(STALE_COPIES);
+        let with_stale_copy =
+            |after: ProductId| doc! { "_id": { "$gt": stored_id(after.to_i64()) } };
         let find = collection
-            .find(after.map(behind).unwrap_or_default())
+            .find(after.map(with_stale_copy).unwrap_or_default())
             .sort(doc! { "_id": 1 })
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let read = |doc: &RawDocumentBuf| {
-            let fields = Fields::of(COPIES_DUE, doc);
+            let fields = Fields::of(STALE_COPIES, doc);
             Ok(StaleCopy {
                 product: ProductId::from_i64(fields.id("_id")?),
                 mark: fields.id("mark")?,
@@ -244,25 +230,19 @@ impl Store {
         found.iter().map(read).collect()
     }
 
-    /// How many products and bundles are to be looked at.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the approximate number of products and bundles to check.
     pub async fn count_stale_copies(&self) -> Result<u64, StorageError> {
-        let collection = self.raw(COPIES_DUE);
+        let collection = self.raw(STALE_COPIES);
         Ok(collection.estimated_document_count().await?)
     }
 
-    /// The bundles that carry an older revision of a product, at most so many; of a bundle itself,
-    /// the bundle. Relies on the index `bundle_items`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn bundles_behind(
+    /// Returns at most `max` bundles with an older revision of a product; for a bundle, the bundle
+    /// itself if its copies are older. Relies on the index `bundle_items`.
+    pub async fn stale_bundles(
         &self,
         product: ProductId,
         revision: i64,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ProductId>, StorageError> {
         let older =
             doc! { "product_id": stored_id(product.to_i64()), "version": { "$lt": revision } };
@@ -276,42 +256,42 @@ impl Store {
             .find(filter)
             .projection(doc! { "_id": 1 })
             .hint(Hint::Name("bundle_items".to_owned()))
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         self.product_ids(find).await
     }
 
-    /// Items of bundles that are not what their products are, although nobody is to look at them.
+    /// Returns items of bundles that differ from their products although no check is pending.
     pub(crate) async fn audit_bundles(&self) -> Result<Vec<Difference>, StorageError> {
         let text = |of: Option<&Bson>| of.unwrap_or(&Bson::Null).to_string();
-        let told = |item: &Document| Difference {
+        let difference = |item: &Document| Difference {
             place: format!("products {}", text(item.get("_id"))),
             what: "item of a bundle".to_owned(),
             stored: text(item.get("details")),
             expected: text(item.get("now")),
         };
         let found = self.stale_items(100).await?;
-        Ok(found.iter().map(told).collect())
+        Ok(found.iter().map(difference).collect())
     }
 
-    /// Notes that some bundles are to be looked at that carry what is no longer so, although nothing
-    /// was noted: somebody may have written by hand. Returns how many it found. Reads all bundles with
-    /// the products in them.
+    /// Marks at most `max` bundles for a check whose items differ from their products although no
+    /// check is pending: someone may have changed the database by hand. Returns the number of items
+    /// found. Reads all bundles with their products.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn note_stale_bundles(&self, most: u32) -> Result<usize, StorageError> {
-        let found = self.stale_items(most).await?;
+    /// [`StorageError`] when the database fails; safe to repeat.
+    pub async fn mark_stale_bundles(&self, max: u32) -> Result<usize, StorageError> {
+        let found = self.stale_items(max).await?;
         let note = |item: &Document| {
             let first = doc! {
                 "schema_version": REFERENCE_VERSION,
-                "mark": stored_id(ProductId::random().to_i64()),
+                "mark": stored_id(random_number()),
             };
             let row = doc! { "_id": item.get("_id") };
             doc! { "q": row, "u": { "$setOnInsert": first }, "upsert": true }
         };
         if !found.is_empty() {
             let command = doc! {
-                "update": COPIES_DUE,
+                "update": STALE_COPIES,
                 "updates": found.iter().map(note).collect::<Vec<_>>(),
                 "ordered": false,
                 "writeConcern": crate::store::durable_document(),
@@ -321,16 +301,16 @@ impl Store {
         Ok(found.len())
     }
 
-    /// Items of bundles that are not what their products are. A bundle of a newer version is for a
-    /// newer release to judge.
-    async fn stale_items(&self, most: u32) -> Result<Vec<Document>, StorageError> {
+    /// Finds items of bundles that differ from their products. Bundles of a newer version are left
+    /// to the newer release.
+    async fn stale_items(&self, max: u32) -> Result<Vec<Document>, StorageError> {
         let copy =
             |field: &str| doc! { "$ifNull": [format!("$details.items.{field}"), Bson::Null] };
         let own = |field: &str| doc! { "$ifNull": [format!("$now.{field}"), Bson::Null] };
         let differs = |field: &str| doc! { "$ne": [copy(field), own(field)] };
-        let due = |id: &str, to: &str| {
+        let pending = |id: &str, to: &str| {
             doc! { "$lookup": {
-                "from": COPIES_DUE, "localField": id, "foreignField": "_id", "as": to,
+                "from": STALE_COPIES, "localField": id, "foreignField": "_id", "as": to,
             } }
         };
         let pipeline = [
@@ -353,10 +333,10 @@ impl Store {
             doc! { "$match": { "$expr": { "$or": [
                 differs("name"), differs("price"), differs("listed"),
             ] } } },
-            due("details.items.product_id", "due"),
-            due("_id", "own"),
+            pending("details.items.product_id", "due"),
+            pending("_id", "own"),
             doc! { "$match": { "due": [], "own": [] } },
-            doc! { "$limit": i64::from(most) },
+            doc! { "$limit": i64::from(max) },
         ];
         let collection = self.documents(products::COLLECTION);
         let found = collection
@@ -365,21 +345,21 @@ impl Store {
         Ok(found.await?.try_collect().await?)
     }
 
-    /// Notes that copies were looked at, unless there is a new reason to.
+    /// Deletes the rows of checked copies, unless there is a new reason to check them.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; they are looked at again then.
-    pub async fn copies_done(&self, done: &[StaleCopy]) -> Result<(), StorageError> {
+    /// [`StorageError`] when the database fails; the copies are checked again then.
+    pub async fn clear_stale_copies(&self, done: &[StaleCopy]) -> Result<(), StorageError> {
         if done.is_empty() {
             return Ok(());
         }
-        let seen = |due: &StaleCopy| doc! { "_id": stored_id(due.product.to_i64()), "mark": stored_id(due.mark) };
+        let row = |pending: &StaleCopy| doc! { "_id": stored_id(pending.product.to_i64()), "mark": stored_id(pending.mark) };
         let deletes = done
             .iter()
-            .map(|due| doc! { "q": seen(due), "limit": 1 })
+            .map(|pending| doc! { "q": row(pending), "limit": 1 })
             .collect::<Vec<_>>();
         let command = doc! {
-            "delete": COPIES_DUE,
+            "delete": STALE_COPIES,
             "deletes": deletes,
             "writeConcern": crate::store::durable_document(),
         };
@@ -388,8 +368,8 @@ impl Store {
     }
 }
 
-/// Products that carry an older version of a supplier, without those of a newer release.
-fn behind(supplier: &Supplier) -> Document {
+/// Products with an older version of a supplier, except those of a newer release.
+fn with_stale_copy(supplier: &Supplier) -> Document {
     doc! {
         "supplier._id": stored_id(supplier.id.to_i64()),
         "supplier.v": { "$lt": supplier.version },
@@ -397,19 +377,19 @@ fn behind(supplier: &Supplier) -> Document {
     }
 }
 
-/// What products get of a supplier.
-struct Change<'a> {
+/// A version of a supplier, and the copy of it for products.
+struct SupplierChange<'a> {
     supplier: &'a Supplier,
     extract: SupplierExtract,
 }
 
-impl Change<'_> {
-    /// Those of some products that still carry an older version.
-    fn of(&self, products: &[Behind]) -> Document {
+impl SupplierChange<'_> {
+    /// Returns the filter for those of these products that still have an older version.
+    fn of(&self, products: &[StaleProduct]) -> Document {
         let ids = products
             .iter()
             .map(|product| stored_id(product.id.to_i64()));
-        let mut filter = behind(self.supplier);
+        let mut filter = with_stale_copy(self.supplier);
         filter.insert("_id", doc! { "$in": ids.collect::<Vec<Bson>>() });
         filter
     }

@@ -1,8 +1,8 @@
-//! Where products are in lists by rating and popularity. Their reviews and what happens around them
-//! decide it; a worker moves them there, soon and together.
+//! Positions of products in lists by rating and popularity. Reviews and activity determine them; a
+//! worker updates them in batches, soon after a change.
 //!
-//! A product that is to be moved stands in `stale_ranks`, with the number of the fold that noted it: a
-//! note is taken away only by who has seen the product as of that fold or a later one.
+//! A product to update has a row in `stale_ranks` with the number of the fold that wrote it. The
+//! row is deleted only by a worker that has seen the product as of that fold or a later one.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +20,9 @@ use crate::raw::{Fields, Read, date, number, stored_id};
 use crate::store::durable_document;
 use crate::{StorageError, Store, products};
 
-pub(crate) const DUE: &str = "stale_ranks";
+pub(crate) const COLLECTION: &str = "stale_ranks";
 
-/// Where a product is in lists, and the stars that it is filtered by.
+/// The rank fields of a product, and the stars that it is filtered by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ranks {
     rating: i64,
@@ -31,7 +31,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Returns where a product with these numbers is to be.
+    /// Computes the ranks of a product from its numbers.
     pub(crate) fn of(stats: &RatingStats, interest: i64) -> Self {
         Self {
             rating: stats.rank().into(),
@@ -49,90 +49,92 @@ impl Ranks {
     }
 }
 
-/// What became of products that were to be moved.
+/// The outcome of updating ranks.
 #[derive(Debug, Default)]
-pub struct Moved {
-    /// How many were found.
+pub struct RankUpdates {
+    /// The number of stale products found.
     pub found: usize,
-    /// How many were moved, or were in their place already. Others have changed in the same moment,
-    /// and are found again.
+    /// The number of products updated or already correct. Products that changed at the same moment
+    /// are not included; they are found again.
     pub moved: usize,
-    /// Those that only a newer release may move.
+    /// Products that only a newer release may write.
     pub left_alone: Vec<ProductId>,
-    /// The categories of those that could be read.
+    /// The categories of the products that could be read.
     pub categories: BTreeSet<CategoryId>,
-    /// Those that cannot be read or written, and why.
+    /// Products that cannot be read or written, with the error.
     pub refused: Vec<(ProductId, StorageError)>,
 }
 
-/// Products that are to be moved.
+/// The backlog of stale ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaleRanks {
-    /// About how many.
+    /// The approximate number of products.
     pub products: u64,
-    /// Since when the first of them waits.
+    /// When the oldest row was written.
     pub since: Option<Timestamp>,
 }
 
-/// A product that is to be moved.
-struct Due {
+/// A product with a stale rank.
+struct StaleRank {
     product: ProductId,
     category: CategoryId,
     stats: RatingStats,
-    /// What changes; none where it is in its place.
+    /// The update; `None` when the ranks are already correct.
     update: Option<Document>,
 }
 
-/// The note that a product is to be moved, as of this fold.
-pub(crate) fn due(product: ProductId, fold_seq: i64, now: Timestamp) -> Document {
+/// The upsert that marks the ranks of a product as stale, as of this fold.
+pub(crate) fn mark_stale(product: ProductId, fold_seq: i64, now: Timestamp) -> Document {
     let first = doc! { "schema_version": REFERENCE_VERSION, "since": date(now) };
-    let note = doc! { "$max": { "seq": fold_seq }, "$setOnInsert": first };
-    doc! { "q": { "_id": stored_id(product.to_i64()) }, "u": note, "upsert": true }
+    let update = doc! { "$max": { "seq": fold_seq }, "$setOnInsert": first };
+    doc! { "q": { "_id": stored_id(product.to_i64()) }, "u": update, "upsert": true }
 }
 
 impl Store {
-    /// Moves some products to where their numbers put them, those first that wait longest, without
-    /// those that are to be skipped. One that cannot be read or written keeps no other from it. At
-    /// most four commands; one where nothing is to be done.
+    /// Updates the ranks of at most `max` products, oldest rows first, except `skipped` ones. A
+    /// product that cannot be read or written does not block the others. At most four commands; one
+    /// if there is nothing to do.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
+    /// [`StorageError`] when the database fails; safe to repeat.
     pub async fn move_ranks(
         &self,
-        most: u32,
+        max: u32,
         skipped: &[ProductId],
-    ) -> Result<Moved, StorageError> {
-        let ids = self.stale_ranks(most, skipped).await?;
-        let mut moved = Moved {
+    ) -> Result<RankUpdates, StorageError> {
+        let ids = self.stale_ranks(max, skipped).await?;
+        let mut moved = RankUpdates {
             found: ids.len(),
-            ..Moved::default()
+            ..RankUpdates::default()
         };
         if ids.is_empty() {
             return Ok(moved);
         }
-        let seen = self.seen_due(&ids, &mut moved).await?;
+        let stale_ranks = self.read_stale(&ids, &mut moved).await?;
         let known = |id: &ProductId| {
-            let seen = seen.iter().any(|due| due.product == *id);
+            let is_stale = stale_ranks.iter().any(|stale| stale.product == *id);
             let refused = moved.refused.iter().any(|(refused, _)| refused == id);
-            seen || refused || moved.left_alone.contains(id)
+            is_stale || refused || moved.left_alone.contains(id)
         };
-        // A product that is gone is nowhere in lists.
+        // A deleted product is in no list.
         let gone: Vec<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
-        let mut done: Vec<Document> = gone.iter().map(|id| note_of(*id)).collect();
-        moved.categories = seen.iter().map(|due| due.category).collect();
-        let (to_move, in_place): (Vec<Due>, Vec<Due>) =
-            seen.into_iter().partition(|due| due.update.is_some());
-        done.extend(in_place.iter().map(Due::note));
+        let mut done: Vec<Document> = gone.iter().map(|id| row_filter(*id)).collect();
+        moved.categories = stale_ranks.iter().map(|stale| stale.category).collect();
+        let (to_move, in_place): (Vec<StaleRank>, Vec<StaleRank>) = stale_ranks
+            .into_iter()
+            .partition(|stale| stale.update.is_some());
+        done.extend(in_place.iter().map(StaleRank::row));
         if !to_move.is_empty() {
-            let updates = to_move.iter().filter_map(|due| due.update.clone());
+            let updates = to_move.iter().filter_map(|stale| stale.update.clone());
             let written = self.update_unordered(products::COLLECTION, updates.collect());
             let written = written.await?;
-            // Which one has changed meanwhile is not told: all are looked at once more.
+            // The reply does not say which product has changed in the meantime, so all of them stay
+            // for the next run.
             if written.matched + written.refused.len() == to_move.len() {
                 let refused: Vec<usize> = written.refused.iter().map(|(at, _)| *at).collect();
                 let moved = to_move.iter().enumerate();
                 let moved = moved.filter(|(at, _)| !refused.contains(at));
-                done.extend(moved.map(|(_, due)| due.note()));
+                done.extend(moved.map(|(_, stale)| stale.row()));
             }
             let refused = written.refused.into_iter();
             moved
@@ -140,16 +142,16 @@ impl Store {
                 .extend(refused.map(|(at, error)| (to_move[at].product, error)));
         }
         moved.moved = done.len();
-        self.ranks_done(done).await?;
+        self.delete_rows(done).await?;
         for (product, error) in &moved.refused {
-            tracing::error!(%product, %error, "a product cannot be moved in lists");
+            tracing::error!(%product, %error, "the ranks of a product cannot be updated");
         }
         Ok(moved)
     }
 
     async fn stale_ranks(
         &self,
-        most: u32,
+        max: u32,
         skipped: &[ProductId],
     ) -> Result<Vec<ProductId>, StorageError> {
         let mut filter = Document::new();
@@ -157,22 +159,22 @@ impl Store {
             let skipped = skipped.iter().map(|id| stored_id(id.to_i64()));
             filter.insert("_id", doc! { "$nin": skipped.collect::<Vec<Bson>>() });
         }
-        let collection = self.raw(DUE);
+        let collection = self.raw(COLLECTION);
         let find = collection
             .find(filter)
             .projection(doc! { "_id": 1 })
             .sort(doc! { "since": 1 })
             .hint(Hint::Name("since".to_owned()))
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         self.product_ids(find).await
     }
 
-    /// Reads these products, and what is to be changed of each.
-    async fn seen_due(
+    /// Reads products and computes the update of each.
+    async fn read_stale(
         &self,
         ids: &[ProductId],
-        moved: &mut Moved,
-    ) -> Result<Vec<Due>, StorageError> {
+        moved: &mut RankUpdates,
+    ) -> Result<Vec<StaleRank>, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.raw(products::COLLECTION);
         let find = collection
@@ -182,28 +184,28 @@ impl Store {
             )
             .hint(Hint::Name("_id_".to_owned()));
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
-        let mut seen = Vec::with_capacity(found.len());
+        let mut stale_ranks = Vec::with_capacity(found.len());
         for doc in &found {
             let id = ProductId::from_i64(Fields::of(products::COLLECTION, doc).id("_id")?);
             if products::not_newer(doc).is_err() {
                 moved.left_alone.push(id);
                 continue;
             }
-            match Due::read(id, doc) {
-                Ok(due) => seen.push(due),
+            match StaleRank::read(id, doc) {
+                Ok(stale) => stale_ranks.push(stale),
                 Err(error) => moved.refused.push((id, error)),
             }
         }
-        Ok(seen)
+        Ok(stale_ranks)
     }
 
-    async fn ranks_done(&self, notes: Vec<Document>) -> Result<(), StorageError> {
+    async fn delete_rows(&self, notes: Vec<Document>) -> Result<(), StorageError> {
         if notes.is_empty() {
             return Ok(());
         }
-        let deletes = notes.into_iter().map(|note| doc! { "q": note, "limit": 1 });
+        let deletes = notes.into_iter().map(|row| doc! { "q": row, "limit": 1 });
         let command = doc! {
-            "delete": DUE,
+            "delete": COLLECTION,
             "deletes": deletes.collect::<Vec<_>>(),
             "ordered": false,
             "writeConcern": durable_document(),
@@ -212,13 +214,9 @@ impl Store {
         Ok(())
     }
 
-    /// Returns about how many products are to be moved, and since when the first of them waits. Two
-    /// commands, which read one key and no document.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the backlog of stale ranks. Two commands, which read one index key and no document.
     pub async fn count_stale_ranks(&self) -> Result<StaleRanks, StorageError> {
-        let collection = self.raw(DUE);
+        let collection = self.raw(COLLECTION);
         let first = collection
             .find_one(Document::new())
             .projection(doc! { "_id": 0, "since": 1 })
@@ -230,26 +228,26 @@ impl Store {
         };
         Ok(StaleRanks {
             products: collection.estimated_document_count().await?.max(1),
-            since: Fields::of(DUE, &first).opt_date("since")?,
+            since: Fields::of(COLLECTION, &first).opt_date("since")?,
         })
     }
 }
 
-impl Due {
+impl StaleRank {
     fn read(product: ProductId, doc: &RawDocumentBuf) -> Read<Self> {
         let fields = Fields::of(products::COLLECTION, doc);
         let stats = stats::read_stats(&fields.doc("stats")?)?;
-        let standing = stats::read_standing(&fields)?;
-        let interest = standing.interest();
+        let activity = stats::read_activity(&fields)?;
+        let interest = activity.interest();
         let in_place = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
-        // A fold in between notes it anew, and what happens around it may move it elsewhere.
+        // A fold in the meantime writes a new row, and new activity may change the rank.
         let update = (!in_place).then(|| {
             doc! {
                 "q": {
                     "_id": stored_id(product.to_i64()),
                     "schema_version": up_to(PRODUCT_VERSION),
                     "stats.fold_seq": stats.fold_seq,
-                    "activity.as_of": standing.as_of.map(date),
+                    "activity.as_of": activity.as_of.map(date),
                 },
                 "u": { "$set": {
                     "rank.rating": stats.rank(),
@@ -265,19 +263,22 @@ impl Due {
         })
     }
 
-    /// The note that led here, unless there is a newer one.
-    fn note(&self) -> Document {
-        let mut note = note_of(self.product);
-        note.insert("seq", doc! { "$lte": self.stats.fold_seq });
-        note
+    /// The filter of the row that led here, unless it is newer than this fold.
+    fn row(&self) -> Document {
+        let mut row = row_filter(self.product);
+        row.insert("seq", doc! { "$lte": self.stats.fold_seq });
+        row
     }
 }
 
-/// Reads which product is to be moved.
-pub(crate) fn read_due(doc: &RawDocumentBuf) -> Read<(ProductId, ())> {
-    Ok((ProductId::from_i64(Fields::of(DUE, doc).id("_id")?), ()))
+/// Reads the product of a row.
+pub(crate) fn read_row(doc: &RawDocumentBuf) -> Read<(ProductId, ())> {
+    Ok((
+        ProductId::from_i64(Fields::of(COLLECTION, doc).id("_id")?),
+        (),
+    ))
 }
 
-fn note_of(product: ProductId) -> Document {
+fn row_filter(product: ProductId) -> Document {
     doc! { "_id": stored_id(product.to_i64()) }
 }

@@ -1,4 +1,4 @@
-//! Rating numbers read by time, counted anew, and mended.
+//! Rating numbers: by time, recounted, and repaired.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::fold::Computed;
-use vitrine_model::id::{ProductId, ReviewId};
+use vitrine_model::id::{ProductId, random_number};
 use vitrine_model::rating::{DimensionStats, Histogram, RatingStats, Recommended};
 use vitrine_model::review::{ReviewStatus, TOP_REVIEWS, TopReview, Traits};
 
@@ -21,31 +21,31 @@ use crate::transaction::{TransactionError, commit};
 use crate::{StorageError, Store, leases, ranks, reviews};
 
 const MONTHS: &str = "rating_months";
-/// How long a repair may take before another process may begin one of the same product.
-const REPAIRED_WITHIN: Duration = Duration::from_mins(2);
+/// How long a repair may take before another process may repair the same product.
+const REPAIR_LEASE: Duration = Duration::from_mins(2);
 /// How often the short transaction at the end of a repair is tried.
 const MAX_REPAIR_TRIES: u32 = 500;
-/// The time between two tries; a fold takes about as long.
+/// The delay between two tries, about the duration of a fold.
 const REPAIR_PAUSE: Duration = Duration::from_millis(10);
 
-/// The rating numbers of a product as stored, and as its reviews say.
+/// The stored rating numbers of a product, and the numbers recounted from its reviews.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recounted {
     /// The product.
     pub product: ProductId,
-    /// Whether reviews wait for the fold, so that differences mean nothing.
+    /// Whether reviews are still to be folded; differences are expected then.
     pub pending: bool,
-    /// What is stored.
-    pub stored: Counted,
-    /// What its published reviews say.
-    pub expected: Counted,
-    /// What activity adds to its popularity.
+    /// The stored numbers.
+    pub stored: ReviewTotals,
+    /// The numbers of its published reviews.
+    pub expected: ReviewTotals,
+    /// The contribution of activity to the popularity.
     interest: i64,
 }
 
-/// Everything that is counted of the reviews of a product.
+/// All numbers that are counted from the reviews of a product.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct ReviewTotals {
     /// Reviews by stars.
     pub histogram: Histogram,
     /// Recommendations.
@@ -56,20 +56,17 @@ pub struct Counted {
     pub traits: BTreeMap<Traits, Histogram>,
     /// Reviews by month and stars.
     pub months: BTreeMap<i32, Histogram>,
-    /// What is carried of the most helpful, most helpful first.
+    /// The top reviews, most helpful first.
     pub top: Vec<TopReview>,
-    /// What follows from the numbers and is stored beside them: count, sum, ranks, and from where
-    /// on a review is among the most helpful.
+    /// The stored values that are derived from the numbers, as text: count, sum and ranks.
     pub derived: String,
     /// Whether it is flagged as large.
     pub large: bool,
 }
 
 impl Store {
-    /// The months of products, from one month to another, both included. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the monthly histograms of products, from one month to another, both inclusive. One
+    /// command.
     pub async fn rating_months(
         &self,
         products: &[ProductId],
@@ -98,11 +95,8 @@ impl Store {
         Ok(all)
     }
 
-    /// The published reviews of products since an instant, by stars. Covered by the index
+    /// Counts the published reviews of products since an instant, by stars. Covered by the index
     /// `rating`; one command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
     pub async fn ratings_since(
         &self,
         products: &[ProductId],
@@ -124,7 +118,7 @@ impl Store {
         let collection = self.documents(reviews::COLLECTION);
         let counted = collection
             .aggregate(pipeline)
-            .hint(by_product())
+            .hint(rating_index())
             .max_time(self.max_time);
         let counted = counted.await?.with_type::<RawDocumentBuf>();
         let counted: Vec<RawDocumentBuf> = counted.try_collect().await?;
@@ -139,49 +133,43 @@ impl Store {
         Ok(all)
     }
 
-    /// Counts the next products behind this one anew, in the order of ids, at most so many, all in
-    /// one snapshot: reviews by the index `rating`, the top lists by `helpful`.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Recounts the next products after this one, in the order of ids, at most `max`, all in one
+    /// snapshot. Reads reviews by the index `rating` and top lists by `helpful`.
     pub async fn recount_products(
         &self,
         after: Option<ProductId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<Recounted>, StorageError> {
         let filter = match after {
             Some(after) => doc! { "_id": { "$gt": stored_id(after.to_i64()) } },
             None => Document::new(),
         };
-        self.recount_where(filter, most).await
+        self.recount_where(filter, max).await
     }
 
-    /// Counts these products anew, as [`Store::recount_products`] does.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn recount_these(
+    /// Recounts these products, as [`Store::recount_products`] does.
+    pub async fn recount_many(
         &self,
         products: &[ProductId],
     ) -> Result<Vec<Recounted>, StorageError> {
         let ids: Vec<Bson> = products.iter().map(|id| stored_id(id.to_i64())).collect();
-        let most = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        self.recount_where(doc! { "_id": { "$in": ids } }, most)
+        let max = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        self.recount_where(doc! { "_id": { "$in": ids } }, max)
             .await
     }
 
     async fn recount_where(
         &self,
         filter: Document,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<Recounted>, StorageError> {
-        if most == 0 {
+        if max == 0 {
             return Ok(Vec::new());
         }
         let read = async {
             let mut session = self.begin().await?;
-            let read = self.recount_in(&mut session, filter, most).await;
-            // Nothing was written.
+            let read = self.recount_in(&mut session, filter, max).await;
+            // The transaction has written nothing.
             let _ = session.abort_transaction().await;
             read
         };
@@ -192,7 +180,7 @@ impl Store {
         &self,
         session: &mut ClientSession,
         filter: Document,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<Recounted>, TransactionError> {
         let collection = self.raw("products");
         let find = collection
@@ -202,7 +190,7 @@ impl Store {
                 "activity": 1,
             })
             .sort(doc! { "_id": 1 })
-            .limit(i64::from(most))
+            .limit(i64::from(max))
             .hint(Hint::Name("_id_".to_owned()));
         let mut cursor = find.session(&mut *session).await?;
         let mut found = Vec::new();
@@ -213,11 +201,11 @@ impl Store {
             .iter()
             .map(|doc| Fields::of("products", doc).id("_id"));
         let ids: Vec<Bson> = ids.map(|id| Ok(stored_id(id?))).collect::<Read<_>>()?;
-        let due = self.stale_ranks_among(session, &ids).await?;
+        let stale = self.stale_ranks_among(session, &ids).await?;
         let mut all = Vec::with_capacity(found.len());
         for doc in &found {
             let id = ProductId::from_i64(Fields::of("products", doc).id("_id")?);
-            all.push(read_stored(doc, due.contains(&id))?);
+            all.push(read_stored(doc, stale.contains(&id))?);
         }
         let at: HashMap<ProductId, usize> = all
             .iter()
@@ -282,7 +270,7 @@ impl Store {
         let mut cursor = self
             .documents(reviews::COLLECTION)
             .aggregate(recount_pipeline(ids, "$"))
-            .hint(by_product())
+            .hint(rating_index())
             .session(&mut *session)
             .await?
             .with_type::<RawDocumentBuf>();
@@ -298,8 +286,8 @@ impl Store {
         Ok(())
     }
 
-    /// The true top lists of products, each read from the index `helpful`, [`TOP_REVIEWS`] keys at
-    /// most.
+    /// Returns the true top lists of products, each read from the index `helpful`, at most
+    /// [`TOP_REVIEWS`] keys.
     async fn tops(
         &self,
         session: &mut ClientSession,
@@ -340,23 +328,23 @@ impl Store {
         Ok(tops)
     }
 
-    /// Those of some products that are noted to be moved in lists.
+    /// Returns those of these products whose ranks are marked as stale.
     async fn stale_ranks_among(
         &self,
         session: &mut ClientSession,
         ids: &[Bson],
     ) -> Result<HashSet<ProductId>, TransactionError> {
-        let noted = self.raw(ranks::DUE);
+        let noted = self.raw(ranks::COLLECTION);
         let find = noted.find(doc! { "_id": { "$in": ids } });
         let mut cursor = find.session(&mut *session).await?;
-        let mut due = HashSet::new();
+        let mut stale = HashSet::new();
         while let Some(doc) = cursor.next(session).await {
-            due.insert(ranks::read_due(&doc?)?.0);
+            stale.insert(ranks::read_row(&doc?)?.0);
         }
-        Ok(due)
+        Ok(stale)
     }
 
-    /// Those of some products that have reviews which wait for the fold.
+    /// Returns those of these products that have dirty reviews.
     async fn dirty_among(
         &self,
         session: &mut ClientSession,
@@ -382,42 +370,42 @@ impl Store {
         Ok(dirty)
     }
 
-    /// Mends what is computed of a product, whatever is wrong with it: its numbers become what its
-    /// reviews say is counted of them, and reviews of which something else is counted than they say
-    /// are marked for the fold, which is to be called then. Returns whether there is such a product.
+    /// Repairs the computed data of a product. Its numbers become the sum of what its reviews
+    /// record as counted; reviews that record something other than their contents are marked dirty,
+    /// so the caller has to fold the product afterwards. Returns false without such a product.
     ///
-    /// The reviews are read in one snapshot outside of any transaction, however many there are: folds
-    /// go on meanwhile. Since a fold changes the numbers by what it counts, the numbers were wrong by
-    /// as much in that snapshot as they are now. A short transaction corrects them by that.
+    /// The reviews are read in one snapshot outside of any transaction, however many there are,
+    /// while folds continue. A fold changes the numbers by exactly what it counts, so the error of
+    /// the numbers in the snapshot is also their error now. A short transaction subtracts it.
     ///
-    /// May be cut off anywhere. Fails with [`StorageError::TakenOver`] when another process repairs
-    /// the product.
+    /// The repair may be interrupted at any point. Fails with [`StorageError::TakenOver`] when
+    /// another process repairs the product.
     pub async fn repair_product(
         &self,
         product: ProductId,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         self.mark_miscounted(product, now).await?;
-        let turn = RepairTurn {
-            lease: format!("repair {product}"),
-            owner: ReviewId::random().to_string(),
+        let lease = RepairLease {
+            name: format!("repair {product}"),
+            owner: random_number().to_string(),
         };
-        let lease = self.take_lease(&turn.lease, &turn.owner, REPAIRED_WITHIN);
-        if lease.await?.owner != turn.owner {
+        let taken = self.take_lease(&lease.name, &lease.owner, REPAIR_LEASE);
+        if taken.await?.owner != lease.owner {
             return Err(StorageError::TakenOver);
         }
-        let repaired = self.repair_in_turn(product, &turn, now).await;
+        let repaired = self.repair_with_lease(product, &lease, now).await;
         if !matches!(repaired, Ok(true)) {
             let leases = self.documents(leases::COLLECTION);
-            let _ = leases.delete_one(turn.lease()).await;
+            let _ = leases.delete_one(lease.filter()).await;
         }
         repaired
     }
 
-    async fn repair_in_turn(
+    async fn repair_with_lease(
         &self,
         product: ProductId,
-        turn: &RepairTurn,
+        lease: &RepairLease,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         let error = self.counting_error(product).await;
@@ -427,7 +415,7 @@ impl Store {
         let mut tries = 0;
         loop {
             tries += 1;
-            let corrected = self.try_correct(product, &error, turn, now).await;
+            let corrected = self.try_correct(product, &error, lease, now).await;
             match corrected.map_err(TransactionError::into_storage) {
                 Err(StorageError::Contended(_)) if tries < MAX_REPAIR_TRIES => {
                     tokio::time::sleep(REPAIR_PAUSE).await;
@@ -437,7 +425,7 @@ impl Store {
         }
     }
 
-    /// Whether a product is flagged as one with many reviews.
+    /// Returns whether a product is flagged as having many reviews.
     async fn has_many(&self, product: ProductId) -> Result<bool, StorageError> {
         let flagged = doc! { "_id": stored_id(product.to_i64()), "outlier.many": true };
         let products = self.raw("products");
@@ -445,7 +433,7 @@ impl Store {
         Ok(found.max_time(self.max_time).await?.is_some())
     }
 
-    /// Marks reviews of which something else is counted than they say.
+    /// Marks reviews as dirty that record something other than their contents as counted.
     async fn mark_miscounted(
         &self,
         product: ProductId,
@@ -476,17 +464,17 @@ impl Store {
         let mark = doc! { "$set": dirty_at(now) };
         self.documents(reviews::COLLECTION)
             .update_many(filter, vec![mark])
-            .hint(by_product())
+            .hint(rating_index())
             .await?;
         Ok(())
     }
 
-    /// Returns by how much the numbers of a product are wrong, in one snapshot; `None` without such a
+    /// Returns the error of the numbers of a product in one snapshot; `None` without such a
     /// product.
     async fn counting_error(
         &self,
         product: ProductId,
-    ) -> Result<Option<Counted>, TransactionError> {
+    ) -> Result<Option<ReviewTotals>, TransactionError> {
         let mut session = self.client.start_session().snapshot(true).await?;
         let id = stored_id(product.to_i64());
         let mut states = self.fold_states(&mut session, vec![id.clone()]).await?;
@@ -499,7 +487,7 @@ impl Store {
                 id: product.to_string(),
             }));
         }
-        let mut stored = Counted::of(&state.computed.stats);
+        let mut stored = ReviewTotals::of(&state.computed.stats);
         let months = self.raw(MONTHS);
         let find = months.find(months_of(&id));
         let mut cursor = find.session(&mut session).await?;
@@ -507,11 +495,11 @@ impl Store {
             let (_, month, histogram) = read_month(&doc?)?;
             stored.months.insert(month, histogram);
         }
-        let mut error = Counted::default();
+        let mut error = ReviewTotals::default();
         let mut cursor = self
             .documents(reviews::COLLECTION)
             .aggregate(applied_pipeline(&id))
-            .hint(by_product())
+            .hint(rating_index())
             .session(&mut session)
             .await?
             .with_type::<RawDocumentBuf>();
@@ -526,16 +514,16 @@ impl Store {
     async fn try_correct(
         &self,
         product: ProductId,
-        error: &Counted,
-        turn: &RepairTurn,
+        error: &ReviewTotals,
+        lease: &RepairLease,
         now: Timestamp,
     ) -> Result<bool, TransactionError> {
         let mut session = self.begin().await?;
-        let done = self.correct_in(&mut session, product, error, (turn, now));
+        let done = self.correct_in(&mut session, product, error, (lease, now));
         match done.await {
             Ok(true) => commit(&mut session).await.map(|()| true),
             other => {
-                // As in `try_fold`.
+                // See `try_fold`.
                 let _ = session.abort_transaction().await;
                 other
             }
@@ -546,11 +534,12 @@ impl Store {
         &self,
         session: &mut ClientSession,
         product: ProductId,
-        error: &Counted,
-        (turn, now): (&RepairTurn, Timestamp),
+        error: &ReviewTotals,
+        (lease, now): (&RepairLease, Timestamp),
     ) -> Result<bool, TransactionError> {
         let id = stored_id(product.to_i64());
-        // First of all, so that folds that come now meet the repair, and not the repair them.
+        // Written first, so that concurrent folds conflict with the repair and are retried, not the
+        // repair.
         let own = doc! { "_id": id.clone(), "schema_version": up_to(PRODUCT_VERSION) };
         let products = self.documents("products");
         let taken = products
@@ -561,7 +550,7 @@ impl Store {
         }
         // Two repairs would correct the same error twice.
         let leases = self.documents(leases::COLLECTION);
-        let ended = leases.delete_one(turn.lease()).session(&mut *session);
+        let ended = leases.delete_one(lease.filter()).session(&mut *session);
         if ended.await?.deleted_count == 0 {
             return Err(StorageError::TakenOver.into());
         }
@@ -569,7 +558,7 @@ impl Store {
         let Some(mut state) = states.remove(&product) else {
             return Ok(false);
         };
-        let mut counted = Counted::of(&state.computed.stats);
+        let mut counted = ReviewTotals::of(&state.computed.stats);
         counted.change(error, 1);
         state.computed = Computed {
             stats: RatingStats {
@@ -582,11 +571,11 @@ impl Store {
             },
             top_reviews: self.top_reviews(session, product).await?,
         };
-        state.follow(now);
+        state.update_outlier(now);
         self.update_each(session, "products", vec![state.update(product)])
             .await?;
         let states = HashMap::from([(product, state)]);
-        self.note_ranks(session, &states, now).await?;
+        self.mark_stale_ranks(session, &states, now).await?;
         self.flag_many(session, &states).await?;
         let months = error.months.iter();
         let months = months.map(|(month, change)| month_update(product, *month, change));
@@ -595,21 +584,21 @@ impl Store {
     }
 }
 
-/// The turn of one process to repair a product.
-struct RepairTurn {
-    lease: String,
+/// The lease of one process for the repair of a product.
+struct RepairLease {
+    name: String,
     owner: String,
 }
 
-impl RepairTurn {
-    /// Its lease, as long as it is this one's.
-    fn lease(&self) -> Document {
-        doc! { "_id": &self.lease, "owner": &self.owner }
+impl RepairLease {
+    /// The filter of the lease, while this process holds it.
+    fn filter(&self) -> Document {
+        doc! { "_id": &self.name, "owner": &self.owner }
     }
 }
 
-impl Counted {
-    /// What is counted in these numbers; they know no months.
+impl ReviewTotals {
+    /// Returns the numbers without months, which the statistics do not have.
     fn of(stats: &RatingStats) -> Self {
         Self {
             histogram: stats.histogram,
@@ -620,7 +609,7 @@ impl Counted {
         }
     }
 
-    /// Adds what is counted in another so many times.
+    /// Adds the numbers of another one `times` times.
     fn change(&mut self, by: &Self, times: i64) {
         self.histogram.change(&by.histogram, times);
         self.recommended.yes += times * by.recommended.yes;
@@ -646,7 +635,7 @@ impl Counted {
     }
 }
 
-/// What some reviews have in common that is counted.
+/// The counted fields that some reviews have in common.
 struct Group {
     rating: vitrine_model::rating::Stars,
     month: Option<i32>,
@@ -656,7 +645,7 @@ struct Group {
 }
 
 impl Group {
-    fn count(&self, n: i64, counted: &mut Counted) {
+    fn count(&self, n: i64, counted: &mut ReviewTotals) {
         counted.histogram.0[self.rating.index()] += n;
         match self.recommended {
             Some(true) => counted.recommended.yes += n,
@@ -678,7 +667,7 @@ impl Group {
     }
 }
 
-/// Groups the published reviews of products by all that is counted of them.
+/// Groups the published reviews of products by all counted fields.
 fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
     let field = |name: &str| format!("{of}{name}");
     vec![
@@ -700,7 +689,6 @@ fn recount_pipeline(ids: &[Bson], of: &str) -> Vec<Document> {
     ]
 }
 
-/// The months of a product.
 fn months_of(product: &Bson) -> Document {
     doc! { "_id": {
         "$gte": { "p": product.clone() },
@@ -708,7 +696,7 @@ fn months_of(product: &Bson) -> Document {
     } }
 }
 
-/// Groups the reviews of a product by what they say is counted of them.
+/// Groups the reviews of a product by what they record as counted.
 fn applied_pipeline(product: &Bson) -> Vec<Document> {
     vec![
         doc! { "$match": { "product_id": product, "applied": { "$ne": Bson::Null } } },
@@ -731,8 +719,8 @@ fn read_group(doc: &RawDocumentBuf) -> Result<(ProductId, i64, Group), StorageEr
     let id = fields.doc("_id")?;
     let month = id.opt_i64("month")?.map(i32::try_from).transpose();
     let mut dimensions = Vec::new();
-    if let Some(given) = id.opt_doc("dimensions")? {
-        for entry in given.entries() {
+    if let Some(stored) = id.opt_doc("dimensions")? {
+        for entry in stored.entries() {
             let (name, value) = entry?;
             let stars = integer(value).ok_or_else(|| fields.corrupt("dimensions"))?;
             dimensions.push((name.to_owned(), stars));
@@ -757,19 +745,19 @@ fn read_month(doc: &RawDocumentBuf) -> Result<(ProductId, i32, Histogram), Stora
     Ok((ProductId::from_i64(id.id("p")?), month, histogram))
 }
 
-fn read_stored(doc: &RawDocumentBuf, due: bool) -> Result<Recounted, StorageError> {
+fn read_stored(doc: &RawDocumentBuf, stale: bool) -> Result<Recounted, StorageError> {
     let fields = Fields::of("products", doc);
     let stored = stats::read_stats(&fields.doc("stats")?)?;
     let mut whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
-    let interest = stats::read_standing(&fields)?.interest();
-    if due {
+    let interest = stats::read_activity(&fields)?.interest();
+    if stale {
         stats::settle_ranks(&mut whole, &stored, interest);
     }
     Ok(Recounted {
         product: ProductId::from_i64(fields.id("_id")?),
         pending: false,
         interest,
-        stored: Counted {
+        stored: ReviewTotals {
             histogram: stored.histogram,
             recommended: stored.recommended,
             dimensions: stored.dimensions,
@@ -779,11 +767,11 @@ fn read_stored(doc: &RawDocumentBuf, due: bool) -> Result<Recounted, StorageErro
             derived: derived(&whole),
             large: stats::read_outlier(&fields.doc("outlier")?)?.large,
         },
-        expected: Counted::default(),
+        expected: ReviewTotals::default(),
     })
 }
 
-/// What is derived, of a product or of what is to be stored in one.
+/// Returns the derived values, of a stored product or of fields to be stored.
 fn derived(product: &Document) -> String {
     let of = |path: [&str; 2]| {
         let outer = product.get_document(path[0]).ok();
@@ -802,6 +790,6 @@ fn derived(product: &Document) -> String {
     .join(", ")
 }
 
-fn by_product() -> Hint {
+fn rating_index() -> Hint {
     Hint::Name("rating".to_owned())
 }

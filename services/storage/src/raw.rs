@@ -1,4 +1,4 @@
-//! Reading fields of raw documents. Each failure says which field of which document is at fault.
+//! Typed access to fields of raw documents. Each error names the document and the field.
 
 use mongodb::bson::Bson;
 use mongodb::bson::raw::{RawArray, RawBsonRef, RawDocument};
@@ -6,7 +6,7 @@ use vitrine_model::clock::Timestamp;
 
 use crate::StorageError;
 
-/// A raw document, or a part of one, and where it comes from.
+/// A raw document, or a part of one, with its collection and id.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     collection: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Fields<'a> {
 pub(crate) type Read<T> = Result<T, StorageError>;
 
 impl<'a> Fields<'a> {
-    /// The fields of a document whose id is a number (0 in messages where it is not).
+    /// Wraps a document whose id is a number (errors show 0 for any other id).
     pub(crate) fn of(collection: &'static str, doc: &'a RawDocument) -> Self {
         let id = doc
             .get("_id")
@@ -125,7 +125,7 @@ impl<'a> Fields<'a> {
         self.typed(field, mongodb::bson::RawBsonRef::as_array)
     }
 
-    /// The items of an array, each read by `read`; empty when there is no array.
+    /// Returns the items of an array, each decoded by `read`; empty without the array.
     pub(crate) fn items<T>(
         &self,
         field: &str,
@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// The documents of an array, each read by `read`; empty when there is no array.
+    /// Returns the documents of an array, each decoded by `read`; empty without the array.
     pub(crate) fn docs<T>(
         &self,
         field: &str,
@@ -149,7 +149,7 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// The integers of a document by the names of its fields.
+    /// Returns the names and values of the fields.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Read<(&'a str, RawBsonRef<'a>)>> {
         let at = *self;
         self.doc.iter().map(move |entry| {
@@ -159,12 +159,11 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The whole document as a structure.
+    /// Deserializes the whole document.
     pub(crate) fn deserialize<T: serde::de::DeserializeOwned>(&self, field: &str) -> Read<T> {
         mongodb::bson::deserialize_from_slice(self.doc.as_bytes()).map_err(|_| self.corrupt(field))
     }
 
-    /// The document by itself.
     pub(crate) fn owned(self) -> mongodb::bson::RawDocumentBuf {
         self.doc.to_owned()
     }
@@ -190,12 +189,12 @@ pub(crate) fn number(value: RawBsonRef<'_>) -> Option<f64> {
     }
 }
 
-/// An id as it is stored.
+/// Encodes an id.
 pub(crate) const fn stored_id(number: i64) -> Bson {
     Bson::Int64(number)
 }
 
-/// An instant as it is stored.
+/// Encodes an instant.
 pub(crate) fn date(at: Timestamp) -> Bson {
     Bson::DateTime(mongodb::bson::DateTime::from_millis(at.as_millis()))
 }

@@ -1,4 +1,4 @@
-//! Reference data: categories, suppliers, spec keys, units. There is little of it, and processes keep it
+//! Reference data: categories, suppliers, spec keys and units. It is small, and processes keep it
 //! in memory.
 
 use futures_util::TryStreamExt as _;
@@ -19,35 +19,23 @@ use crate::write::WriteUnit;
 use crate::{StorageError, Store};
 
 impl Store {
-    /// All categories.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns all categories.
     pub async fn all_categories(&self) -> Result<Vec<Category>, StorageError> {
         self.read_all("categories", reference::read_category).await
     }
 
-    /// The whole spec dictionary.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the whole spec dictionary.
     pub async fn all_spec_keys(&self) -> Result<Vec<SpecKey>, StorageError> {
         let entries = self.read_all("spec_keys", reference::read_entry).await?;
         Ok(reference::spec_keys(entries))
     }
 
-    /// The units that were defined beside the built-in ones.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the units that were defined in addition to the built-in ones.
     pub async fn all_units(&self) -> Result<Vec<Unit>, StorageError> {
         self.read_all("units", reference::read_unit).await
     }
 
-    /// A page of all suppliers, by name. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a page of all suppliers, by name. One command.
     pub async fn page_suppliers(
         &self,
         request: &PageRequest,
@@ -69,28 +57,19 @@ impl Store {
         })
     }
 
-    /// Whether there are suppliers behind (or before) this position.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns whether there are suppliers after (or before) this position.
     pub async fn has_supplier(&self, from: Boundary) -> Result<bool, StorageError> {
         self.has_row(&supplier_list(), &from).await
     }
 
-    /// How many suppliers there are.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Counts the suppliers.
     pub async fn count_suppliers(&self) -> Result<u64, StorageError> {
         let collection = self.documents("suppliers");
         let count = collection.count_documents(Document::new());
         Ok(count.max_time(self.max_time).await?)
     }
 
-    /// The suppliers with these ids, in no particular order. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the suppliers with these ids, in no particular order. One command.
     pub async fn get_many_suppliers(
         &self,
         ids: &[SupplierId],
@@ -99,21 +78,18 @@ impl Store {
         self.find_suppliers(doc! { "_id": { "$in": ids } }).await
     }
 
-    /// The suppliers with these names, without regard to case and accents.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn suppliers_named(&self, names: &[String]) -> Result<Vec<Supplier>, StorageError> {
+    /// Returns the suppliers with these names, ignoring case and accents.
+    pub async fn get_suppliers_by_name(
+        &self,
+        names: &[String],
+    ) -> Result<Vec<Supplier>, StorageError> {
         let keys: Vec<String> = names.iter().map(|name| fold(name)).collect();
         self.find_suppliers(doc! { "name_key": { "$in": keys } })
             .await
     }
 
-    /// Stores categories, parents first, all or none. Gives whether they were stored: not when a
-    /// slug is taken.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Inserts categories, parents first, all or none. Returns false, and inserts none, when a slug
+    /// is taken.
     pub async fn insert_categories(&self, categories: &[Category]) -> Result<bool, StorageError> {
         retry_contended(async || {
             let mut unit = self.begin_write().await?;
@@ -123,21 +99,16 @@ impl Store {
         .await
     }
 
-    /// Stores suppliers. Gives whether all were new: one whose name is taken is left out.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Inserts suppliers. Returns whether all were inserted: a supplier whose name is taken is
+    /// skipped.
     pub async fn insert_suppliers(&self, suppliers: &[Supplier]) -> Result<bool, StorageError> {
         let docs = suppliers.iter().map(reference::supplier).collect();
         let refused = self.insert_each("suppliers", docs, false).await?;
         Ok(refused.iter().all(Option::is_none))
     }
 
-    /// Adds keys to the dictionary, all or none. Gives whether they were added: not when a name is
-    /// there already.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Adds keys to the dictionary, all or none. Returns false, and adds none, when a name is
+    /// taken.
     pub async fn insert_spec_keys(&self, keys: &[SpecKey]) -> Result<bool, StorageError> {
         retry_contended(async || {
             let mut unit = self.begin_write().await?;
@@ -175,7 +146,7 @@ impl Store {
     }
 }
 
-/// Commits what was stored. Gives whether it was: a refusal by a unique index is no error.
+/// Commits what was inserted. Returns false after a duplicate key, which is not an error here.
 async fn finish(unit: WriteUnit, stored: Result<(), StorageError>) -> Result<bool, StorageError> {
     match stored {
         Ok(()) => unit.commit().await.map(|()| true),
@@ -189,7 +160,7 @@ async fn finish(unit: WriteUnit, stored: Result<(), StorageError>) -> Result<boo
     }
 }
 
-/// Names are unique but for case and accents, so one key sorts them.
+/// Names are unique ignoring case and accents, so one sort key is enough.
 fn supplier_list() -> ListQuery {
     let name = Column {
         field: "name_key",

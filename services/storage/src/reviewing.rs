@@ -1,7 +1,7 @@
 //! What shoppers, moderators and the shop write about reviews.
 //!
-//! Every change of a review is one atomic write that marks it for the fold where its product has
-//! something to count; what belongs to it (a vote, a report, a decision, the version before) is
+//! Every change of a review is one atomic write that marks the review dirty if its product has
+//! something to count. Related documents (a vote, a report, a decision, the previous version) are
 //! written in the same transaction.
 
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{Hint, ReadConcern, ReturnDocument};
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId};
+use vitrine_model::id::{AuthorId, CategoryId, ProductId, ReviewId, random_number};
 use vitrine_model::product::{HotReason, Outlier, ProductStatus};
 use vitrine_model::review::{
     Decision, DimensionTable, QueueReason, ReportReason, Review, ReviewStatus, ReviewVersion, Vote,
@@ -38,94 +38,93 @@ pub(crate) const DECISIONS: &str = "moderation_log";
 pub(crate) const DIMENSIONS: &str = "review_dimensions";
 pub(crate) const PURCHASES: &str = "purchases";
 
-/// How long after a purchase it is looked again for a review that was being written meanwhile: no
-/// write takes as long.
+/// How long after a purchase its review is searched again, because the review may have been written
+/// concurrently: no write takes longer.
 const RECHECK_MILLIS: i64 = 90_000;
 
-/// How long a product is waited for that is to be flagged as hot.
-const MARKED_WITHIN: Duration = Duration::from_secs(1);
+/// The time limit for flagging a product as hot.
+const MARK_HOT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What has to be known of a product before somebody reviews it.
+/// What has to be known about a product before an author reviews it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewTarget {
-    /// Where it is in its life.
+    /// The status of the product.
     pub status: ProductStatus,
-    /// What kind of thing it is.
+    /// The name of its kind.
     pub kind: String,
     /// Its category.
     pub category: CategoryId,
-    /// How it is written.
+    /// Its outlier flags, which decide how reviews are written.
     pub outlier: Outlier,
-    /// Whether the author is known to have bought it.
+    /// Whether the author is known to have bought the product.
     pub bought: bool,
-    /// What the author has written of it already, whatever became of that.
+    /// The author's existing review of the product, in any status.
     pub own: Option<Review>,
 }
 
-/// What became of a new review.
+/// The outcome of inserting a new review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
+pub enum SubmitOutcome {
     /// It is stored.
     Stored,
-    /// Nothing is stored: the author has one of this product, or the product is gone. Look again.
+    /// Nothing was stored: the author has a review of the product already, or the product no longer
+    /// exists. Read the target again.
     Refused,
-    /// Nothing is stored: another writer was met.
+    /// Nothing was stored because of a write conflict.
     Contended,
 }
 
-/// What is written beside a change of a review.
+/// Additional writes in the transaction of a review change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReviewSideWrites {
-    /// The review as it was before.
+    /// The version before the change.
     pub version: Option<ReviewVersion>,
-    /// A moderator's decision, for the log.
+    /// A moderator's decision, for the moderation log.
     pub decision: Option<Decision>,
-    /// Whether all reports of it are dealt with.
+    /// Whether to close all reports of the review.
     pub close_reports: bool,
 }
 
-/// What became of a vote or a report.
+/// The outcome of a vote or a report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReactionOutcome {
-    /// It is written; the review as it is now.
+    /// It was written; the updated review.
     Done(Review),
-    /// It was so before.
+    /// It had been written before; the review.
     Same(Review),
-    /// There is no such review that everyone sees.
+    /// There is no such published review of a product on sale.
     Gone,
-    /// Nothing is written: the author may not.
+    /// Nothing was written: authors may not vote on their own reviews.
     Own(Review),
 }
 
-/// What became of a purchase that was recorded.
+/// The outcome of recording a purchase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedPurchase {
-    /// What stands for all that the customer buys of the product, where no order is named; it says
-    /// nothing about the customer.
+    /// A stand-in for the order if none is given: it stands for all purchases of the product by the
+    /// customer, and reveals nothing about the customer.
     pub sale: String,
-    /// Whether a review became one of a known buyer.
+    /// Whether a review was marked as verified.
     pub verified: bool,
 }
 
 /// A report of a review.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Who reported it.
+    /// Who reported the review.
     pub by: AuthorId,
     /// When.
     pub at: Timestamp,
     /// Why.
     pub reason: ReportReason,
-    /// What else they said.
+    /// The reason in the reporter's own words.
     pub note: Option<String>,
 }
 
 impl Store {
-    /// What has to be known of products before these authors review them; nothing of products that
-    /// do not exist. One command. What it says may be answered: no election takes it back.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns what has to be known before these authors review these products; missing products
+    /// are absent. One command. Reads majority-committed data, so an answer based on it cannot be
+    /// rolled back.
     pub async fn review_targets(
         &self,
         pairs: &[(ProductId, AuthorId)],
@@ -156,7 +155,7 @@ impl Store {
             .aggregate(pipeline)
             .hint(Hint::Name("_id_".to_owned()))
             .read_concern(ReadConcern::majority())
-            // Everything in the first answer.
+            // All results in the first batch.
             .batch_size(u32::try_from(3 * pairs.len() + 1).unwrap_or(u32::MAX))
             .max_time(self.max_time);
         let found = found.await?.with_type::<RawDocumentBuf>();
@@ -164,10 +163,8 @@ impl Store {
         read_targets(pairs, &found)
     }
 
-    /// A review, whatever its state. What it says may be answered: no election takes it back.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a review, in any status. Reads majority-committed data, so an answer based on it
+    /// cannot be rolled back.
     pub async fn find_review(
         &self,
         product: ProductId,
@@ -181,10 +178,7 @@ impl Store {
         found.map(|doc| read(&doc)).transpose()
     }
 
-    /// What an author wrote of these products, whatever became of it. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the reviews of these products by an author, in any status. One command.
     pub async fn reviews_by_author(
         &self,
         products: &[ProductId],
@@ -201,69 +195,65 @@ impl Store {
         found.iter().map(pair).collect()
     }
 
-    /// Stores new reviews and counts them in their products, all or none, in one transaction that
-    /// is not tried again.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Inserts new reviews and counts them in their products, all or none, in one transaction that
+    /// is not retried.
     pub async fn submit_counted(
         &self,
         reviews: &[Review],
         now: Timestamp,
-    ) -> Result<Submitted, StorageError> {
+    ) -> Result<SubmitOutcome, StorageError> {
         let reviews: Vec<_> = reviews
             .iter()
             .map(|review| (review.clone(), None))
             .collect();
         match self.try_insert_counted(&reviews, now).await {
-            Ok(true) => Ok(Submitted::Stored),
-            Ok(false) => Ok(Submitted::Refused),
+            Ok(true) => Ok(SubmitOutcome::Stored),
+            Ok(false) => Ok(SubmitOutcome::Refused),
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
-                Ok(Submitted::Refused)
+                Ok(SubmitOutcome::Refused)
             }
             Err(error) => match error.into_storage() {
-                StorageError::Contended(_) => Ok(Submitted::Contended),
+                StorageError::Contended(_) => Ok(SubmitOutcome::Contended),
                 error => Err(error),
             },
         }
     }
 
-    /// Stores new reviews as they are; a fold counts them. Says of each what became of it. One
+    /// Inserts new dirty reviews, to be counted by a fold. Returns the outcome of each. One
     /// command.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; some may be stored then.
+    /// [`StorageError`] when the database fails; some reviews may be stored then.
     pub async fn submit_uncounted(
         &self,
         reviews: &[Review],
         now: Timestamp,
-    ) -> Result<Vec<Submitted>, StorageError> {
+    ) -> Result<Vec<SubmitOutcome>, StorageError> {
         let reviews: Vec<_> = reviews
             .iter()
             .map(|review| (review.clone(), None))
             .collect();
         let refused = self.insert_reviews(&reviews, now).await?;
-        let outcome =
-            |refused: Option<String>| refused.map_or(Submitted::Stored, |_| Submitted::Refused);
+        let outcome = |refused: Option<String>| {
+            refused.map_or(SubmitOutcome::Stored, |_| SubmitOutcome::Refused)
+        };
         Ok(refused.into_iter().map(outcome).collect())
     }
 
-    /// Changes a review to what it is to be, if its revision and round are still those of `before`,
-    /// and marks it for the fold if it was or will be seen. Votes, reports and whether its author
-    /// is a buyer are not touched, unless the round changes: then the counters begin anew. Gives
-    /// whether it was changed.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Changes a review from `before` to `after` if its revision and round are unchanged, and marks
+    /// it dirty if it was or becomes visible. Votes, reports and the verification are kept, unless
+    /// the round changes: then the counters start at zero. Returns whether the review was changed.
     pub async fn change_review(
         &self,
         before: &Review,
         after: &Review,
-        beside: &ReviewSideWrites,
+        side_writes: &ReviewSideWrites,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
         retry_contended(async || {
-            let changed = self.try_change_review(before, after, beside, now).await;
+            let changed = self
+                .try_change_review(before, after, side_writes, now)
+                .await;
             changed.map_err(TransactionError::into_storage)
         })
         .await
@@ -273,36 +263,36 @@ impl Store {
         &self,
         before: &Review,
         after: &Review,
-        beside: &ReviewSideWrites,
+        side_writes: &ReviewSideWrites,
         now: Timestamp,
     ) -> Result<bool, TransactionError> {
         let mut filter = key(before.product_id, before.id);
         filter.insert("revision", before.revision);
         filter.insert("round", before.round);
-        // What it is filtered by says so too.
+        // The mark that lists are filtered by depends on it.
         filter.insert("verified", before.verified);
         filter.insert("schema_version", up_to(REVIEW_VERSION));
-        let update = change(before, after, beside.close_reports, now);
+        let update = review_update(before, after, side_writes.close_reports, now);
         let collection = self.documents(COLLECTION);
-        if *beside == ReviewSideWrites::default() {
+        if *side_writes == ReviewSideWrites::default() {
             let updated = collection
                 .update_one(filter, update)
                 .write_concern(durable());
             if updated.await?.matched_count == 1 {
                 return Ok(true);
             }
-            self.refuse_newer(before.product_id, before.id).await?;
+            self.ensure_not_newer(before.product_id, before.id).await?;
             return Ok(false);
         }
         let mut session = self.begin().await?;
         let updated = collection.update_one(filter, update).session(&mut session);
         if updated.await?.matched_count == 0 {
             let _ = session.abort_transaction().await;
-            self.refuse_newer(before.product_id, before.id).await?;
+            self.ensure_not_newer(before.product_id, before.id).await?;
             return Ok(false);
         }
         let id = stored_id(before.id.to_i64());
-        if let Some(version) = &beside.version {
+        if let Some(version) = &side_writes.version {
             let mut doc = doc! {
                 "_id": { "r": id.clone(), "n": version.revision },
                 "schema_version": REFERENCE_VERSION,
@@ -321,12 +311,12 @@ impl Store {
             let versions = self.documents(VERSIONS);
             versions.insert_one(doc).session(&mut session).await?;
         }
-        if let Some(decision) = &beside.decision {
+        if let Some(decision) = &side_writes.decision {
             let log = self.documents(DECISIONS);
-            let entry = logged(before, decision);
+            let entry = decision_document(before, decision);
             log.insert_one(entry).session(&mut session).await?;
         }
-        if beside.close_reports {
+        if side_writes.close_reports {
             let reports = self.documents(REPORTS);
             let close = doc! { "$set": { "open": false } };
             let own = doc! { "_id": of_review(before.id, "u"), "open": true };
@@ -340,35 +330,32 @@ impl Store {
         Ok(true)
     }
 
-    /// The versions that reviews had before, oldest first, at most the last so many of each. One
+    /// Returns the earlier versions of reviews, oldest first, at most the last `max` of each. One
     /// command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
     pub async fn review_versions(
         &self,
         ids: &[ReviewId],
-        most: u32,
+        max: u32,
     ) -> Result<HashMap<ReviewId, Vec<ReviewVersion>>, StorageError> {
-        let last = OfReviews {
+        let last = ReviewRowsQuery {
             collection: VERSIONS,
             part: "n",
             filter: Document::new(),
             sort: doc! { "_id.n": -1 },
-            most,
+            max,
         };
-        let mut found = self.beside_reviews(ids, last, read_version).await?;
+        let mut found = self.find_for_reviews(ids, last, read_version).await?;
         for versions in found.values_mut() {
             versions.reverse();
         }
         Ok(found)
     }
 
-    /// What another collection has of each of some reviews. One command.
-    async fn beside_reviews<T>(
+    /// Reads the related documents of reviews in another collection. One command.
+    async fn find_for_reviews<T>(
         &self,
         ids: &[ReviewId],
-        beside: OfReviews,
+        side_writes: ReviewRowsQuery,
         read: fn(Fields<'_>) -> Result<T, StorageError>,
     ) -> Result<HashMap<ReviewId, Vec<T>>, StorageError> {
         if ids.is_empty() {
@@ -376,37 +363,37 @@ impl Store {
         }
         let ranges = ids
             .iter()
-            .map(|id| doc! { "_id": of_review(*id, beside.part) });
+            .map(|id| doc! { "_id": of_review(*id, side_writes.part) });
         let first = doc! { "$topN": {
-            "n": i64::from(beside.most),
-            "sortBy": beside.sort,
+            "n": i64::from(side_writes.max),
+            "sortBy": side_writes.sort,
             "output": "$$ROOT",
         } };
         let pipeline = [
             doc! { "$match": { "$or": ranges.collect::<Vec<_>>() } },
-            doc! { "$match": beside.filter },
+            doc! { "$match": side_writes.filter },
             doc! { "$group": { "_id": "$_id.r", "found": first } },
         ];
-        let collection = self.raw(beside.collection);
+        let collection = self.raw(side_writes.collection);
         let found = collection
             .aggregate(pipeline)
             .hint(Hint::Name("_id_".to_owned()))
             .max_time(self.max_time);
         let found = found.await?.with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        let of_one = |doc: &RawDocumentBuf| {
-            let fields = Fields::of(beside.collection, doc);
+        let read_group = |doc: &RawDocumentBuf| {
+            let fields = Fields::of(side_writes.collection, doc);
             let id = ReviewId::from_i64(fields.id("_id")?);
             Ok((id, fields.docs("found", read)?))
         };
-        found.iter().map(of_one).collect()
+        found.iter().map(read_group).collect()
     }
 
-    /// Writes what a voter says of a review, or that they say nothing any more; the review's
-    /// counters and the mark for the fold follow in the same transaction.
+    /// Writes or removes a vote on a review, and updates the counters and the dirty mark of the
+    /// review in the same transaction.
     ///
     /// # Errors
-    /// [`StorageError::Contended`] when other writers were met too often; nothing was written then.
+    /// [`StorageError::Contended`] after too many write conflicts; nothing was written then.
     pub async fn vote(
         &self,
         (product, id): (ProductId, ReviewId),
@@ -415,8 +402,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<ReactionOutcome, StorageError> {
         retry_contended(async || {
-            let marked = self.try_vote((product, id), voter, vote, now).await;
-            marked.map_err(TransactionError::into_storage)
+            let outcome = self.try_vote((product, id), voter, vote, now).await;
+            outcome.map_err(TransactionError::into_storage)
         })
         .await
     }
@@ -430,17 +417,20 @@ impl Store {
     ) -> Result<ReactionOutcome, TransactionError> {
         let mut session = self.begin().await?;
         let reviews = self.raw(COLLECTION);
-        let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
+        let Some(review) = self
+            .find_visible_review((product, id), &mut session)
+            .await?
+        else {
             let _ = session.abort_transaction().await;
             return Ok(ReactionOutcome::Gone);
         };
-        if seen
+        if review
             .author
             .as_ref()
             .is_some_and(|author| author.id == *voter)
         {
             let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Own(seen));
+            return Ok(ReactionOutcome::Own(review));
         }
         let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &voter.0 } };
         let votes = self.raw(VOTES);
@@ -449,7 +439,7 @@ impl Store {
                 "schema_version": REFERENCE_VERSION,
                 "product_id": stored_id(product.to_i64()),
                 "value": vote.name(),
-                "round": seen.round,
+                "round": review.round,
                 "at": date(now),
             } };
             let write = votes.find_one_and_update(row, set).upsert(true);
@@ -462,14 +452,14 @@ impl Store {
         };
         let before = match &before {
             Some(row) => read_vote(row)?
-                .filter(|(_, round)| *round == seen.round)
+                .filter(|(_, round)| *round == review.round)
                 .map(|(vote, _)| vote),
             None => None,
         };
         if before == vote {
-            // Nothing changes, but what was read is only said when it is there to stay.
+            // Nothing changes, but the result is returned only when it is majority-committed.
             commit(&mut session).await?;
-            return Ok(ReactionOutcome::Same(seen));
+            return Ok(ReactionOutcome::Same(review));
         }
         let counts =
             |which: Vote| i64::from(vote == Some(which)) - i64::from(before == Some(which));
@@ -479,7 +469,7 @@ impl Store {
             "$min": { "dirty_since": date(now) },
         };
         let mut filter = published(product, id);
-        filter.insert("round", seen.round);
+        filter.insert("round", review.round);
         let updated = reviews
             .find_one_and_update(filter, update)
             .return_document(ReturnDocument::After)
@@ -493,8 +483,8 @@ impl Store {
         Ok(ReactionOutcome::Done(read(&updated)?))
     }
 
-    /// A published review of a product that is on sale. One command.
-    async fn seen_by_all(
+    /// Returns a published review of a product on sale. One command.
+    async fn find_visible_review(
         &self,
         (product, id): (ProductId, ReviewId),
         session: &mut ClientSession,
@@ -525,10 +515,7 @@ impl Store {
         Ok(Some(read(&found)?))
     }
 
-    /// What a voter says of these reviews. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the votes of a voter on these reviews, with the round of each. One command.
     pub async fn votes_of(
         &self,
         voter: &AuthorId,
@@ -553,19 +540,16 @@ impl Store {
         Ok(votes)
     }
 
-    /// Writes that somebody wants a moderator to look at a review. Once per reader and round of
+    /// Writes a report that asks a moderator to check a review; once per reader and round of
     /// moderation.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
     pub async fn report_review(
         &self,
         (product, id): (ProductId, ReviewId),
         report: &Report,
     ) -> Result<ReactionOutcome, StorageError> {
         retry_contended(async || {
-            let marked = self.try_report((product, id), report).await;
-            marked.map_err(TransactionError::into_storage)
+            let outcome = self.try_report((product, id), report).await;
+            outcome.map_err(TransactionError::into_storage)
         })
         .await
     }
@@ -576,7 +560,10 @@ impl Store {
         report: &Report,
     ) -> Result<ReactionOutcome, TransactionError> {
         let mut session = self.begin().await?;
-        let Some(seen) = self.seen_by_all((product, id), &mut session).await? else {
+        let Some(review) = self
+            .find_visible_review((product, id), &mut session)
+            .await?
+        else {
             let _ = session.abort_transaction().await;
             return Ok(ReactionOutcome::Gone);
         };
@@ -607,15 +594,15 @@ impl Store {
         let reviews = self.raw(COLLECTION);
         if open {
             let _ = session.abort_transaction().await;
-            // What was read is only said when it is there to stay.
+            // The result is returned only when it is majority-committed.
             let lasting = reports
                 .find_one(row)
                 .read_concern(ReadConcern::majority())
                 .await?;
             return match lasting {
-                Some(_) => Ok(ReactionOutcome::Same(seen)),
+                Some(_) => Ok(ReactionOutcome::Same(review)),
                 None => Err(TransactionError::Storage(StorageError::Unavailable(
-                    mongodb::error::Error::custom("a report may be taken back by an election"),
+                    mongodb::error::Error::custom("the report may be rolled back by an election"),
                 ))),
             };
         }
@@ -640,33 +627,27 @@ impl Store {
         Ok(ReactionOutcome::Done(read(&updated)?))
     }
 
-    /// The open reports of reviews, oldest first, at most so many of each. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the open reports of reviews, oldest first, at most `max` of each. One command.
     pub async fn open_reports(
         &self,
         ids: &[ReviewId],
-        most: u32,
+        max: u32,
     ) -> Result<HashMap<ReviewId, Vec<Report>>, StorageError> {
-        let first = OfReviews {
+        let first = ReviewRowsQuery {
             collection: REPORTS,
             part: "u",
             filter: doc! { "open": true },
             sort: doc! { "at": 1 },
-            most,
+            max,
         };
-        self.beside_reviews(ids, first, read_report).await
+        self.find_for_reviews(ids, first, read_report).await
     }
 
-    /// Records that a customer bought a product, and marks what they wrote of it as a buyer's.
-    /// Doing it twice changes nothing.
+    /// Records that a customer bought a product, and marks the customer's review of it as verified.
+    /// Idempotent, so safe to retry.
     ///
-    /// A review that is being written at this very moment may not be seen; it is looked for again
+    /// A review that is being written concurrently may not be visible yet; it is searched again
     /// later ([`Store::recheck_purchases`]).
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails; it is to be done again then.
     pub async fn record_purchase(
         &self,
         product: ProductId,
@@ -677,11 +658,11 @@ impl Store {
         let row = doc! { "_id": { "p": stored_id(product.to_i64()), "c": &customer.0 } };
         let new = doc! { "$eq": [{ "$type": "$at" }, "missing"] };
         let recheck = date(now.plus_millis(RECHECK_MILLIS));
-        let own = doc! { "$literal": ProductId::random().to_string() };
+        let own = doc! { "$literal": random_number().to_string() };
         let update = vec![doc! { "$set": {
             "schema_version": { "$max": ["$schema_version", REFERENCE_VERSION] },
             "recheck_at": { "$cond": [new, recheck, "$recheck_at"] },
-            // Rows from before sales were counted have none.
+            // Rows that were written before sales were counted have none.
             "sale": { "$ifNull": ["$sale", own] },
             "at": { "$min": ["$at", date(at)] },
         } }];
@@ -694,27 +675,20 @@ impl Store {
             .await?;
         let sale = match &stored {
             Some(row) => Fields::of(PURCHASES, row).string("sale")?,
-            None => ProductId::random().to_string(),
+            None => random_number().to_string(),
         };
         let verified = self.verify_buyer(product, customer, now).await?;
         Ok(RecordedPurchase { sale, verified })
     }
 
-    /// Looks again for reviews that were being written when their author's purchase was recorded.
-    /// Gives how many purchases were looked at.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn recheck_purchases(
-        &self,
-        now: Timestamp,
-        most: u32,
-    ) -> Result<usize, StorageError> {
+    /// Searches again for reviews that were being written when the purchase was recorded. Returns
+    /// the number of purchases checked.
+    pub async fn recheck_purchases(&self, now: Timestamp, max: u32) -> Result<usize, StorageError> {
         let collection = self.raw(PURCHASES);
         let find = collection
             .find(doc! { "recheck_at": { "$lte": date(now) } })
             .hint(Hint::Name("recheck".to_owned()));
-        let find = find.limit(i64::from(most)).max_time(self.max_time);
+        let find = find.limit(i64::from(max)).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         for row in &found {
             let id = Fields::of(PURCHASES, row).doc("_id")?;
@@ -740,8 +714,8 @@ impl Store {
             "verified": false,
             "schema_version": up_to(REVIEW_VERSION),
         };
-        // The copy among the top reviews and the numbers say it too. The marks are those that
-        // `Traits::marks` would give.
+        // The copy among the top reviews and the statistics contain it too. The marks are those
+        // that `Traits::marks` would return.
         let marks = doc! { "$ifNull": ["$marks", []] };
         let verified = doc! { "$map": { "input": &marks, "in": { "$concat": ["v.", "$$this"] } } };
         let name = doc! { "$cond": [
@@ -764,11 +738,8 @@ impl Store {
         Ok(updated.await?.modified_count == 1)
     }
 
-    /// Notes that a product is hot until then. The reason and the beginning stay those of the first
-    /// time while it is hot.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Flags a product as hot until an instant. While it is hot, the reason and the beginning stay
+    /// those of the first call.
     pub async fn mark_hot(
         &self,
         product: ProductId,
@@ -790,9 +761,9 @@ impl Store {
             "_id": stored_id(product.to_i64()),
             "schema_version": up_to(PRODUCT_VERSION),
         };
-        // Spelled out, because the driver's own method takes no time limit: a transaction that
-        // nobody ends may hold the product.
-        let millis = i64::try_from(MARKED_WITHIN.as_millis()).expect("a second");
+        // Written as a command because the driver's own method has no time limit, and an abandoned
+        // transaction may block the product.
+        let millis = i64::try_from(MARK_HOT_TIMEOUT.as_millis()).expect("a second");
         let command = doc! {
             "update": "products",
             "updates": [{ "q": filter, "u": [set] }],
@@ -811,10 +782,7 @@ impl Store {
         }
     }
 
-    /// The aspects that products are rated by.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the dimensions that products are rated by.
     pub async fn all_review_dimensions(&self) -> Result<DimensionTable, StorageError> {
         let collection = self.raw(DIMENSIONS);
         let find = collection.find(Document::new()).max_time(self.max_time);
@@ -839,18 +807,18 @@ fn key(product: ProductId, id: ReviewId) -> Document {
     doc! { "_id": stored_id(id.to_i64()), "product_id": stored_id(product.to_i64()) }
 }
 
-/// What is read of each of some reviews in another collection.
-struct OfReviews {
+/// A query for the related documents of reviews in another collection.
+struct ReviewRowsQuery {
     collection: &'static str,
-    /// What comes behind the review in its ids.
+    /// The field after the review in the ids.
     part: &'static str,
     filter: Document,
     sort: Document,
-    /// The most of each.
-    most: u32,
+    /// The maximum number of documents for each review.
+    max: u32,
 }
 
-/// The ids that begin with a review: a range, so that one shard is asked.
+/// The range of ids that begin with a review; a range reaches only one shard.
 pub(crate) fn of_review(id: ReviewId, part: &str) -> Document {
     let review = stored_id(id.to_i64());
     doc! { "$gte": { "r": review.clone() }, "$lte": { "r": review, part: Bson::MaxKey } }
@@ -862,15 +830,15 @@ fn published(product: ProductId, id: ReviewId) -> Document {
     filter
 }
 
-/// The update that makes one of the other: it touches only what differs, because votes, reports,
-/// purchases and replies may be written at the same time.
-fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) -> Document {
+/// Returns the update from one review to the other. It changes only fields that differ, because
+/// votes, reports, purchases and replies may be written concurrently.
+fn review_update(before: &Review, after: &Review, close_reports: bool, now: Timestamp) -> Document {
     let written = |review: &Review| {
         let mut doc = document::content(review);
         doc.extend(document::state(review));
         doc.insert("verified", review.verified);
         doc.extend(document::traits(&review.traits()));
-        // These come by themselves.
+        // These counters have writers of their own.
         for counter in [
             "imported_helpful",
             "imported_unhelpful",
@@ -888,7 +856,7 @@ fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) 
         .filter(|(field, value)| old.get(field) != Some(value))
         .map(|(field, value)| (field.clone(), value.clone()))
         .collect();
-    let mut gone: Document = old
+    let mut unset: Document = old
         .keys()
         .filter(|field| !new.contains_key(*field))
         .map(|field| (field.clone(), Bson::Int32(1)))
@@ -896,9 +864,9 @@ fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) 
     if close_reports {
         set.insert("reports", 0_i64);
     }
-    // Somebody may have reported it since it was read.
+    // The review may have been reported since it was read.
     if (close_reports || after.status == ReviewStatus::Deleted) && after.queued.is_none() {
-        gone.insert("queue", 1);
+        unset.insert("queue", 1);
     }
     if before.round != after.round {
         for counter in [
@@ -910,24 +878,24 @@ fn change(before: &Review, after: &Review, close_reports: bool, now: Timestamp) 
             set.insert(counter, 0_i64);
         }
     }
-    let seen = |review: &Review| review.status == ReviewStatus::Published;
+    let visible = |review: &Review| review.status == ReviewStatus::Published;
     let mut update = Document::new();
-    if seen(before) || seen(after) || before.applied.is_some() {
+    if visible(before) || visible(after) || before.applied.is_some() {
         set.insert("dirty", true);
         update.insert("$min", doc! { "dirty_since": date(now) });
     }
     if !set.is_empty() {
         update.insert("$set", set);
     }
-    if !gone.is_empty() {
-        update.insert("$unset", gone);
+    if !unset.is_empty() {
+        update.insert("$unset", unset);
     }
     update
 }
 
-fn logged(review: &Review, decision: &Decision) -> Document {
+fn decision_document(review: &Review, decision: &Decision) -> Document {
     let mut doc = doc! {
-        "_id": stored_id(ReviewId::random().to_i64()),
+        "_id": stored_id(random_number()),
         "schema_version": REFERENCE_VERSION,
         "review_id": stored_id(review.id.to_i64()),
         "product_id": stored_id(review.product_id.to_i64()),
@@ -942,7 +910,7 @@ fn logged(review: &Review, decision: &Decision) -> Document {
     doc
 }
 
-/// Products, what the authors have written of them, and what they bought, in any order.
+/// Reads products, the authors' reviews, and purchases, in any order.
 fn read_targets(
     pairs: &[(ProductId, AuthorId)],
     found: &[RawDocumentBuf],

@@ -1,4 +1,4 @@
-//! Reviews: reading pages, one, many; and what imports write.
+//! Reviews: single reads, batches, pages, and the writes of imports.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,42 +29,41 @@ pub(crate) const COLLECTION: &str = "reviews";
 pub struct ReviewList {
     /// The product.
     pub product: ProductId,
-    /// Which of its reviews.
+    /// Which reviews.
     pub filter: ReviewFilter,
-    /// In which order.
+    /// The sort of the list.
     pub sort: ReviewSort,
-    /// Whether the product has so many reviews that they are in the indexes of filtered lists.
+    /// Whether the product has so many reviews that they are in the partial indexes of filtered
+    /// lists.
     pub many: bool,
 }
 
-/// A review that an import met again.
+/// A stored review that an import refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownReview {
-    /// The review.
+    /// The id of the review.
     pub id: ReviewId,
-    /// The product it is about.
+    /// The product of the review.
     pub product: ProductId,
-    /// The digest of what its source said last.
+    /// The digest of the last record of its source.
     pub digest: String,
-    /// Whether its author was taken out of it: no feed brings them back.
+    /// Whether its author was erased; imports do not update it then.
     pub erased: bool,
 }
 
-/// What is known of the names that a feed has for reviews.
+/// The reviews of a feed that are known by their external ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownReviews {
-    /// The reviews that are stored, by id of the feed.
+    /// The stored reviews, by external id.
     pub reviews: HashMap<String, KnownReview>,
-    /// The reviews that others are to become: an import was cut off before it inserted them.
+    /// The ids claimed for reviews that are not stored, because an import was interrupted before it
+    /// inserted them.
     pub claimed: HashMap<String, (ProductId, ReviewId)>,
 }
 
 impl Store {
-    /// The reviews with these ids that nobody deleted, each with whether its product is in one of
-    /// these states. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the reviews with these ids that are not deleted, each with whether its product has
+    /// one of these statuses. One command.
     pub async fn get_many_reviews(
         &self,
         ids: &[(ProductId, ReviewId)],
@@ -73,7 +72,7 @@ impl Store {
         let keys: Vec<Bson> = ids.iter().map(|(_, id)| stored_id(id.to_i64())).collect();
         let deleted = ReviewStatus::Deleted.name();
         let products = stored_ids(ids.iter().map(|(product, _)| *product));
-        let wanted = doc! {
+        let filter = doc! {
             "_id": { "$in": keys },
             "product_id": { "$in": products },
             "status": { "$ne": deleted },
@@ -87,7 +86,7 @@ impl Store {
             "as": "seen",
         };
         let pipeline = [
-            doc! { "$match": wanted },
+            doc! { "$match": filter },
             doc! { "$lookup": product },
             doc! { "$set": { "seen": { "$ne": ["$seen", []] } } },
         ];
@@ -109,11 +108,8 @@ impl Store {
         Ok(reviews)
     }
 
-    /// A page of the published reviews of a product. One command; two where dated reviews end and
-    /// undated ones begin in the order [`ReviewSort::Oldest`].
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a page of the published reviews of a product. One command; two for
+    /// [`ReviewSort::Oldest`] where the dated reviews end and the undated ones begin.
     pub async fn page_reviews(
         &self,
         list: &ReviewList,
@@ -137,10 +133,7 @@ impl Store {
         })
     }
 
-    /// Whether a list has a review before this position (or after it).
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns whether a list has a review before this position (or after it).
     pub async fn has_review(
         &self,
         list: &ReviewList,
@@ -149,19 +142,16 @@ impl Store {
         self.has_row(&query(list), &from).await
     }
 
-    /// The reviews that come from these ids of a system, by id there, and the ids that were claimed
-    /// for reviews that are not stored yet. Two commands.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the reviews with these external ids of a system, by external id, and the ids that
+    /// were claimed for reviews that are not stored yet. Two commands.
     pub async fn known_reviews(
         &self,
         system: &str,
         external_ids: &[String],
     ) -> Result<KnownReviews, StorageError> {
-        let asked = external_ids.iter();
-        let asked: Vec<String> = asked.map(|id| names::origin(system, id)).collect();
-        let named = self.name_owners(&asked).await?;
+        let names = external_ids.iter();
+        let names: Vec<String> = names.map(|id| names::origin(system, id)).collect();
+        let named = self.name_owners(&names).await?;
         let mut known = KnownReviews::default();
         if named.is_empty() {
             return Ok(known);
@@ -177,7 +167,7 @@ impl Store {
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         known.reviews = found.iter().map(read_known).collect::<Result<_, _>>()?;
-        for (external_id, name) in external_ids.iter().zip(&asked) {
+        for (external_id, name) in external_ids.iter().zip(&names) {
             let owner = named
                 .get(name)
                 .filter(|_| !known.reviews.contains_key(external_id));
@@ -190,10 +180,8 @@ impl Store {
         Ok(known)
     }
 
-    /// Which authors among these have a review of which of these products.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns those of these pairs whose author has a review of the product, each with the
+    /// external id of the review if it was imported.
     pub async fn known_authors(
         &self,
         pairs: &[(ProductId, AuthorId)],
@@ -219,10 +207,7 @@ impl Store {
         found.iter().map(read_author_pair).collect()
     }
 
-    /// Those of the pairs of which it is known that the one was bought by the other. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns those of these pairs whose author is known to have bought the product. One command.
     pub async fn known_buyers(
         &self,
         pairs: &[(ProductId, AuthorId)],
@@ -249,12 +234,12 @@ impl Store {
         found.iter().map(pair).collect()
     }
 
-    /// Stores new reviews, each with the digest of what its feed said; those that are dirty wait for
-    /// the fold since now. The answer says for each whether it was stored; `Some` names what another
-    /// has: the fields of a unique index, or `origin`.
+    /// Inserts new reviews, each with the digest of its record in the feed; dirty reviews get `now`
+    /// as their `dirty_since`. Returns for each review `None` if it was inserted, otherwise what is
+    /// taken: the fields of a unique index, or `origin`.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; some reviews may have been stored then.
+    /// [`StorageError`] when the database fails; some reviews may have been inserted then.
     pub async fn insert_reviews(
         &self,
         reviews: &[(Review, Option<String>)],
@@ -295,8 +280,8 @@ impl Store {
         Ok(reviews.iter().map(outcome).collect())
     }
 
-    /// Deletes the names of imported reviews that were not inserted, except of those that another
-    /// import inserted under the same id.
+    /// Deletes the names of imported reviews that were not inserted, except where another import
+    /// inserted the review under the same id.
     async fn delete_claims(&self, mut reviews: Vec<&Review>) -> Result<(), StorageError> {
         if reviews.is_empty() {
             return Ok(());
@@ -312,7 +297,7 @@ impl Store {
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         for doc in &found {
-            // Reviews that were written here have no origin.
+            // Reviews that were written in this shop have no origin.
             let known = Fields::of(COLLECTION, doc).opt_doc("origin")?;
             let known = known.map(|_| read_known(doc)).transpose()?;
             let Some((external_id, known)) = known else {
@@ -328,13 +313,10 @@ impl Store {
         self.delete_origins(&reviews).await
     }
 
-    /// Replaces what a feed says of a review, and marks it for the fold. Gives whether the review
-    /// is still there, and its author not erased.
+    /// Replaces the content of a review with that of a feed, and marks it dirty. Returns false when
+    /// the review no longer exists or its author was erased.
     ///
-    /// Votes given here stay: the counters are the imported ones and those votes together.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Votes of this shop are kept: the counters are the sum of imported votes and those.
     pub async fn apply_imported_review(
         &self,
         review: &Review,
@@ -372,7 +354,8 @@ impl Store {
         set.insert("origin.digest", doc! { "$literal": digest });
         set.extend(dirty_at(now));
         set.insert("revision", doc! { "$add": ["$revision", 1] });
-        // Who bought it is known of the author, not of the review: another author begins anew.
+        // A purchase is known of the author, not of the review: another author loses the
+        // verification.
         let own = review.author.as_ref().map(|author| author.id.0.as_str());
         let same = doc! { "$eq": ["$author._id", { "$literal": own.unwrap_or_default() }] };
         let verified = doc! { "$cond": [
@@ -400,12 +383,12 @@ impl Store {
         if updated.await?.matched_count == 1 {
             return Ok(true);
         }
-        let refused = self.refuse_newer(review.product_id, review.id).await;
+        let refused = self.ensure_not_newer(review.product_id, review.id).await;
         refused.map(|()| false)
     }
 
-    /// Fails if a review is of a version that only a newer release may write.
-    pub(crate) async fn refuse_newer(
+    /// Fails if only a newer release may write the review.
+    pub(crate) async fn ensure_not_newer(
         &self,
         product: ProductId,
         id: ReviewId,
@@ -421,8 +404,8 @@ impl Store {
     }
 }
 
-/// The query for a list of reviews. Most of its indexes are partial on published reviews, which the
-/// filter therefore names literally.
+/// Returns the query for a list of reviews. Most of its indexes are partial on published reviews,
+/// so the filter contains the status as a literal.
 fn query(list: &ReviewList) -> ListQuery {
     let mut filter = doc! {
         "product_id": stored_id(list.product.to_i64()),
@@ -438,12 +421,12 @@ fn query(list: &ReviewList) -> ListQuery {
         );
     }
     let one_rating = stars.is_some_and(|ratings| ratings.len() == 1);
-    // Every combination of traits is a mark of its own.
+    // Every combination of traits has a mark of its own.
     let mark = list.filter.traits.name();
     let marked = list.many && mark.is_some();
     let one_rating_helpful = one_rating && list.sort == ReviewSort::MostHelpful;
     if marked || list.many && one_rating_helpful {
-        // As the index has it.
+        // The filter of the partial index.
         filter.insert("many", true);
     }
     filter.extend(mark.map(|mark| ("marks".to_owned(), Bson::from(mark))));
@@ -479,9 +462,9 @@ fn columns(sort: ReviewSort) -> Vec<Column> {
     }
 }
 
-/// The index that has the order of a list. A single rating has one by date, and where a product has
-/// many reviews, one by votes; several are filtered from those of all. The traits of few reviews are
-/// looked through in the order of the list.
+/// Returns the index with the order of a list. A single rating has one by date and, for products
+/// with many reviews, one by votes; several ratings are filtered while walking the index of all
+/// reviews. For products with few reviews, the traits are filtered while walking the list.
 const fn index(list: &ReviewList, one_rating: bool, marked: bool) -> &'static str {
     let by_rating = match list.sort {
         ReviewSort::MostHelpful => {
@@ -502,7 +485,7 @@ const fn index(list: &ReviewList, one_rating: bool, marked: bool) -> &'static st
     }
 }
 
-/// Fails if a review was written by a newer release.
+/// Fails if a newer release wrote the review.
 pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     let fields = Fields::of(COLLECTION, doc);
     if fields.i64("schema_version")? <= i64::from(REVIEW_VERSION) {

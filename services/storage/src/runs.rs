@@ -1,4 +1,4 @@
-//! Imports that were begun and finished.
+//! The state of import runs.
 
 use mongodb::bson::{Bson, doc};
 use vitrine_model::clock::Timestamp;
@@ -10,20 +10,17 @@ use crate::{StorageError, Store};
 
 const COLLECTION: &str = "import_runs";
 
-/// Where a run is.
+/// The state of an import run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// It was begun and did not end, or is under way.
+    /// It has begun and not finished: it is running or was cut off.
     Begun,
-    /// It ended well.
+    /// It finished successfully.
     Finished,
 }
 
 impl Store {
-    /// Notes that a run begins; one of the same id begins anew.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Records the beginning of a run; a run with the same id starts over.
     pub async fn begin_run(
         &self,
         id: &str,
@@ -41,10 +38,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that a run ended well.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Records that a run finished successfully.
     pub async fn finish_run(&self, id: &str, now: Timestamp) -> Result<(), StorageError> {
         let update = doc! { "$set": { "finished_at": date(now) } };
         let runs = self.documents(COLLECTION);
@@ -54,10 +48,7 @@ impl Store {
         Ok(())
     }
 
-    /// Where the run of this id is; `None` when there never was one.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the state of a run; `None` when there is no run with this id.
     pub async fn run_state(&self, id: &str) -> Result<Option<RunState>, StorageError> {
         let run = self
             .documents(COLLECTION)
@@ -75,10 +66,7 @@ impl Store {
         }))
     }
 
-    /// Whether there is no product at all.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns whether there are no products at all.
     pub async fn is_empty(&self) -> Result<bool, StorageError> {
         let product = self
             .documents("products")

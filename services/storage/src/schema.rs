@@ -1,5 +1,5 @@
-//! What the database looks like: one file per collection under `schema/mongodb`, with its validator
-//! and its indexes. [`migrations`](crate::migrations) compares them with the live database and makes
+//! The database schema: one file per collection under `schema/mongodb`, with its validator and its
+//! indexes. [`migrations`](crate::migrations) compares the files with the live database and creates
 //! what is missing.
 
 use std::collections::{BTreeMap, HashMap};
@@ -53,23 +53,24 @@ const VERSION: &str = include_str!("../../../schema/version.json");
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CollectionSchema {
     pub(crate) collection: String,
-    /// What its documents are spread over shards by.
+    /// The shard key.
     #[serde(default)]
     pub(crate) shard_key: Option<Document>,
-    /// Which shards may hold it, where somebody wants to tell them apart.
+    /// The zone of shards for deployments that separate the catalogue from reviews.
     #[serde(default)]
     pub(crate) zone: Option<String>,
-    /// Why it stays whole, and up to what size that is right.
+    /// Why the collection is not sharded, and up to which size that is right.
     #[serde(default)]
     pub(crate) unsharded: Option<String>,
     pub(crate) validator: Document,
     pub(crate) indexes: Vec<Document>,
 }
 
-/// What `schema/version.json` says.
+/// The contents of `schema/version.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SchemaVersion {
-    /// Which state of `schema/mongodb` this is. Releases whose files differ have different versions.
+    /// The version of the state of `schema/mongodb`. Releases whose files differ have different
+    /// versions.
     pub version: i32,
     /// The digest of the files.
     pub digest: String,
@@ -84,7 +85,7 @@ pub fn schema_version() -> SchemaVersion {
     serde_json::from_str(VERSION).expect("tests read the file")
 }
 
-/// Returns the digest of the files as they are, whatever their layout.
+/// Returns the digest of the files' contents, whatever their formatting.
 #[must_use]
 pub fn schema_digest() -> String {
     let mut sha = Sha256::new();
@@ -111,26 +112,25 @@ pub(crate) fn desired() -> Vec<CollectionSchema> {
 
 /// A difference between the live database and `schema/mongodb`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Difference {
+pub(crate) enum SchemaDifference {
     /// The database lacks a collection.
     Collection(String),
     /// A collection has another validator.
     Validator(String),
     /// The database lacks an index.
     Index(IndexName),
-    /// An index of this name has another definition.
+    /// An index with this name has another definition.
     OtherIndex {
         index: IndexName,
-        wanted: Document,
+        expected: Document,
         found: Document,
     },
-    /// An index that the files do not have.
-    UnwantedIndex(IndexName),
-    /// A collection that the files do not have.
+    /// The database has an index that is not in the files.
+    UnexpectedIndex(IndexName),
+    /// The database has a collection that is not in the files.
     UnknownCollection(String),
 }
 
-/// An index of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexName {
     pub(crate) collection: String,
@@ -143,43 +143,41 @@ impl std::fmt::Display for IndexName {
     }
 }
 
-impl Difference {
-    /// Returns what this release needs and does not find; `None` for what is there beyond it.
-    fn lacking(&self) -> Option<String> {
+impl SchemaDifference {
+    /// Describes what this release needs and the database lacks; `None` for an extra index or
+    /// collection.
+    fn missing(&self) -> Option<String> {
         match self {
             Self::Collection(name) => Some(format!("collection {name}")),
             Self::Validator(name) => Some(format!("validator of {name} as this release has it")),
             Self::Index(index) => Some(format!("index {index}")),
             Self::OtherIndex {
                 index,
-                wanted,
+                expected,
                 found,
-            } => Some(format!("index {index} as {wanted}, found {found}")),
-            Self::UnwantedIndex(_) | Self::UnknownCollection(_) => None,
+            } => Some(format!("index {index} as {expected}, found {found}")),
+            Self::UnexpectedIndex(_) | Self::UnknownCollection(_) => None,
         }
     }
 
-    /// Returns what is there beyond what this release needs.
-    fn beyond(&self) -> Option<String> {
+    /// Describes what the database has and this release does not need.
+    fn unexpected(&self) -> Option<String> {
         match self {
-            Self::UnwantedIndex(index) => Some(format!("index {index}")),
+            Self::UnexpectedIndex(index) => Some(format!("index {index}")),
             Self::UnknownCollection(name) => Some(format!("collection {name}")),
             _ => None,
         }
     }
 }
 
-/// What a live collection has.
-struct Live {
+/// The live state of a collection.
+struct LiveCollection {
     validator: Document,
     indexes: HashMap<String, Document>,
 }
 
 impl Store {
-    /// Makes all collections and indexes in an empty database.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the server refuses.
+    /// Creates all collections and indexes in an empty database.
     pub async fn create_schema(&self) -> Result<(), StorageError> {
         for schema in desired() {
             self.create_collection(&schema).await?;
@@ -197,14 +195,15 @@ impl Store {
         Ok(())
     }
 
-    /// Builds those indexes of a collection whose name is wanted, in one pass over its documents.
+    /// Builds the indexes of a collection whose names `include` accepts, in one pass over its
+    /// documents.
     pub(crate) async fn create_indexes(
         &self,
         schema: &CollectionSchema,
-        wanted: impl Fn(&str) -> bool,
+        include: impl Fn(&str) -> bool,
     ) -> Result<(), StorageError> {
-        let is_wanted = |index: &&Document| wanted(index.get_str("name").unwrap_or_default());
-        let indexes: Vec<&Document> = schema.indexes.iter().filter(is_wanted).collect();
+        let is_included = |index: &&Document| include(index.get_str("name").unwrap_or_default());
+        let indexes: Vec<&Document> = schema.indexes.iter().filter(is_included).collect();
         if indexes.is_empty() {
             return Ok(());
         }
@@ -213,44 +212,42 @@ impl Store {
         Ok(())
     }
 
-    /// What this release needs and the live database lacks, one line each; empty when it may be
-    /// served from. What a newer release has added does not matter.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Describes what this release needs and the live database lacks, one line per item; empty when
+    /// the release can be served from the database. What a newer release has added does not matter.
     pub async fn missing_from_schema(&self) -> Result<Vec<String>, StorageError> {
-        // A newer release may have expanded validators; it keeps what this one writes valid.
+        // A newer release may have expanded validators; they accept what this release writes.
         let newer = self.newer_schema().await?.is_some();
         let found = self.schema_differences().await?;
-        let matters = |found: &&Difference| !(newer && matches!(found, Difference::Validator(_)));
-        let lacking = found.iter().filter(matters);
-        Ok(lacking.filter_map(Difference::lacking).collect())
+        let matters =
+            |found: &&SchemaDifference| !(newer && matches!(found, SchemaDifference::Validator(_)));
+        let missing = found.iter().filter(matters);
+        Ok(missing.filter_map(SchemaDifference::missing).collect())
     }
 
-    /// Everything the live database has beyond the desired state, one line each.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn beyond_schema(&self) -> Result<Vec<String>, StorageError> {
+    /// Describes what the live database has beyond the desired state, one line per item.
+    pub async fn unexpected_in_schema(&self) -> Result<Vec<String>, StorageError> {
         let found = self.schema_differences().await?;
-        Ok(found.iter().filter_map(Difference::beyond).collect())
+        Ok(found
+            .iter()
+            .filter_map(SchemaDifference::unexpected)
+            .collect())
     }
 
-    /// Compares the live database with the files, in the order of names.
-    pub(crate) async fn schema_differences(&self) -> Result<Vec<Difference>, StorageError> {
+    /// Compares the live database with the files, sorted by name.
+    pub(crate) async fn schema_differences(&self) -> Result<Vec<SchemaDifference>, StorageError> {
         let mut live = self.live_schema().await?;
         let mut found = Vec::new();
         for schema in desired() {
             match live.remove(&schema.collection) {
                 Some(live) => compare(&schema, live, &mut found),
-                None => found.push(Difference::Collection(schema.collection)),
+                None => found.push(SchemaDifference::Collection(schema.collection)),
             }
         }
-        found.extend(live.into_keys().map(Difference::UnknownCollection));
+        found.extend(live.into_keys().map(SchemaDifference::UnknownCollection));
         Ok(found)
     }
 
-    async fn live_schema(&self) -> Result<BTreeMap<String, Live>, StorageError> {
+    async fn live_schema(&self) -> Result<BTreeMap<String, LiveCollection>, StorageError> {
         let list = doc! { "listCollections": 1, "filter": { "type": "collection" } };
         let reply = self.db.run_command(list).await?;
         let mut live = BTreeMap::new();
@@ -268,7 +265,7 @@ impl Store {
                 .cloned()
                 .unwrap_or_default();
             let indexes = self.live_indexes(&name).await?;
-            live.insert(name, Live { validator, indexes });
+            live.insert(name, LiveCollection { validator, indexes });
         }
         Ok(live)
     }
@@ -309,9 +306,9 @@ fn first_batch(reply: &Document) -> impl Iterator<Item = &Document> {
         .filter_map(Bson::as_document)
 }
 
-fn compare(schema: &CollectionSchema, mut live: Live, found: &mut Vec<Difference>) {
+fn compare(schema: &CollectionSchema, mut live: LiveCollection, found: &mut Vec<SchemaDifference>) {
     if schema.validator != live.validator {
-        found.push(Difference::Validator(schema.collection.clone()));
+        found.push(SchemaDifference::Validator(schema.collection.clone()));
     }
     let name_of = |name: &str| IndexName {
         collection: schema.collection.clone(),
@@ -319,13 +316,13 @@ fn compare(schema: &CollectionSchema, mut live: Live, found: &mut Vec<Difference
     };
     for index in &schema.indexes {
         let name = index.get_str("name").unwrap_or_default();
-        let mut wanted = normal(index);
-        wanted.remove("name");
+        let mut expected = normalized(index);
+        expected.remove("name");
         match live.indexes.remove(name) {
-            None => found.push(Difference::Index(name_of(name))),
-            Some(has) if normal(&has) != wanted => found.push(Difference::OtherIndex {
+            None => found.push(SchemaDifference::Index(name_of(name))),
+            Some(has) if normalized(&has) != expected => found.push(SchemaDifference::OtherIndex {
                 index: name_of(name),
-                wanted,
+                expected,
                 found: has,
             }),
             Some(_) => {}
@@ -335,14 +332,14 @@ fn compare(schema: &CollectionSchema, mut live: Live, found: &mut Vec<Difference
     others.retain(|name| name != "_id_");
     others.sort_unstable();
     let others = others.iter().map(|name| name_of(name));
-    found.extend(others.map(Difference::UnwantedIndex));
+    found.extend(others.map(SchemaDifference::UnexpectedIndex));
 }
 
-/// The same document with all whole numbers of one type: the server stores some as it likes.
-fn normal(document: &Document) -> Document {
+/// Returns the document with all integers as int64, because the server stores some as another type.
+fn normalized(document: &Document) -> Document {
     let value = |value: &Bson| match value {
         Bson::Int32(n) => Bson::Int64(i64::from(*n)),
-        Bson::Document(inner) => Bson::Document(normal(inner)),
+        Bson::Document(inner) => Bson::Document(normalized(inner)),
         other => other.clone(),
     };
     let fields = document.iter();
@@ -354,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_readable_and_every_index_named_once() {
+    fn every_schema_file_parses_and_its_index_names_are_unique() {
         for schema in desired() {
             let mut names: Vec<&str> = schema
                 .indexes

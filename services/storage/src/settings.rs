@@ -1,4 +1,4 @@
-//! What a database remembers about the shop it belongs to.
+//! Settings that are stored with the shop's data.
 
 use mongodb::bson::{Document, doc};
 use mongodb::options::ReturnDocument;
@@ -14,13 +14,10 @@ const REFERENCE: &str = "reference";
 const MOVES: &str = "moves";
 
 impl Store {
-    /// The shop's currency. The first process to ask decides it, because prices are stored in terms
-    /// of it; later ones are told.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn shop_currency(&self, wanted: Currency) -> Result<Currency, StorageError> {
-        let first = doc! { "schema_version": REFERENCE_VERSION, "currency": wanted.code() };
+    /// Returns the shop's currency. The first process that asks stores `proposed`, because prices
+    /// are stored in the shop's currency; all later calls return the stored one.
+    pub async fn shop_currency(&self, proposed: Currency) -> Result<Currency, StorageError> {
+        let first = doc! { "schema_version": REFERENCE_VERSION, "currency": proposed.code() };
         let shop = self.settings(SHOP, doc! { "$setOnInsert": first }).await?;
         let code = shop.get_str("currency").unwrap_or_default();
         Currency::parse(code).map_err(|_| StorageError::Corrupt {
@@ -30,11 +27,8 @@ impl Store {
         })
     }
 
-    /// The shop's currency, if one was decided.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn decided_currency(&self) -> Result<Option<Currency>, StorageError> {
+    /// Returns the shop's currency if one is stored.
+    pub async fn stored_currency(&self) -> Result<Option<Currency>, StorageError> {
         let settings = self.documents(COLLECTION);
         let shop = settings
             .find_one(doc! { "_id": SHOP })
@@ -44,11 +38,8 @@ impl Store {
         Ok(code.and_then(|code| Currency::parse(&code).ok()))
     }
 
-    /// A number that rises whenever categories or spec keys change, so that processes know when to
-    /// read them again.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a number that increases whenever categories or spec keys change. Processes compare
+    /// it to know when to reload their copy.
     pub async fn reference_version(&self) -> Result<i64, StorageError> {
         let collection = self.documents(COLLECTION);
         let find = collection.find_one(doc! { "_id": REFERENCE });
@@ -56,22 +47,17 @@ impl Store {
         Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
     }
 
-    /// How often products were moved in lists by a process that does not count panels.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn moves_by_others(&self) -> Result<i64, StorageError> {
+    /// Returns how often products were moved in lists by processes that do not count facet panels
+    /// themselves.
+    pub async fn rank_moves_by_others(&self) -> Result<i64, StorageError> {
         let collection = self.documents(COLLECTION);
         let find = collection.find_one(doc! { "_id": MOVES });
         let found = find.max_time(self.max_time).await?;
         Ok(found.and_then(|doc| doc.get_i64("v").ok()).unwrap_or(0))
     }
 
-    /// Notes that this process has moved products in lists, and does not count panels itself.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn note_moves(&self) -> Result<(), StorageError> {
+    /// Records that this process moved products in lists and does not count facet panels itself.
+    pub async fn record_rank_moves(&self) -> Result<(), StorageError> {
         let first = doc! { "schema_version": REFERENCE_VERSION };
         let raise = doc! { "$inc": { "v": 1_i64 }, "$setOnInsert": first };
         self.settings(MOVES, raise).await.map(drop)

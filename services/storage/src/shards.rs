@@ -1,6 +1,7 @@
-//! How collections are spread over several servers, once one replica set is full.
+//! Sharding: how collections are distributed once one replica set is full.
 //!
-//! Each file under `schema/mongodb` says what its collection is sharded by, or why it stays whole.
+//! Each file under `schema/mongodb` contains the shard key of its collection, or the reason why it
+//! is not sharded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -10,9 +11,9 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::schema::{CollectionSchema, desired};
 
-/// Returns the commands that shard the collections of a database, in JavaScript for `mongosh`: indexes
-/// that the server wants first, `shardCollection`, and zones for those who want the catalogue and
-/// reviews on different servers. What stays whole is said with its reason.
+/// Returns the commands that shard the collections of a database, as JavaScript for `mongosh`:
+/// required indexes first, then `shardCollection`, and zones for deployments that separate the
+/// catalogue from reviews. Lists the unsharded collections with their reasons.
 #[must_use]
 pub fn shard_plan(database: &str) -> String {
     let all = desired();
@@ -28,7 +29,7 @@ pub fn shard_plan(database: &str) -> String {
     for (schema, key) in sharded() {
         let (name, key_text) = (&schema.collection, json(&key.clone().into()));
         if is_hashed(key) {
-            // The server makes it by itself only where there are no documents yet.
+            // The server creates it automatically only for an empty collection.
             let _ = writeln!(plan, "shop.{name}.createIndex({key_text});");
         }
         let mut command = doc! { "shardCollection": format!("{database}.{name}"), "key": key };
@@ -38,7 +39,7 @@ pub fn shard_plan(database: &str) -> String {
         let command = json(&command.into());
         let _ = writeln!(plan, "db.adminCommand({command});");
     }
-    plan.push_str("\n// Zones, if the catalogue and reviews are to have servers of their own. First, for each shard:\n");
+    plan.push_str("\n// Zones, if the catalogue and reviews are to be on separate servers. First, for each shard:\n");
     plan.push_str("// db.adminCommand({ \"addShardToZone\": \"SHARD\", \"zone\": \"catalogue\" }); or \"reviews\"\n");
     for (schema, key) in sharded() {
         let zone = schema.zone.as_deref().unwrap_or_default();
@@ -57,7 +58,7 @@ pub fn shard_plan(database: &str) -> String {
             json(&zone.into()),
         );
     }
-    plan.push_str("\n// These stay whole, on the primary shard of the database:\n");
+    plan.push_str("\n// These are not sharded; they are on the primary shard of the database:\n");
     for schema in &all {
         if let Some(reason) = &schema.unsharded {
             let _ = writeln!(plan, "// {}: {reason}", schema.collection);
@@ -65,16 +66,18 @@ pub fn shard_plan(database: &str) -> String {
     }
     let _ = writeln!(
         plan,
-        "\n// A transaction writes to at most {MAX_SHARDS} shards, but for these:"
+        "\n// A transaction writes to at most {MAX_SHARDS} shards, except these:"
     );
     for many in MANY_SHARDS {
         let _ = writeln!(plan, "// {}: {}", many.collections.join(", "), many.why);
     }
-    plan.push_str("\n// What asks every shard, because it does not say the shard key:\n");
+    plan.push_str(
+        "\n// These queries reach every shard, because they do not contain the shard key:\n",
+    );
     for one in SCATTER_GATHER {
         let by = match one.by {
             "" => String::new(),
-            "*" => " by anything".to_owned(),
+            "*" => " by any field".to_owned(),
             field => format!(" by {field}"),
         };
         let _ = writeln!(plan, "// {}{by}: {}", one.collection, one.why);
@@ -90,7 +93,7 @@ fn is_hashed(key: &Document) -> bool {
     key.values().any(|kind| kind.as_str() == Some("hashed"))
 }
 
-/// Whether an index keeps the whole shard key unique.
+/// Returns whether a unique index has the whole shard key.
 fn is_unique(schema: &CollectionSchema, key: &Document) -> bool {
     let mut unique = unique_keys(schema);
     unique.any(|index| index == key)
@@ -102,46 +105,47 @@ fn unique_keys(schema: &CollectionSchema) -> impl Iterator<Item = &Document> {
     unique.filter_map(|index| index.get_document("key").ok())
 }
 
-/// Everything that reaches all shards. A test holds every command that the tests send against it.
+/// All queries that reach all shards. A test checks every command of the test suite against this
+/// list.
 pub const SCATTER_GATHER: &[ScatterGather] = &[
-    scatter("products", "status", "lists, searches, counts and facets: each asks every shard, and merges"),
-    scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the versions that products carry, a key for each, once a minute or more rarely"),
-    scatter("products", "_id", "the worker audit, further on: products behind one"),
-    scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and once a minute or more rarely"),
-    scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a look at all bundles once a day"),
-    scatter("products", "activity", "the worker trending: products that stand out, once an hour or more rarely"),
-    scatter("products", "schema_version", "the worker product_versions, while documents of an older version are left"),
-    scatter("products", "specs.k", "the worker merges, while a merge of spec keys goes on"),
-    scatter("reviews", "dirty", "reviews that wait to be counted: every process looks once a second, in an index of what waits"),
-    scatter("reviews", "author._id", "what an author wrote, for an export or an erasure"),
-    scatter("reviews", "reply.by", "what somebody replied, for an export or an erasure"),
+    scatter("products", "status", "lists, searches, counts and facets: each queries every shard and merges the results"),
+    scatter("products", "", "the worker audit: some products at a time, in the order of ids, once in five seconds; the worker suppliers: the supplier versions in products, one index key per supplier, at most once a minute"),
+    scatter("products", "_id", "the worker audit: the next products after one"),
+    scatter("products", "supplier._id", "the worker suppliers: after a change of a supplier, and at most once a minute"),
+    scatter("products", "kind", "the worker bundles: the bundles of a product that changed, and a check of all bundles once a day"),
+    scatter("products", "activity", "the worker trending: products with an activity summary, at most once an hour"),
+    scatter("products", "schema_version", "the worker product_versions, while documents of an older version exist"),
+    scatter("products", "specs.k", "the worker merges, while spec keys are being merged"),
+    scatter("reviews", "dirty", "dirty reviews: every process checks once a second, in a partial index"),
+    scatter("reviews", "author._id", "the reviews of an author, for an export or an erasure"),
+    scatter("reviews", "reply.by", "the replies by a person, for an export or an erasure"),
     scatter("reviews", "round", "the reviews that an erased author voted on"),
-    scatter("reviews", "_id", "a review that a moderator publishes while somebody follows its product, where events do not say the product: on shards they do").only("find"),
-    scatter("reviews", "queue.since", "a page of the queue of moderators"),
-    scatter("reviews", "schema_version", "the worker review_versions, while documents of an older version are left"),
-    scatter("review_versions", "author", "what an author wrote, for an export or an erasure"),
-    scatter("review_reports", "_id.u", "what somebody reported, for an export or an erasure"),
-    scatter("votes", "_id.u", "what somebody voted, for an export or an erasure"),
-    scatter("purchases", "_id.c", "what somebody bought, for an export or an erasure"),
-    scatter("purchases", "recheck_at", "the worker purchases: once in ten seconds, in an index of what waits"),
-    scatter("moderation_log", "at", "the fairness report that an admin asks for"),
-    scatter("mutations", "_id", "the keys of an author's orders, for an erasure"),
-    scatter("stale_ranks", "*", "the worker ranks: once a second, in an index of what waits"),
-    scatter("sales", "due", "the worker activity: once in two seconds, in an index of what waits"),
-    scatter("activity_handed", "open", "the worker activity: once in two seconds, in an index of what waits"),
-    scatter("activity", "_id.h", "the worker trending: the hours of the last day, once an hour or more rarely"),
-    scatter("activity_days", "_id.d", "the worker trending: the days of the last month, once an hour or more rarely"),
+    scatter("reviews", "_id", "a review that a moderator publishes while a client follows its product, if the event lacks the product; on shards it has it").only("find"),
+    scatter("reviews", "queue.since", "a page of the moderation queue"),
+    scatter("reviews", "schema_version", "the worker review_versions, while documents of an older version exist"),
+    scatter("review_versions", "author", "the earlier versions of an author's reviews, for an export or an erasure"),
+    scatter("review_reports", "_id.u", "the reports by a person, for an export or an erasure"),
+    scatter("votes", "_id.u", "the votes of a person, for an export or an erasure"),
+    scatter("purchases", "_id.c", "the purchases of a person, for an export or an erasure"),
+    scatter("purchases", "recheck_at", "the worker purchases: every ten seconds, in a partial index"),
+    scatter("moderation_log", "at", "the fairness report, on request of an admin"),
+    scatter("mutations", "_id", "the idempotency keys of an author's mutations, for an erasure"),
+    scatter("stale_ranks", "*", "the worker ranks: once a second, in a collection of pending rows"),
+    scatter("sales", "due", "the worker activity: every two seconds, in a partial index"),
+    scatter("activity_handed", "open", "the worker activity: every two seconds, in a partial index"),
+    scatter("activity", "_id.h", "the worker trending: the hours of the last day, at most once an hour"),
+    scatter("activity_days", "_id.d", "the worker trending: the days of the last month, at most once an hour"),
 ];
 
-/// The most shards that the transaction of a request writes to or reads from, if every document were
-/// on another one.
+/// The maximum number of shards that the transaction of a request reads from or writes to, if every
+/// document were on another shard.
 pub const MAX_SHARDS: usize = 8;
 
-/// The transactions that write to more than [`MAX_SHARDS`].
+/// The transactions that may span more than [`MAX_SHARDS`] shards.
 pub const MANY_SHARDS: &[ManyShards] = &[
     ManyShards {
         collections: &["products", "names", "stale_copies"],
-        why: "an import of products, a batch with its names at a time; the workers suppliers and merges, some hundred products at a time",
+        why: "an import of products, one batch with its names at a time; the workers suppliers and merges, some hundred products at a time",
     },
     ManyShards {
         collections: &[
@@ -151,7 +155,7 @@ pub const MANY_SHARDS: &[ManyShards] = &[
             "stale_ranks",
             "names",
         ],
-        why: "an import of reviews, a batch with its names at a time; the worker fold, up to a hundred products at a time",
+        why: "an import of reviews, one batch with its names at a time; the worker fold, up to a hundred products at a time",
     },
     ManyShards {
         collections: &[
@@ -161,11 +165,11 @@ pub const MANY_SHARDS: &[ManyShards] = &[
             "sales",
             "products",
         ],
-        why: "the worker activity: what processes handed over in two seconds",
+        why: "the worker activity: the activity counts of two seconds",
     },
     ManyShards {
         collections: &["reviews", "review_reports", "votes"],
-        why: "an erasure: what an author wrote, voted on or reported, some at a time",
+        why: "an erasure: the reviews, votes and reports of an author, some at a time",
     },
 ];
 
@@ -187,34 +191,34 @@ impl ScatterGather {
     }
 }
 
-/// A query that reaches all shards because it does not say the shard key, and why it may.
+/// A query that reaches all shards because it does not contain the shard key, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScatterGather {
-    /// The command, where it is only one.
+    /// The command; `None` for any.
     pub command: Option<&'static str>,
     /// The collection.
     pub collection: &'static str,
-    /// A field that the query names; `*` for any, nothing for all documents.
+    /// A field of the filter; `*` for any filter, empty for a query without one.
     pub by: &'static str,
-    /// What asks, and how often.
+    /// Who sends it, and how often.
     pub why: &'static str,
 }
 
-/// A transaction that may write to many shards, and why it may.
+/// A transaction that may span many shards, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManyShards {
-    /// The sharded collections that it may write to or read from.
+    /// The sharded collections that it may read or write.
     pub collections: &'static [&'static str],
-    /// What it is, how much it writes, and how often.
+    /// Who runs it, how much it writes, and how often.
     pub why: &'static str,
 }
 
-/// What a transaction does so far: of each sharded collection the values of the shard key that it
-/// names, `None` for all.
+/// The reach of a transaction so far: for each sharded collection the values of the shard key that
+/// it uses, `None` for all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransactionReach {
     sharded: BTreeMap<String, Option<BTreeSet<String>>>,
-    /// Whether it touches what stays whole.
+    /// Whether it uses unsharded collections.
     whole: bool,
 }
 
@@ -234,8 +238,8 @@ impl TransactionReach {
         }
     }
 
-    /// Returns what is wrong with it: it may be on more than [`MAX_SHARDS`], and [`MANY_SHARDS`] does
-    /// not have it.
+    /// Describes the fault of a transaction that may span more than [`MAX_SHARDS`] shards and is
+    /// not in [`MANY_SHARDS`].
     pub(crate) fn fault(&self) -> Option<String> {
         let keys = |keys: &Option<BTreeSet<String>>| keys.as_ref().map(BTreeSet::len);
         let each: Option<Vec<usize>> = self.sharded.values().map(keys).collect();
@@ -257,19 +261,19 @@ impl TransactionReach {
     }
 }
 
-/// What a command does to a collection that is sharded.
+/// The reach of a command on a sharded collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     command: String,
     collection: String,
-    /// The fields that it names.
+    /// The fields of its filter.
     fields: BTreeSet<String>,
-    /// The values of the first field of the shard key that it is about; `None` when it does not say.
+    /// The values of the first field of the shard key; `None` without the field.
     keys: Option<BTreeSet<String>>,
 }
 
 impl Reach {
-    /// Returns what is wrong with it: it reaches all shards, and [`SCATTER_GATHER`] does not have it.
+    /// Describes the fault of a command that reaches all shards and is not in [`SCATTER_GATHER`].
     pub(crate) fn fault(&self) -> Option<String> {
         let known = |one: &ScatterGather| {
             let all = one.by.is_empty() && self.fields.is_empty();
@@ -286,7 +290,7 @@ impl Reach {
     }
 }
 
-/// Returns what a command does to collections that are sharded.
+/// Returns the reach of a command on each sharded collection.
 pub(crate) fn reaches(name: &str, command: &Document) -> Vec<Reach> {
     let Ok(collection) = command.get_str(name) else {
         return Vec::new();
@@ -313,7 +317,7 @@ pub(crate) fn reaches(name: &str, command: &Document) -> Vec<Reach> {
     filters.iter().filter_map(reach).collect()
 }
 
-/// What a pipeline does: by what it matches first, and in the collections that it joins.
+/// Returns the reach of a pipeline: by its leading `$match` stages, and in each joined collection.
 fn pipeline(collection: &str, stages: &[Document]) -> Vec<Reach> {
     if stages
         .first()
@@ -337,7 +341,7 @@ fn pipeline(collection: &str, stages: &[Document]) -> Vec<Reach> {
             let from = joined.get_str("from").unwrap_or_default();
             let mut stages = inner(joined);
             if let Ok(field) = joined.get_str("foreignField") {
-                // One value for each document that is joined.
+                // One value for each joined document.
                 stages.insert(0, doc! { "$match": { field: "a value" } });
             }
             reached.extend(pipeline(from, &stages));
@@ -350,7 +354,7 @@ fn pipeline(collection: &str, stages: &[Document]) -> Vec<Reach> {
     reached
 }
 
-/// What a filter does to a collection; nothing where that is not sharded.
+/// Returns the reach of a filter; `None` for an unsharded collection.
 fn reach(command: &str, collection: &str, filter: &Document) -> Option<Reach> {
     static KEYS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
         let sharded = desired().into_iter();
@@ -371,7 +375,7 @@ fn reach(command: &str, collection: &str, filter: &Document) -> Option<Reach> {
     })
 }
 
-/// The fields that a filter names.
+/// Collects the fields of a filter.
 fn named(filter: &Document, fields: &mut BTreeSet<String>) {
     for (field, value) in filter {
         if matches!(field.as_str(), "$and" | "$or" | "$nor") {
@@ -385,8 +389,8 @@ fn named(filter: &Document, fields: &mut BTreeSet<String>) {
     }
 }
 
-/// The values that a filter allows a field of the shard key to have, where it names them. Of a
-/// document the first value counts: it says which shard a range of them is on.
+/// Returns the values that a filter allows for a field of the shard key, if it lists them. Of a
+/// document the first value counts: a range of documents with the same one is on one shard.
 fn values(filter: &Document, field: &str) -> Option<BTreeSet<String>> {
     let branches = |name: &str| {
         let branches = filter.get_array(name).ok()?.iter();
@@ -442,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_collection_says_how_it_is_spread_or_why_not() {
+    fn every_collection_has_a_shard_key_or_a_reason_without_one() {
         for schema in desired() {
             let name = &schema.collection;
             match (&schema.shard_key, &schema.unsharded) {
@@ -459,8 +463,8 @@ mod tests {
         }
     }
 
-    /// The rule of the server: it can keep nothing unique across shards but what begins with the
-    /// shard key; and a hashed key only where it is that of `_id`.
+    /// The server can enforce uniqueness across shards only for indexes that begin with the shard
+    /// key, and has a hashed index only on `_id` here.
     #[test]
     fn unique_indexes_begin_with_the_shard_key() {
         for schema in desired() {
@@ -485,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_says_its_shard_or_has_a_reason() {
+    fn a_command_contains_the_shard_key_or_has_a_reason() {
         let fault = |name: &str, command: Document| {
             let reached = reaches(name, &command);
             reached.iter().filter_map(Reach::fault).collect::<Vec<_>>()
@@ -494,7 +498,8 @@ mod tests {
         let find = |collection: &str, filter: Document| {
             fault("find", doc! { "find": collection, "filter": filter })
         };
-        // By the key, some of them, either of some, a range within one, and what is not sharded.
+        // By the key, by several keys, by either of several, by a range within one, and on an
+        // unsharded collection.
         assert_eq!(find("names", doc! { "_id": "slug:lamp" }), none);
         assert_eq!(find("names", doc! { "_id": { "$in": ["a", "b"] } }), none);
         let either = doc! { "$or": [{ "product_id": 1 }, { "product_id": 2 }], "rating": 5 };
@@ -502,7 +507,7 @@ mod tests {
         let range = doc! { "_id": { "$gte": { "r": 1 }, "$lte": { "r": 1, "u": Bson::MaxKey } } };
         assert_eq!(find("votes", range), none);
         assert_eq!(find("suppliers", doc! {}), none);
-        // Not by the key.
+        // Without the key.
         assert_eq!(
             find("reviews", doc! { "rating": 5 }),
             ["find reviews by rating"]
@@ -517,7 +522,7 @@ mod tests {
         assert_eq!(find("votes", wide), ["find votes by _id"]);
         let update = doc! { "update": "reviews", "updates": [{ "q": { "_id": 1 }, "u": {} }] };
         assert_eq!(fault("update", update), ["update reviews by _id"]);
-        // A find of the same has a reason.
+        // A find with the same filter has a reason.
         assert_eq!(find("reviews", doc! { "_id": 1 }), none);
         let joined = |field: &str| {
             let join =
@@ -555,11 +560,11 @@ mod tests {
         assert_eq!(
             fault(&own),
             None,
-            "four votes, three reviews and what stays whole"
+            "four votes, three reviews and an unsharded collection"
         );
         let more = [&own[..], &[update("sales", "_id", 7..8)]].concat();
-        let told = "a transaction on reviews: 3, sales: 1, votes: 4";
-        assert_eq!(fault(&more).as_deref(), Some(told));
+        let expected = "a transaction on reviews: 3, sales: 1, votes: 4";
+        assert_eq!(fault(&more).as_deref(), Some(expected));
         let all = ("find", doc! { "find": "purchases", "filter": {} });
         assert_eq!(
             fault(&[all]).as_deref(),

@@ -21,40 +21,41 @@ use crate::{StorageError, elections, names};
 
 /// A command that was sent to the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandSeen {
-    /// The command: `find`, `aggregate`.
+pub struct SentCommand {
+    /// The command's name, such as `find` or `aggregate`.
     pub name: String,
-    /// The collection it is about, where it is about one.
+    /// The collection, for commands that have one.
     pub collection: Option<String>,
-    /// What of it would reach all shards of a cluster, or of the transaction that it commits many,
-    /// without a reason ([`SCATTER_GATHER`](crate::shards::SCATTER_GATHER),
-    /// [`MANY_SHARDS`](crate::shards::MANY_SHARDS)).
+    /// Unexpected reach on a sharded cluster: the parts of this command that would be sent to all
+    /// shards without a listed reason ([`SCATTER_GATHER`](crate::shards::SCATTER_GATHER)), or the
+    /// transaction that it commits if that spans too many shards
+    /// ([`MANY_SHARDS`](crate::shards::MANY_SHARDS)).
     pub scattered: Vec<String>,
 }
 
-/// Told of every command as it is sent.
-pub type CommandObserver = Arc<dyn Fn(CommandSeen) + Send + Sync>;
+/// Called with every command as it is sent.
+pub type CommandObserver = Arc<dyn Fn(SentCommand) + Send + Sync>;
 
-/// How to reach a database.
+/// Connection options of a database.
 #[derive(Clone)]
 pub struct StoreOptions {
     /// The connection string.
     pub uri: String,
-    /// The database's name.
+    /// The name of the database.
     pub database: String,
-    /// The most connections. Whoever calls has to keep fewer operations than this under way:
-    /// waiting in the driver's own queue does not survive cancellation well.
+    /// The maximum size of the connection pool. The caller has to run fewer operations than this at
+    /// a time: waiting in the driver's own queue does not survive cancellation well.
     pub max_pool: u32,
-    /// How long the server may work on one operation.
+    /// The server's time limit (`maxTimeMS`) for one operation.
     pub max_time: Duration,
-    /// How long to look for a primary.
+    /// The time limit for server selection.
     pub server_selection: Duration,
-    /// Told of every command as it is sent; for tests and figures.
+    /// Called with every command as it is sent; for tests and metrics.
     pub observer: Option<CommandObserver>,
 }
 
 impl StoreOptions {
-    /// The defaults for this database.
+    /// Returns the default options for this database.
     #[must_use]
     pub fn new(uri: impl Into<String>, database: impl Into<String>) -> Self {
         Self {
@@ -77,23 +78,23 @@ impl fmt::Debug for StoreOptions {
     }
 }
 
-/// What kind of deployment answers.
+/// The server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// The server's version: `6.0.5`.
+    /// The server's version, such as `6.0.5`.
     pub version: String,
     /// How the servers are arranged.
     pub topology: Topology,
 }
 
-/// How servers can be arranged.
+/// The arrangement of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// A replica set, of one member or more.
+    /// A replica set of one or more members.
     ReplicaSet,
     /// A sharded cluster.
     Sharded,
-    /// A single server without replication: it has no transactions.
+    /// A single server without replication; it does not support transactions.
     Standalone,
 }
 
@@ -103,30 +104,30 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) db: Database,
     pub(crate) max_time: Duration,
-    /// Counts the elections that made another server primary.
+    /// The number of elections so far that made another server primary.
     elections: watch::Receiver<u64>,
-    /// How many products have a word, of words that very many have.
+    /// The number of products that contain a word, for very common words.
     pub(crate) common_words: Cache<String, u64>,
-    /// The products that names belonged to when they were last resolved; readers verify it.
+    /// The products that names belonged to when they were last resolved; readers verify the entry.
     pub(crate) name_cache: Cache<String, ProductId>,
-    /// How documents get from one version to the next.
+    /// The upgrades from one schema version to the next.
     pub(crate) version_steps: Arc<[VersionStep]>,
 }
 
-/// What the server knows our connections by.
+/// The `appName` of our connections.
 pub(crate) const APP_NAME: &str = "vitrine";
-/// How long a server may take to say what it is.
-const LOOK: Duration = Duration::from_secs(1);
-/// How long it is taken for true how many products have a common word.
-const COMMON_FOR: Duration = Duration::from_mins(1);
-/// Of how many words it is remembered.
-const MAX_COMMON: u64 = 10_000;
+/// The time limit for a probe of a server's topology.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the count of a common word is cached.
+const COMMON_WORD_TTL: Duration = Duration::from_mins(1);
+/// The maximum number of words whose count is cached.
+const MAX_COMMON_WORDS: u64 = 10_000;
 
 impl Store {
-    /// A handle on the database. Connections are made when they are needed.
+    /// Creates a handle on a database. Connections are opened when they are needed.
     ///
     /// # Errors
-    /// [`StorageError::Driver`] when the connection string is not one.
+    /// [`StorageError::Driver`] when the connection string is invalid.
     pub async fn connect(options: &StoreOptions) -> Result<Self, StorageError> {
         let mut client = ClientOptions::parse(&options.uri).await?;
         client.app_name = Some(APP_NAME.to_owned());
@@ -134,7 +135,7 @@ impl Store {
         client.max_connecting = Some(4);
         client.server_selection_timeout = Some(options.server_selection);
         client.command_event_handler = options.observer.clone().map(observe);
-        let (handler, elections) = elections::watched();
+        let (handler, elections) = elections::monitor();
         client.sdam_event_handler = Some(handler);
         let client = Client::with_options(client)?;
         let db = client.database(&options.database);
@@ -144,41 +145,35 @@ impl Store {
             max_time: options.max_time,
             elections,
             common_words: Cache::builder()
-                .max_capacity(MAX_COMMON)
-                .time_to_live(COMMON_FOR)
+                .max_capacity(MAX_COMMON_WORDS)
+                .time_to_live(COMMON_WORD_TTL)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),
             version_steps: versions::steps().into(),
         })
     }
 
-    /// Asks the primary whether it answers. Returns what time its clock shows.
-    ///
-    /// # Errors
-    /// [`StorageError`] when no primary answers.
+    /// Pings the primary. Returns the time of the server's clock.
     pub async fn ping(&self) -> Result<Timestamp, StorageError> {
         let hello = self.db.run_command(doc! { "hello": 1 }).await?;
         let time = hello.get_datetime("localTime").map_err(Error::custom)?;
         Ok(Timestamp::from_millis(time.timestamp_millis()))
     }
 
-    /// Completes when another server than before is elected primary. What was sent to the one
-    /// before may never be answered.
+    /// Completes when another server is elected primary. Commands sent to the previous primary may
+    /// never be answered.
     pub fn next_election(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut elections = self.elections.clone();
         elections.mark_unchanged();
         async move {
             if elections.changed().await.is_err() {
-                // The client is closed: there will be none.
+                // The client is closed, so there are no more elections.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// What kind of deployment answers.
-    ///
-    /// # Errors
-    /// [`StorageError`] when none does.
+    /// Returns the version and topology of the server.
     pub async fn deployment(&self) -> Result<Deployment, StorageError> {
         let admin = self.client.database("admin");
         let hello = admin.run_command(doc! { "hello": 1 }).await?;
@@ -190,8 +185,8 @@ impl Store {
         })
     }
 
-    /// Whether the first server of this address is one without replication. When the address names
-    /// a replica set, the driver leaves such a server out and finds none at all.
+    /// Returns whether the first server of this address runs without replication. If the address
+    /// names a replica set, the driver leaves such a server out and finds none at all.
     pub async fn is_standalone(options: &StoreOptions) -> bool {
         let Ok(mut client) = ClientOptions::parse(&options.uri).await else {
             return false;
@@ -199,28 +194,25 @@ impl Store {
         client.repl_set_name = None;
         client.direct_connection = Some(true);
         client.hosts.truncate(1);
-        client.server_selection_timeout = Some(LOOK);
+        client.server_selection_timeout = Some(PROBE_TIMEOUT);
         let Ok(client) = Client::with_options(client) else {
             return false;
         };
         let admin = client.database("admin");
         let hello = admin.run_command(doc! { "hello": 1 }).await;
         client.shutdown().await;
-        // A server that waits to become a member of a replica set says so.
+        // A server that waits to become a member of a replica set reports so.
         hello.is_ok_and(|hello| {
             topology(&hello) == Topology::Standalone && !hello.contains_key("isreplicaset")
         })
     }
 
-    /// Removes the database and everything in it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the server refuses.
+    /// Drops the database with everything in it.
     pub async fn drop_database(&self) -> Result<(), StorageError> {
         Ok(self.db.drop().await?)
     }
 
-    /// The name of the database.
+    /// Returns the name of the database.
     #[must_use]
     pub fn database_name(&self) -> &str {
         self.db.name()
@@ -240,25 +232,25 @@ impl Store {
     }
 }
 
-/// How long the server waits for a majority of its members before it says that it does not know.
-pub(crate) const MAJORITY_WITHIN: Duration = Duration::from_secs(5);
+/// How long the server waits for a majority before a write concern fails (`wtimeout`).
+pub(crate) const MAJORITY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Acknowledged by a majority and in the journal: nothing acknowledged is lost.
+/// Write concern: acknowledged by a majority and journaled, so no acknowledged write is lost.
 pub(crate) fn durable() -> WriteConcern {
     WriteConcern::builder()
         .w(Acknowledgment::Majority)
         .journal(true)
-        .w_timeout(MAJORITY_WITHIN)
+        .w_timeout(MAJORITY_TIMEOUT)
         .build()
 }
 
-/// The same for commands that are spelled out.
+/// [`durable`] as a document, for commands that are written out.
 pub(crate) fn durable_document() -> Document {
-    let millis = i64::try_from(MAJORITY_WITHIN.as_millis()).expect("seconds");
+    let millis = i64::try_from(MAJORITY_TIMEOUT.as_millis()).expect("seconds");
     doc! { "w": "majority", "j": true, "wtimeout": millis }
 }
 
-/// Reads that no election can undo.
+/// Read concern `snapshot`: majority-committed data that no election can roll back.
 pub(crate) fn snapshot() -> ReadConcern {
     ReadConcern::snapshot()
 }
@@ -273,7 +265,7 @@ fn topology(hello: &Document) -> Topology {
     }
 }
 
-/// The transaction that a command belongs to: its session and its number.
+/// Returns the id of the transaction of a command: its session and its transaction number.
 fn transaction_id(command: &Document) -> Option<(String, i64)> {
     command.get_bool("autocommit").ok()?;
     let session = command.get_document("lsid").ok()?.get("id")?;
@@ -281,7 +273,7 @@ fn transaction_id(command: &Document) -> Option<(String, i64)> {
 }
 
 fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
-    let open = Mutex::<HashMap<_, TransactionReach>>::default();
+    let transactions = Mutex::<HashMap<_, TransactionReach>>::default();
     EventHandler::callback(move |event| {
         if let CommandEvent::Started(started) = event {
             let collection = started.command.get_str(&started.command_name);
@@ -289,17 +281,17 @@ fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
             let reached = reaches(&started.command_name, &started.command);
             let mut scattered: Vec<String> = reached.iter().filter_map(Reach::fault).collect();
             if let Some(id) = transaction_id(&started.command) {
-                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut transactions = transactions.lock().unwrap_or_else(PoisonError::into_inner);
                 match started.command_name.as_str() {
                     "commitTransaction" => {
-                        let reach = open.remove(&id);
+                        let reach = transactions.remove(&id);
                         scattered.extend(reach.and_then(|reach| reach.fault()));
                     }
-                    "abortTransaction" => drop(open.remove(&id)),
-                    _ => open.entry(id).or_default().add(reached),
+                    "abortTransaction" => drop(transactions.remove(&id)),
+                    _ => transactions.entry(id).or_default().add(reached),
                 }
             }
-            observer(CommandSeen {
+            observer(SentCommand {
                 scattered,
                 name: started.command_name,
                 collection,

@@ -1,4 +1,4 @@
-//! Transactions: how they begin, end, and fail.
+//! Beginning, committing and retrying transactions.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,19 @@ use mongodb::error::{
 use vitrine_model::id::random_bytes;
 
 use crate::error::is_unavailable;
-use crate::store::{MAJORITY_WITHIN, durable, snapshot};
+use crate::store::{MAJORITY_TIMEOUT, durable, snapshot};
 use crate::{StorageError, Store};
 
-/// How often a transaction is tried that conflicts with other writers.
+/// How often a transaction is tried in case of write conflicts.
 const MAX_TRIES: u32 = 8;
-/// How often a commit is tried whose outcome is not known.
+/// How often a commit with unknown outcome is sent.
 const MAX_COMMITS: usize = 5;
 
-/// Runs a transaction again when it conflicts with other writers, up to eight times, with
-/// [`backoff`] in between; and once more, at once, when its connection broke before it was
-/// committed.
+/// Retries a transaction after write conflicts: up to eight tries, with [`backoff`] between them.
+/// Retries once, immediately, when the connection broke before the commit.
 ///
 /// # Errors
-/// Whatever it fails with; [`StorageError::Contended`] only after the last try.
+/// The error of the last try; [`StorageError::Contended`] only after all tries.
 pub async fn retry_contended<T, Fut>(mut attempt: impl FnMut() -> Fut) -> Result<T, StorageError>
 where
     Fut: Future<Output = Result<T, StorageError>>,
@@ -40,9 +39,9 @@ where
     }
 }
 
-/// How long to wait before a try, the first of which after a failure is 1: between half and one and
-/// a half times 4 ms · 2ⁿ, at most 4 ms · 2⁶. The random part keeps writers that met once from meeting
-/// again.
+/// Returns the delay before try `nth` (1 for the first retry): random between half and one and a
+/// half times 4 ms · 2ⁿ, with n at most 6. The jitter keeps writers that conflicted from
+/// conflicting again.
 #[must_use]
 pub fn backoff(nth: u32) -> Duration {
     let window = 4_000_u64 << nth.min(6);
@@ -51,20 +50,21 @@ pub fn backoff(nth: u32) -> Duration {
 }
 
 impl Store {
-    /// A session with a transaction that reads one snapshot and is durable when committed.
+    /// Begins a transaction with read concern `snapshot` and a durable write concern.
     pub(crate) async fn begin(&self) -> Result<ClientSession, TransactionError> {
         let mut session = self.client.start_session().await?;
         session
             .start_transaction()
             .read_concern(snapshot())
             .write_concern(durable())
-            .max_commit_time(MAJORITY_WITHIN)
+            .max_commit_time(MAJORITY_TIMEOUT)
             .await?;
         Ok(session)
     }
 }
 
-/// Commits; asks again when the answer was lost, but no longer than a majority may take.
+/// Commits; sends the commit again when the answer was lost, but no longer than a majority may
+/// take.
 pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), TransactionError> {
     let (began, mut tries) = (Instant::now(), 0);
     loop {
@@ -72,14 +72,14 @@ pub(crate) async fn commit(session: &mut ClientSession) -> Result<(), Transactio
         match session.commit_transaction().await {
             Err(error)
                 if tries < MAX_COMMITS
-                    && began.elapsed() < MAJORITY_WITHIN
+                    && began.elapsed() < MAJORITY_TIMEOUT
                     && error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             result => return result.map_err(TransactionError::from),
         }
     }
 }
 
-/// Keeps the driver's error with its labels until it is decided whether to try again.
+/// A driver error with its labels, kept until the retry decision is made.
 pub(crate) enum TransactionError {
     Driver(Error),
     Storage(StorageError),
@@ -92,7 +92,7 @@ impl TransactionError {
             Self::Driver(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
                 StorageError::Unavailable(error)
             }
-            // It may have been committed: asking again will tell.
+            // The outcome of the commit is unknown; a retry by the caller finds out.
             Self::Driver(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                 StorageError::Unavailable(error)
             }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_differ() {
+    fn delays_grow_and_have_jitter() {
         for nth in 1..MAX_TRIES {
             let window = Duration::from_micros(4_000 << nth.min(6));
             let pauses: Vec<Duration> = (0..50).map(|_| backoff(nth)).collect();

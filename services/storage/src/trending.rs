@@ -1,5 +1,5 @@
-//! What gets attention: counted ahead, one document for each category and window, and how each
-//! product stands.
+//! Trending lists, precomputed as one document per category and window, and the activity summaries
+//! of products.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocumentBuf};
@@ -20,84 +20,84 @@ use crate::views::ProductView;
 use crate::{StorageError, Store, products, products_query};
 
 const COLLECTION: &str = "trending";
-/// For how long what was counted is kept when it is not counted again.
-const KEPT_MILLIS: i64 = 2 * DAY_MILLIS;
-/// What says that it is of a time further ahead than this was written by a process whose clock is
-/// wrong, and is replaced as if it were older.
-const MAX_AHEAD_MILLIS: i64 = 60_000;
+/// How long a list is kept unless it is recomputed.
+const LIFETIME_MILLIS: i64 = 2 * DAY_MILLIS;
+/// A time further in the future than this was written by a process with a wrong clock; the document
+/// is replaced as if it were older.
+const MAX_CLOCK_SKEW_MILLIS: i64 = 60_000;
 
-/// Where a product is and how it stands.
+/// A product's category, status and activity summary.
 #[derive(Clone, Debug)]
 pub struct ProductSummary {
     /// The product.
     pub product: ProductId,
-    /// The category it is in.
+    /// The category of the product.
     pub category: CategoryId,
-    /// Its state.
+    /// The status of the product.
     pub status: ProductStatus,
-    /// How it stands as stored.
-    pub standing: ActivitySummary,
-    /// Whether its popularity is another than follows from that, although nothing is to follow: a
-    /// release from before, which knows reviews only, has moved it.
-    pub adrift: bool,
-    /// How many reviews it has, and the fold that counted them.
+    /// The stored activity summary.
+    pub activity: ActivitySummary,
+    /// Whether the stored popularity is not the one that follows from reviews and summary. An older
+    /// release, which considers reviews only, has written it then.
+    pub has_stale_popularity: bool,
+    /// The number of reviews, and the fold that counted them.
     reviews: (i64, i64),
 }
 
 impl ProductSummary {
-    /// Whether its standing is said to be of a time that is still to come.
+    /// Returns whether the summary is dated in the future.
     #[must_use]
     pub fn is_ahead(&self, now: Timestamp) -> bool {
-        self.standing.as_of > Some(now.plus_millis(MAX_AHEAD_MILLIS))
+        self.activity.as_of > Some(now.plus_millis(MAX_CLOCK_SKEW_MILLIS))
     }
 }
 
-/// Products that were looked up, and why others could not be read; the first reason.
+/// Products that were looked up.
 #[derive(Debug, Default)]
 pub struct ProductSummaries {
-    /// Those that could be read.
-    pub placed: Vec<ProductSummary>,
-    /// Why others could not.
+    /// The products that could be read.
+    pub summaries: Vec<ProductSummary>,
+    /// The first error, if some could not be read.
     pub failed: Option<StorageError>,
 }
 
-/// A new standing of a product.
+/// A new activity summary of a product.
 #[derive(Clone, Debug)]
 pub struct NewSummary {
     /// The product as it was read.
-    pub placed: ProductSummary,
-    /// How it stands now; `None` when nothing happened in all the time.
-    pub standing: Option<ActivitySummary>,
+    pub product: ProductSummary,
+    /// The new summary; `None` without activity in the whole period.
+    pub activity: Option<ActivitySummary>,
 }
 
-/// What gets attention in a category, or everywhere.
+/// A trending list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trending {
-    /// The category; `None` for all.
+    /// The category; `None` for the whole catalogue.
     pub category: Option<CategoryId>,
-    /// Over which time.
+    /// The window.
     pub window: TrendingWindow,
-    /// Products with their scores, the highest first.
+    /// Products with their scores, highest first.
     pub items: Vec<(ProductId, f64)>,
 }
 
-/// A product that gets attention.
+/// A row of a trending list.
 #[derive(Clone, Debug)]
 pub struct TrendingRow {
     /// The product.
     pub product: ProductView,
-    /// Its score.
+    /// The score.
     pub score: f64,
-    /// As of when.
+    /// When the list was computed.
     pub as_of: Timestamp,
 }
 
 impl Store {
-    /// Where these products are and how they stand.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn placed(&self, ids: &[ProductId]) -> Result<ProductSummaries, StorageError> {
+    /// Returns the summaries of these products.
+    pub async fn product_summaries(
+        &self,
+        ids: &[ProductId],
+    ) -> Result<ProductSummaries, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let filter = doc! { "_id": { "$in": ids } };
         let collection = self.raw(products::COLLECTION);
@@ -111,25 +111,23 @@ impl Store {
         let found: Vec<RawDocumentBuf> = find.max_time(self.max_time).await?.try_collect().await?;
         let mut batch = ProductSummaries::default();
         for doc in &found {
-            match read_placed(doc) {
-                Ok(placed) => batch.placed.push(placed),
-                // It keeps no other from being looked at.
+            match read_summary(doc) {
+                Ok(summary) => batch.summaries.push(summary),
+                // It does not block the others.
                 Err(error) => batch.failed = batch.failed.or(Some(error)),
             }
         }
         Ok(batch)
     }
 
-    /// Some products behind this one, and up to that one, that stand out by what happened around them;
-    /// fewer than `most` at the end. In the order of the index `standing`, which has entries for no others.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn standing_products(
+    /// Returns the ids of products with an activity summary, after one product and up to another;
+    /// fewer than `max` at the end. In the order of the index `standing`, which contains only such
+    /// products.
+    pub async fn products_with_activity(
         &self,
         after: Option<ProductId>,
         until: Option<ProductId>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ProductId>, StorageError> {
         let mut filter = doc! { "activity": { "$exists": true } };
         let ends = [("$gt", after), ("$lte", until)].into_iter();
@@ -144,23 +142,23 @@ impl Store {
             .projection(doc! { "_id": 1 })
             .sort(doc! { "_id": 1, "slot": 1 })
             .hint(Hint::Name("standing".to_owned()))
-            .limit(i64::from(most));
+            .limit(i64::from(max));
         self.product_ids(find).await
     }
 
-    /// Writes how products stand now and the popularity that follows from it, of those that this
-    /// release may write. An older standing does not replace a newer one. A product of which reviews
-    /// were counted since it was read is left for the next time; one that cannot be written keeps no
-    /// other from it.
+    /// Writes activity summaries and the popularity that follows from them, for products that this
+    /// release may write. An older summary does not replace a newer one. A product whose reviews
+    /// were folded since it was read is left for the next run. A product that cannot be written
+    /// does not block the others.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn keep_standings(
+    /// [`StorageError`] when the database fails; safe to repeat.
+    pub async fn apply_activity_summaries(
         &self,
-        standings: &[NewSummary],
+        summaries: &[NewSummary],
         now: Timestamp,
     ) -> Result<Batch, StorageError> {
-        let updates: Vec<Document> = standings.iter().map(|one| one.update(now)).collect();
+        let updates: Vec<Document> = summaries.iter().map(|one| one.update(now)).collect();
         let mut batch = Batch {
             found: updates.len(),
             ..Batch::default()
@@ -171,22 +169,20 @@ impl Store {
         let written = self.update_unordered(products::COLLECTION, updates).await?;
         batch.written = written.matched;
         for (at, error) in written.refused {
-            let product = standings[at].placed.product;
-            tracing::error!(%product, %error, "how a product stands cannot be written");
+            let product = summaries[at].product.product;
+            tracing::error!(%product, %error, "the activity summary of a product cannot be written");
             batch.failed = batch.failed.or(Some(error));
         }
         Ok(batch)
     }
 
-    /// Returns the lists that are kept for these categories and windows, each with the time it is of.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn kept_trending(
+    /// Returns the stored lists of these categories and windows, each with the time when it was
+    /// computed.
+    pub async fn get_trending_lists(
         &self,
         wanted: &[(Option<CategoryId>, TrendingWindow)],
     ) -> Result<Vec<(Trending, Timestamp)>, StorageError> {
-        let mut kept = Vec::with_capacity(wanted.len());
+        let mut lists = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(200) {
             let ids: Vec<Document> = some.iter().map(|(of, window)| key(*of, *window)).collect();
             let collection = self.raw(COLLECTION);
@@ -195,17 +191,17 @@ impl Store {
             let found: Vec<RawDocumentBuf> =
                 find.max_time(self.max_time).await?.try_collect().await?;
             for doc in &found {
-                kept.push(read_kept(doc)?);
+                lists.push(read_list(doc)?);
             }
         }
-        Ok(kept)
+        Ok(lists)
     }
 
-    /// Keeps what gets attention.
+    /// Stores trending lists; an older list does not replace a newer one.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn keep_trending(
+    /// [`StorageError`] when the database fails; safe to repeat.
+    pub async fn save_trending_lists(
         &self,
         lists: &[Trending],
         now: Timestamp,
@@ -217,12 +213,12 @@ impl Store {
             let first = doc! { "schema_version": REFERENCE_VERSION };
             let set = doc! {
                 "as_of": date(now),
-                "expires_at": date(now.plus_millis(KEPT_MILLIS)),
+                "expires_at": date(now.plus_millis(LIFETIME_MILLIS)),
                 "items": list.items.iter().map(item).collect::<Vec<_>>(),
             };
             let mut older = not_newer("as_of", now);
             older.insert("_id", key(list.category, list.window));
-            // A newer one is in the way of the insert, which is what it should be.
+            // A newer list makes the upsert fail with a duplicate key, as intended.
             doc! { "q": older, "u": { "$set": set, "$setOnInsert": first }, "upsert": true }
         };
         let updates: Vec<Document> = lists.iter().map(update).collect();
@@ -237,27 +233,24 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets the lists of an earlier time than this.
+    /// Deletes the lists that were computed before this time.
     ///
     /// # Errors
-    /// [`StorageError`] when the database fails; it may be called again.
-    pub async fn forget_trending(&self, now: Timestamp) -> Result<(), StorageError> {
+    /// [`StorageError`] when the database fails; safe to repeat.
+    pub async fn delete_trending_before(&self, now: Timestamp) -> Result<(), StorageError> {
         let older = not_newer("as_of", now.plus_millis(-1));
         self.documents(COLLECTION).delete_many(older).await?;
         Ok(())
     }
 
-    /// What gets attention in a category, or everywhere, of products that fulfil a condition, the
-    /// highest score first. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a trending list of a category, or of the whole catalogue, restricted to products
+    /// that match a condition; highest score first. One command.
     pub async fn trending(
         &self,
         category: Option<CategoryId>,
         window: TrendingWindow,
         condition: &Condition,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<TrendingRow>, StorageError> {
         let seen = products_query::predicate(condition);
         let shown = products::projection(products::ProductFields::Page);
@@ -272,7 +265,7 @@ impl Store {
                 "as": "product",
             } },
             doc! { "$match": { "product": { "$ne": [] } } },
-            doc! { "$limit": i64::from(most) },
+            doc! { "$limit": i64::from(max) },
             doc! { "$project": {
                 "_id": 0, "as_of": 1, "score": "$items.s", "product": { "$first": "$product" },
             } },
@@ -280,7 +273,7 @@ impl Store {
         let collection = self.raw(COLLECTION);
         let found = collection
             .aggregate(pipeline)
-            .batch_size(most + 1)
+            .batch_size(max + 1)
             .max_time(self.max_time)
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
@@ -298,14 +291,14 @@ impl Store {
 
 impl NewSummary {
     fn update(&self, now: Timestamp) -> Document {
-        let placed = &self.placed;
-        let (count, fold_seq) = placed.reviews;
+        let product = &self.product;
+        let (count, fold_seq) = product.reviews;
         let mut one = not_newer("activity.as_of", now);
-        one.insert("_id", stored_id(placed.product.to_i64()));
+        one.insert("_id", stored_id(product.product.to_i64()));
         one.insert("schema_version", up_to(PRODUCT_VERSION));
         one.insert("stats.fold_seq", fold_seq);
-        let standing = self.standing.unwrap_or_default();
-        let mut rank = stats::activity_rank(&standing);
+        let activity = self.activity.unwrap_or_default();
+        let mut rank = stats::activity_rank(&activity);
         let (mut set, mut unset) = (Document::new(), Document::new());
         for field in ["sold", "trend"] {
             match rank.remove(field) {
@@ -313,12 +306,12 @@ impl NewSummary {
                 None => unset.insert(format!("rank.{field}"), 1),
             };
         }
-        match self.standing.as_ref().and_then(stats::standing) {
-            Some(standing) => set.insert("activity", standing),
+        match self.activity.as_ref().and_then(stats::activity) {
+            Some(activity) => set.insert("activity", activity),
             None => unset.insert("activity", 1),
         };
-        let people = count.saturating_add(standing.interest());
-        set.insert("rank.popularity", popularity(people));
+        let points = count.saturating_add(activity.interest());
+        set.insert("rank.popularity", popularity(points));
         let mut update = Document::new();
         for (operator, fields) in [("$set", set), ("$unset", unset)] {
             if !fields.is_empty() {
@@ -329,32 +322,33 @@ impl NewSummary {
     }
 }
 
-/// What has no such time, an earlier one, or one so far ahead that no right clock has said it.
+/// Matches documents without this time, with an earlier one, or with one so far in the future that
+/// the clock must have been wrong.
 fn not_newer(field: &str, now: Timestamp) -> Document {
     doc! { "$or": [
         { field: { "$exists": false } },
         { field: { "$lte": date(now) } },
-        { field: { "$gt": date(now.plus_millis(MAX_AHEAD_MILLIS)) } },
+        { field: { "$gt": date(now.plus_millis(MAX_CLOCK_SKEW_MILLIS)) } },
     ] }
 }
 
-fn read_placed(doc: &RawDocumentBuf) -> Read<ProductSummary> {
+fn read_summary(doc: &RawDocumentBuf) -> Read<ProductSummary> {
     let fields = Fields::of(products::COLLECTION, doc);
-    let standing = stats::read_standing(&fields)?;
+    let activity = stats::read_activity(&fields)?;
     let (stats, rank) = (fields.doc("stats")?, fields.doc("rank")?);
     let count = stats.i64("count")?;
-    let follows = popularity(count.saturating_add(standing.interest()));
+    let follows = popularity(count.saturating_add(activity.interest()));
     Ok(ProductSummary {
         product: ProductId::from_i64(fields.id("_id")?),
         category: read_category(&fields)?,
         status: read_status(&fields)?,
-        standing,
-        adrift: rank.i64("popularity")? != i64::from(follows),
+        activity,
+        has_stale_popularity: rank.i64("popularity")? != i64::from(follows),
         reviews: (count, stats.i64("fold_seq")?),
     })
 }
 
-fn read_kept(doc: &RawDocumentBuf) -> Read<(Trending, Timestamp)> {
+fn read_list(doc: &RawDocumentBuf) -> Read<(Trending, Timestamp)> {
     let fields = Fields::of(COLLECTION, doc);
     let id = fields.doc("_id")?;
     let (of, named) = (id.get("c")?, id.str("w")?);

@@ -1,11 +1,11 @@
-//! Documents of several versions side by side.
+//! Documents of several schema versions side by side.
 //!
-//! A reader understands every version up to its own. What is written, whatever the reason, is of
-//! the newest version then; what nobody writes is brought to it in batches. The work list is a
-//! partial index that has an entry for each document of an older version and nothing else. No
-//! document is ever replaced by what was read of it: an upgrade is computed by the server from what
-//! is stored, and only while it is of the older version. A document of a newer version belongs to a
-//! newer release: it is read without what is not known of it, and never written.
+//! A reader understands every version up to its own. Every write produces the newest version.
+//! Documents that are not written are upgraded in batches; the work list is a partial index that
+//! contains only documents of older versions. No document is ever replaced by what was read from
+//! it: the server computes an upgrade from the stored document, and only while it has the older
+//! version. A document of a newer version belongs to a newer release: unknown fields are ignored
+//! when reading, and it is never written.
 
 use std::collections::BTreeMap;
 
@@ -20,25 +20,26 @@ use crate::raw::{Fields, Read};
 use crate::store::durable;
 use crate::{StorageError, Store, products, reviews};
 
-/// How many documents of a collection are of which version.
+/// The number of documents of each version in a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionCounts {
     /// The newest version that this release knows.
     pub newest: i32,
-    /// How many documents there are in all.
+    /// The number of all documents.
     pub total: u64,
-    /// How many are of each older version, the oldest first.
+    /// The number of documents of each older version, oldest first.
     pub older: Vec<(i32, u64)>,
 }
 
-/// How documents get from one version to the next.
+/// The upgrade of documents from one version to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VersionStep {
-    /// Whose documents.
+    /// The collection.
     pub collection: &'static str,
-    /// The version that it begins with; it ends with the next.
+    /// The version before; the step leads to the next one.
     pub from: i32,
-    /// The stages of an update, which compute what changes from what is stored: an array in JSON.
+    /// The stages of an update pipeline that computes the new fields from the stored ones, as a
+    /// JSON array.
     pub stages: &'static str,
 }
 
@@ -50,42 +51,38 @@ impl VersionStep {
 
 /// The steps of this release.
 pub(crate) const fn steps() -> Vec<VersionStep> {
-    // Documents have one version yet.
+    // All documents have version 1 so far.
     Vec::new()
 }
 
 impl Store {
-    /// The same store with other steps between versions, for tests of how documents get there.
+    /// Returns the store with other upgrade steps; for tests.
     #[must_use]
     pub fn with_version_steps(mut self, steps: Vec<VersionStep>) -> Self {
         self.version_steps = steps.into();
         self
     }
 
-    /// Brings some products to the newest version; none are found when there are no more. No command
-    /// where no older version exists.
+    /// Upgrades at most `max` products to the newest version; finds none when all are upgraded.
+    /// Sends no command where no older version exists.
     ///
     /// # Errors
-    /// [`StorageError`] when nothing could be read; it may be called again.
-    pub async fn upgrade_products(&self, most: u32) -> Result<Batch, StorageError> {
-        self.upgrade(products::COLLECTION, PRODUCT_VERSION, most)
+    /// [`StorageError`] when nothing could be read; safe to repeat.
+    pub async fn upgrade_products(&self, max: u32) -> Result<Batch, StorageError> {
+        self.upgrade(products::COLLECTION, PRODUCT_VERSION, max)
             .await
     }
 
-    /// Brings some reviews to the newest version, as [`Store::upgrade_products`] does.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn upgrade_reviews(&self, most: u32) -> Result<Batch, StorageError> {
-        self.upgrade(reviews::COLLECTION, REVIEW_VERSION, most)
-            .await
+    /// Upgrades reviews to the newest version, as [`Store::upgrade_products`] does.
+    pub async fn upgrade_reviews(&self, max: u32) -> Result<Batch, StorageError> {
+        self.upgrade(reviews::COLLECTION, REVIEW_VERSION, max).await
     }
 
     async fn upgrade(
         &self,
         name: &'static str,
         newest: i32,
-        most: u32,
+        max: u32,
     ) -> Result<Batch, StorageError> {
         if self
             .version_steps
@@ -99,7 +96,7 @@ impl Store {
             .find(older(newest))
             .projection(doc! { "schema_version": 1 })
             .hint(older_index(newest))
-            .limit(i64::from(most))
+            .limit(i64::from(max))
             .max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
         let mut by_version: BTreeMap<i32, Vec<Bson>> = BTreeMap::new();
@@ -118,7 +115,7 @@ impl Store {
         Ok(all)
     }
 
-    /// All stages from a version to the newest.
+    /// Returns all stages from a version to the newest.
     fn stages_between(&self, name: &str, version: i32, newest: i32) -> Vec<Document> {
         let mut stages: Vec<Document> = Vec::new();
         for from in version..newest {
@@ -144,20 +141,14 @@ impl Store {
         Ok(())
     }
 
-    /// How many products are of which version. Reads one key for each of an older version.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn product_versions(&self) -> Result<VersionCounts, StorageError> {
+    /// Counts products by version. Reads one index key for each product of an older version.
+    pub async fn product_schema_versions(&self) -> Result<VersionCounts, StorageError> {
         self.version_counts(products::COLLECTION, PRODUCT_VERSION)
             .await
     }
 
-    /// How many reviews are of which version. Reads one key for each of an older version.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn review_versions_stored(&self) -> Result<VersionCounts, StorageError> {
+    /// Counts reviews by version. Reads one index key for each review of an older version.
+    pub async fn review_schema_versions(&self) -> Result<VersionCounts, StorageError> {
         self.version_counts(reviews::COLLECTION, REVIEW_VERSION)
             .await
     }
@@ -193,7 +184,7 @@ impl Store {
     }
 }
 
-/// Spelled as the index has it, without which the server would not use it.
+/// The filter has the same form as the partial index, or the server would not use it.
 fn older(newest: i32) -> Document {
     doc! { "schema_version": { "$lt": newest } }
 }

@@ -1,5 +1,5 @@
-//! Documents read lazily: a view holds the bytes the server sent and reads a field when it is
-//! asked for, so that a page pays for what it shows.
+//! Documents decoded lazily: a view holds the bytes that the server sent and decodes a field when
+//! it is asked for, so that a page pays only for what it shows.
 
 use mongodb::bson::{Document, RawDocumentBuf};
 use vitrine_model::activity::ActivitySummary;
@@ -17,8 +17,8 @@ use crate::StorageError;
 use crate::documents::{product, stats};
 use crate::raw::Fields;
 
-/// A stored product, read field by field. Every method fails with [`StorageError::Corrupt`] when
-/// the field cannot be read.
+/// A stored product, decoded field by field. Every method fails with [`StorageError::Corrupt`] when
+/// the field cannot be decoded.
 #[derive(Clone, Debug)]
 pub struct ProductView {
     doc: RawDocumentBuf,
@@ -40,7 +40,7 @@ impl ProductView {
         Fields::of("products", &self.doc)
     }
 
-    /// What is shown of the product, without what only indexes need.
+    /// Returns the document without the fields that only indexes need.
     pub(crate) fn to_document(&self) -> Read<Document> {
         let read = Document::try_from(self.doc.as_ref());
         let mut doc = read.map_err(|_| self.fields().corrupt("document"))?;
@@ -50,53 +50,53 @@ impl ProductView {
         Ok(doc)
     }
 
-    /// Identifies the product.
+    /// Returns the id of the product.
     #[must_use]
     pub const fn id(&self) -> ProductId {
         self.id
     }
 
-    /// The kind.
+    /// Returns the name of the kind.
     pub fn kind(&self) -> Read<&str> {
         self.fields().str("kind")
     }
 
-    /// The stock-keeping unit.
+    /// Returns the stock-keeping unit.
     pub fn sku(&self) -> Read<&str> {
         self.fields().str("sku")
     }
 
-    /// The part of an address.
+    /// Returns the slug, the unique part of the product's URL.
     pub fn slug(&self) -> Read<&str> {
         self.fields().str("slug")
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> Read<&str> {
         self.fields().str("name")
     }
 
-    /// The description.
+    /// Returns the description.
     pub fn description(&self) -> Read<Option<&str>> {
         self.fields().opt_str("description")
     }
 
-    /// The brand.
+    /// Returns the brand.
     pub fn brand(&self) -> Read<Option<&str>> {
         self.fields().opt_str("brand")
     }
 
-    /// The state.
+    /// Returns the status.
     pub fn status(&self) -> Read<ProductStatus> {
         product::read_status(&self.fields())
     }
 
-    /// The category.
+    /// Returns the id of the category.
     pub fn category(&self) -> Read<CategoryId> {
         product::read_category(&self.fields())
     }
 
-    /// The price.
+    /// Returns the price in minor units of its currency.
     pub fn price(&self) -> Read<Option<Money>> {
         self.fields()
             .opt_doc("price")?
@@ -104,23 +104,23 @@ impl ProductView {
             .transpose()
     }
 
-    /// Pictures, films, documents.
+    /// Returns images, videos and documents.
     pub fn media(&self) -> Read<Vec<Media>> {
         self.fields().docs("media", product::read_media)
     }
 
-    /// All specs.
+    /// Returns all specs.
     pub fn specs(&self) -> Read<Vec<Spec>> {
         self.fields().docs("specs", product::read_spec)
     }
 
-    /// What only the kind has.
+    /// Returns the fields that only this kind of product has.
     pub fn details(&self) -> Read<Details> {
         let fields = self.fields();
         product::read_details(Kind::of(fields.str("kind")?), &fields)
     }
 
-    /// What is carried of the supplier.
+    /// Returns the extended reference of the supplier: name and country as of a version.
     pub fn supplier(&self) -> Read<Option<SupplierExtract>> {
         self.fields()
             .opt_doc("supplier")?
@@ -128,57 +128,57 @@ impl ProductView {
             .transpose()
     }
 
-    /// The rating numbers.
+    /// Returns the rating numbers.
     pub fn stats(&self) -> Read<RatingStats> {
         stats::read_stats(&self.fields().doc("stats")?)
     }
 
-    /// The most helpful reviews; empty when they were not asked for.
+    /// Returns the most helpful reviews; empty when they were not read.
     pub fn top_reviews(&self) -> Read<Vec<TopReview>> {
         self.fields().docs("top_reviews", stats::read_top_review)
     }
 
-    /// Which special paths apply.
+    /// Returns the outlier flags: many or large numbers of reviews, or hot.
     pub fn outlier(&self) -> Read<Outlier> {
         stats::read_outlier(&self.fields().doc("outlier")?)
     }
 
-    /// How it stands after the activity of the last 30 days.
-    pub fn standing(&self) -> Read<ActivitySummary> {
-        stats::read_standing(&self.fields())
+    /// Returns the summary of the activity of the last 30 days.
+    pub fn activity(&self) -> Read<ActivitySummary> {
+        stats::read_activity(&self.fields())
     }
 
-    /// How often it was sold.
+    /// Returns the number of units ever sold.
     pub fn sold(&self) -> Read<Sold> {
         stats::read_sold(&self.fields())
     }
 
-    /// Where it was imported from.
+    /// Returns the sources that the product was imported from.
     pub fn sources(&self) -> Read<Vec<Source>> {
         self.fields().docs("sources", product::read_source)
     }
 
-    /// Since when it is listed; drafts are not.
+    /// Returns since when the product is listed; `None` for drafts.
     pub fn listed_at(&self) -> Read<Option<Timestamp>> {
         self.fields().opt_date("listed_at")
     }
 
-    /// The revision.
+    /// Returns the revision, which every change by an admin or import increases.
     pub fn revision(&self) -> Read<i64> {
         self.fields().i64("revision")
     }
 
-    /// When it was first stored.
+    /// Returns when the product was first stored.
     pub fn created_at(&self) -> Read<Timestamp> {
         self.fields().date("created_at")
     }
 
-    /// When an admin or an import last changed it.
+    /// Returns when an admin or an import last changed the product.
     pub fn updated_at(&self) -> Read<Timestamp> {
         self.fields().date("updated_at")
     }
 
-    /// The whole product.
+    /// Decodes the whole product.
     pub fn product(&self) -> Read<Product> {
         Ok(Product {
             id: self.id,
@@ -200,7 +200,7 @@ impl ProductView {
                 top_reviews: self.top_reviews()?,
             },
             outlier: self.outlier()?,
-            standing: self.standing()?,
+            activity: self.activity()?,
             sold: self.sold()?,
             sources: self.sources()?,
             revision: self.revision()?,

@@ -1,9 +1,9 @@
-//! The vocabulary of searches: every word that some product has or had, findable by its beginning
-//! and with one letter wrong.
+//! The vocabulary of searches: every word that some product has or had, found by prefix and with
+//! one wrong letter.
 //!
-//! Each word is stored with all its forms that lack one letter. Two words that are one letter apart
-//! share such a form, so one look-up in one index finds all candidates. Words are only ever added:
-//! one that no product has any more costs a few bytes and finds nothing.
+//! Each word is stored with all its forms that lack one letter. Two words that differ in one letter
+//! share such a form, so one lookup in one index finds all candidates. Words are only added: a word
+//! that no product has any more costs a few bytes and matches nothing.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
@@ -16,15 +16,15 @@ use crate::raw::Fields;
 use crate::{StorageError, Store};
 
 const COLLECTION: &str = "words";
-/// How many words are stored with one command.
+/// How many words are inserted with one command.
 const BATCH: usize = 1_000;
 
 impl Store {
-    /// Adds words to the vocabulary; those that are there stay.
+    /// Adds words to the vocabulary; existing ones stay.
     ///
     /// # Errors
     /// [`StorageError`] when the database fails; some words may have been stored then.
-    pub async fn learn_words(&self, words: &[String]) -> Result<(), StorageError> {
+    pub async fn insert_words(&self, words: &[String]) -> Result<(), StorageError> {
         for batch in words.chunks(BATCH) {
             let docs = batch.iter().map(|word| word_document(word)).collect();
             self.insert_each(COLLECTION, docs, false).await?;
@@ -32,32 +32,30 @@ impl Store {
         Ok(())
     }
 
-    /// Words that share a form that lacks at most one letter with this one; at most so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn words_near(&self, word: &str, most: u32) -> Result<Vec<String>, StorageError> {
+    /// Returns at most `max` words that share a form with this one that lacks at most one letter.
+    pub async fn find_similar_words(
+        &self,
+        word: &str,
+        max: u32,
+    ) -> Result<Vec<String>, StorageError> {
         let filter = doc! { "deletions": { "$in": deletions(word) } };
-        self.find_words(filter, "deletions", most).await
+        self.find_words(filter, "deletions", max).await
     }
 
-    /// Words that begin like this, in alphabetical order; at most so many.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn words_beginning(
+    /// Returns at most `max` words that begin with this prefix, in alphabetical order.
+    pub async fn find_words_by_prefix(
         &self,
         prefix: &str,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<String>, StorageError> {
-        // No word has a character behind the last one of Unicode.
+        // The largest Unicode character is the upper bound of the prefix range.
         let end = format!("{prefix}\u{10ffff}");
         let filter = doc! { "_id": { "$gte": prefix, "$lt": end } };
-        self.find_words(filter, "_id_", most).await
+        self.find_words(filter, "_id_", max).await
     }
 
-    /// Returns those of some words that are in the vocabulary, for the audit.
-    pub(crate) async fn words_among(&self, words: &[&String]) -> Result<Vec<String>, StorageError> {
+    /// Returns those of these words that are in the vocabulary, for the audit.
+    pub(crate) async fn known_words(&self, words: &[&String]) -> Result<Vec<String>, StorageError> {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(doc! { "_id": { "$in": words } })
@@ -72,14 +70,14 @@ impl Store {
         &self,
         filter: Document,
         index: &str,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<String>, StorageError> {
         let collection = self.raw(COLLECTION);
         let find = collection
             .find(filter)
             .projection(doc! { "_id": 1 })
             .hint(Hint::Name(index.to_owned()));
-        let found = find.limit(i64::from(most)).max_time(self.max_time);
+        let found = find.limit(i64::from(max)).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = found.await?.try_collect().await?;
         let word = |doc: &RawDocumentBuf| Fields::of(COLLECTION, doc).string("_id");
         found.iter().map(word).collect()

@@ -1,4 +1,4 @@
-//! What workers say of themselves, kept for whoever asks.
+//! The latest reports of background workers.
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
@@ -11,11 +11,8 @@ use crate::{StorageError, Store};
 const COLLECTION: &str = "workers";
 
 impl Store {
-    /// Keeps what workers report, each by the name of the worker. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn keep_reports(
+    /// Stores the reports of workers under their names. One command.
+    pub async fn save_worker_reports(
         &self,
         reports: &[(&'static str, WorkerReport)],
     ) -> Result<(), StorageError> {
@@ -23,10 +20,10 @@ impl Store {
             return Ok(());
         }
         let update = |(name, report): &(&str, WorkerReport)| {
-            doc! { "q": { "_id": *name }, "u": written(report), "upsert": true }
+            doc! { "q": { "_id": *name }, "u": report_document(report), "upsert": true }
         };
         let updates: Vec<Document> = reports.iter().map(update).collect();
-        // What is lost by a crash is said again by the next run.
+        // A report lost in a crash is replaced by that of the next run.
         let command = doc! {
             "update": COLLECTION,
             "updates": updates,
@@ -37,23 +34,20 @@ impl Store {
         Ok(())
     }
 
-    /// What workers reported last, each by the name of the worker. One command.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the latest report of each worker with the worker's name. One command.
     pub async fn reports(&self) -> Result<Vec<(String, WorkerReport)>, StorageError> {
         let collection = self.raw(COLLECTION);
         let found = collection.find(Document::new()).max_time(self.max_time);
         let found: Vec<_> = found.await?.try_collect().await?;
         let reports = found
             .iter()
-            .map(|doc| read(&Fields::of(COLLECTION, doc)))
+            .map(|doc| read_report(&Fields::of(COLLECTION, doc)))
             .collect::<Read<Vec<_>>>()?;
         Ok(reports)
     }
 }
 
-fn written(report: &WorkerReport) -> Document {
+fn report_document(report: &WorkerReport) -> Document {
     let mut doc = doc! {
         "schema_version": REFERENCE_VERSION,
         "runs": report.runs,
@@ -73,7 +67,7 @@ fn written(report: &WorkerReport) -> Document {
     doc
 }
 
-fn read(fields: &Fields<'_>) -> Read<(String, WorkerReport)> {
+fn read_report(fields: &Fields<'_>) -> Read<(String, WorkerReport)> {
     let report = WorkerReport {
         runs: fields.i64("runs")?,
         failures: fields.i64("failures")?,

@@ -1,13 +1,12 @@
-//! Changes that happen whole or not at all.
+//! Transactions that write the catalogue.
 //!
-//! A [`WriteUnit`] is one transaction. It reads one snapshot, and what it writes becomes visible
-//! with [`WriteUnit::commit`] together with two things that follow from it: how many products the
-//! categories hold that it touched, with their generations, by which counts that were made ahead know
-//! that they are out of date, and the version of the reference data, by which processes know to read it again.
-//! Dropped without a commit, nothing has happened.
+//! A [`WriteUnit`] is one transaction. It reads one snapshot, and its writes become visible with
+//! [`WriteUnit::commit`] together with two consequences: the product counts and generations of the
+//! categories it touched, by which precomputed counts are recognized as stale, and the version of
+//! the reference data, by which processes know when to reload it. Dropped without a commit, it
+//! changes nothing.
 //!
-//! [`StorageError::Contended`] means that another writer was met: begin a new unit and do it all
-//! again.
+//! [`StorageError::Contended`] means a write conflict: begin a new unit and repeat all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,59 +15,59 @@ use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_bytes};
+use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_bytes, random_number};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::spec::SpecKey;
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
 use crate::category_counts::CategoryChange;
-use crate::counts::STAMPS;
+use crate::counts::GENERATIONS;
 use crate::documents::product::{self as document, BundledFields, Encoding, OPTIONAL_CONTENT};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::products::write_error;
-use crate::propagation::COPIES_DUE;
+use crate::propagation::STALE_COPIES;
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::views::ProductView;
 use crate::{StorageError, Store, names, products};
 
-/// How many counters the generation of a category is spread over, so that writers rarely meet; each
-/// takes one by chance.
+/// Over how many counters the generation of a category is sharded, so that writers rarely conflict;
+/// each unit picks one at random.
 const GENERATION_SHARDS: u8 = 8;
-/// How many documents are inserted with one command, which must be smaller than 16 MB; no new
-/// document has more than 48 kB.
+/// How many documents are inserted with one command, which must be smaller than 16 MB; a new
+/// document has at most 48 kB.
 const MAX_INSERTED: usize = 300;
 pub(crate) const MUTATIONS: &str = "mutations";
 
-/// One transaction that writes.
+/// A transaction that writes.
 #[derive(Debug)]
 pub struct WriteUnit {
     store: Store,
     session: ClientSession,
-    /// Which of the counters of a generation it raises.
+    /// The shard of the generation counters that it increments.
     shard: u8,
     touched: BTreeMap<CategoryId, CategoryChange>,
-    /// Of which products bundles carry what is no longer so, and which bundles were written.
+    /// The products whose copies in bundles may be stale, and the bundles that were written.
     stale_copies: BTreeSet<ProductId>,
     reference_changed: bool,
-    /// Slugs of the products that were written, to be cached after the commit.
+    /// The slugs of the products written, to be cached after the commit.
     slugs: Vec<(String, ProductId)>,
 }
 
-/// What an order that may be repeated was answered.
+/// The recorded answer to a mutation with an idempotency key.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A product, as it was then.
     Product(Box<ProductView>),
-    /// Anything else, in a form that the caller can read.
+    /// Any other answer, in the caller's own encoding.
     Text(String),
-    /// A review in a round, which says itself what it is ([`crate::claims`]).
+    /// The id and round of a review; its current contents are the answer ([`crate::claims`]).
     Review(ReviewId, i64),
 }
 
-/// An order that was carried out before.
+/// A mutation that was executed before.
 #[derive(Clone, Debug)]
 pub struct RecordedMutation {
     /// The digest of its input.
@@ -79,9 +78,6 @@ pub struct RecordedMutation {
 
 impl Store {
     /// Begins a transaction.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
     pub async fn begin_write(&self) -> Result<WriteUnit, StorageError> {
         let session = self.begin().await.map_err(TransactionError::into_storage)?;
         Ok(WriteUnit {
@@ -95,8 +91,8 @@ impl Store {
         })
     }
 
-    /// Inserts products in one transaction with the generations of their categories. Gives the fields of
-    /// the unique index, and stores none, when one of them is refused.
+    /// Inserts products in one transaction with the generations of their categories. After a
+    /// duplicate key it inserts none, and returns the fields of the unique index.
     pub(crate) async fn insert_products_together(
         &self,
         products: &[Product],
@@ -121,34 +117,31 @@ impl Store {
 }
 
 impl WriteUnit {
-    /// What this order was answered before; `None` when it is new or so old that it was forgotten.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
-    pub async fn recall(
+    /// Returns the recorded mutation with this key; `None` when there is none or it has expired.
+    pub async fn get_mutation(
         &mut self,
-        order: &str,
+        key: &str,
         now: Timestamp,
     ) -> Result<Option<RecordedMutation>, StorageError> {
-        let Some(doc) = self.find_one(MUTATIONS, doc! { "_id": order }).await? else {
+        let Some(doc) = self.find_one(MUTATIONS, doc! { "_id": key }).await? else {
             return Ok(None);
         };
         let fields = Fields::of(MUTATIONS, &doc);
         if fields.date("expires_at")? <= now {
-            // The server removes it within a minute or so; until then it is in the way.
-            self.delete(MUTATIONS, doc! { "_id": order }).await?;
+            // The TTL monitor removes it within about a minute; until then it blocks the key.
+            self.delete(MUTATIONS, doc! { "_id": key }).await?;
             return Ok(None);
         }
         read_recorded(&fields).map(Some)
     }
 
-    /// Remembers the answer to an order until an instant.
+    /// Records a mutation under its key until an instant.
     ///
     /// # Errors
-    /// [`StorageError::Contended`] when the same order is being carried out elsewhere.
+    /// [`StorageError::Contended`] when another process is executing the same mutation.
     pub async fn record(
         &mut self,
-        order: &str,
+        key: &str,
         recorded: &RecordedMutation,
         until: Timestamp,
     ) -> Result<(), StorageError> {
@@ -160,7 +153,7 @@ impl WriteUnit {
             }
         };
         let doc = doc! {
-            "_id": order,
+            "_id": key,
             "schema_version": REFERENCE_VERSION,
             "input": &recorded.input,
             "answer": answer,
@@ -168,16 +161,13 @@ impl WriteUnit {
         };
         match self.insert(MUTATIONS, vec![doc]).await {
             Err(StorageError::Conflict { .. }) => Err(StorageError::Contended(
-                mongodb::error::Error::custom("the same order is under way"),
+                mongodb::error::Error::custom("the same mutation is being executed"),
             )),
             result => result,
         }
     }
 
-    /// A product as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a product as this transaction sees it.
     pub async fn product(&mut self, id: ProductId) -> Result<Option<ProductView>, StorageError> {
         let found = self
             .find_one(products::COLLECTION, doc! { "_id": stored_id(id.to_i64()) })
@@ -185,10 +175,7 @@ impl WriteUnit {
         found.map(ProductView::new).transpose()
     }
 
-    /// Products as this transaction sees them; those that are not there are left out.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns products as this transaction sees them; missing ones are left out.
     pub async fn products(&mut self, ids: &[ProductId]) -> Result<Vec<ProductView>, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.store.raw(products::COLLECTION);
@@ -202,11 +189,11 @@ impl WriteUnit {
         Ok(found)
     }
 
-    /// Stores a new product.
+    /// Inserts a new product.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] with the field (`sku`, `slug`) that another product has; the
-    /// transaction is over then.
+    /// [`StorageError::Conflict`] with the field (`sku`, `slug`) whose value is taken; the server
+    /// has aborted the transaction then.
     pub async fn insert_product(
         &mut self,
         product: &Product,
@@ -232,7 +219,7 @@ impl WriteUnit {
         self.insert(products::COLLECTION, docs.collect()).await?;
         for product in products {
             self.touch(product.category).add(product.status, 1);
-            self.written_bundle(product);
+            self.mark_bundle_written(product);
             self.slugs.push((names::slug(&product.slug), product.id));
         }
         Ok(())
@@ -243,20 +230,20 @@ impl WriteUnit {
         taken.map_err(TransactionError::into_storage)
     }
 
-    /// What a bundle was given of its items may have changed before the bundle can be found.
-    fn written_bundle(&mut self, product: &Product) {
+    /// The copies in a bundle may have become stale before the bundle itself could be found.
+    fn mark_bundle_written(&mut self, product: &Product) {
         if matches!(&product.details, Details::Bundle(bundle) if !bundle.items.is_empty()) {
             self.stale_copies.insert(product.id);
         }
     }
 
-    /// Replaces what admins write of a product that this transaction has read. What is computed
-    /// from reviews is not touched. Returns false, and writes nothing, when its revision is not
-    /// `expected` any more, or when it has a newer copy of its supplier than this one.
+    /// Replaces the content of a product that this transaction has read. Data computed from reviews
+    /// is kept. Returns false, and writes nothing, when the revision is no longer `expected` or the
+    /// stored copy of the supplier is newer.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] with the field (`sku`, `slug`) that another product has; the
-    /// transaction is over then.
+    /// [`StorageError::Conflict`] with the field (`sku`, `slug`) whose value is taken; the server
+    /// has aborted the transaction then.
     pub async fn replace_product(
         &mut self,
         product: &Product,
@@ -281,7 +268,7 @@ impl WriteUnit {
             "schema_version": up_to(PRODUCT_VERSION),
         };
         if let Some(supplier) = &product.supplier {
-            // Copies that follow their supplier do not raise the revision.
+            // Propagating a supplier does not increase the revision.
             filter.insert(
                 "$nor",
                 vec![doc! {
@@ -297,7 +284,7 @@ impl WriteUnit {
             .session(&mut self.session)
             .await;
         let Some(before) = before.map_err(storage_error)? else {
-            self.refuse_newer(product.id).await?;
+            self.ensure_not_newer(product.id).await?;
             return Ok(false);
         };
         let fields = Fields::of(products::COLLECTION, &before);
@@ -309,7 +296,7 @@ impl WriteUnit {
         if BundledFields::read(&fields)? != BundledFields::of(product) {
             self.stale_copies.insert(product.id);
         }
-        self.written_bundle(product);
+        self.mark_bundle_written(product);
         self.slugs.push((names::slug(&product.slug), product.id));
         let before = document::read_category(&fields)?;
         self.touch(before).add(document::read_status(&fields)?, -1);
@@ -322,16 +309,16 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Fails if a product is of a version that only a newer release may write.
-    async fn refuse_newer(&mut self, id: ProductId) -> Result<(), StorageError> {
+    /// Fails if only a newer release may write the product.
+    async fn ensure_not_newer(&mut self, id: ProductId) -> Result<(), StorageError> {
         let found = self
             .find_one(products::COLLECTION, doc! { "_id": stored_id(id.to_i64()) })
             .await?;
         found.map_or(Ok(()), |doc| products::not_newer(&doc))
     }
 
-    /// Changes what products carry of their supplier; so many of each category change.
-    pub(crate) async fn carry(
+    /// Updates the supplier's copy in products, and touches each of their categories.
+    pub(crate) async fn apply_supplier_copy(
         &mut self,
         filter: Document,
         update: Vec<Document>,
@@ -349,10 +336,7 @@ impl WriteUnit {
         Ok(())
     }
 
-    /// The version of the reference data as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the version of the reference data as this transaction sees it.
     pub async fn reference_version(&mut self) -> Result<i64, StorageError> {
         let found = self
             .find_one("settings", doc! { "_id": "reference" })
@@ -361,35 +345,23 @@ impl WriteUnit {
         Ok(version.transpose()?.flatten().unwrap_or(0))
     }
 
-    /// All categories as this transaction sees them.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns all categories as this transaction sees them.
     pub async fn categories(&mut self) -> Result<Vec<Category>, StorageError> {
         self.read_all("categories", reference::read_category).await
     }
 
-    /// The whole spec dictionary as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the whole spec dictionary as this transaction sees it.
     pub async fn spec_keys(&mut self) -> Result<Vec<SpecKey>, StorageError> {
         let entries = self.read_all("spec_keys", reference::read_entry).await?;
         Ok(reference::spec_keys(entries))
     }
 
-    /// The units that were defined, as this transaction sees them.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns the defined units as this transaction sees them.
     pub async fn units(&mut self) -> Result<Vec<Unit>, StorageError> {
         self.read_all("units", reference::read_unit).await
     }
 
-    /// A supplier as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Returns a supplier as this transaction sees it.
     pub async fn supplier(&mut self, id: SupplierId) -> Result<Option<Supplier>, StorageError> {
         let found = self
             .find_one("suppliers", doc! { "_id": stored_id(id.to_i64()) })
@@ -399,10 +371,11 @@ impl WriteUnit {
             .transpose()
     }
 
-    /// Stores a new category.
+    /// Inserts a new category.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] when its slug is taken; the transaction is over then.
+    /// [`StorageError::Conflict`] when its slug is taken; the server has aborted the transaction
+    /// then.
     pub async fn insert_category(&mut self, category: &Category) -> Result<(), StorageError> {
         self.insert_categories(std::slice::from_ref(category)).await
     }
@@ -416,7 +389,7 @@ impl WriteUnit {
         self.insert("categories", docs).await
     }
 
-    /// Replaces a category. Gives whether its revision was still `expected`.
+    /// Replaces a category. Returns whether its revision was still `expected`.
     ///
     /// # Errors
     /// As [`WriteUnit::insert_category`].
@@ -431,10 +404,7 @@ impl WriteUnit {
             .await
     }
 
-    /// Says by which aspects products of a kind are rated.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Sets the review dimensions of products of a kind.
     pub async fn set_kind_dimensions(
         &mut self,
         kind: &str,
@@ -444,10 +414,7 @@ impl WriteUnit {
         self.set_dimensions(format!("kind {kind}"), of, names).await
     }
 
-    /// Says by which aspects products of a category and of all below it are rated.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Sets the review dimensions of products of a category and its subcategories.
     pub async fn set_category_dimensions(
         &mut self,
         category: CategoryId,
@@ -473,16 +440,17 @@ impl WriteUnit {
         updated.map(drop).map_err(storage_error)
     }
 
-    /// Stores a new supplier.
+    /// Inserts a new supplier.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] when its name is taken; the transaction is over then.
+    /// [`StorageError::Conflict`] when its name is taken; the server has aborted the transaction
+    /// then.
     pub async fn insert_supplier(&mut self, supplier: &Supplier) -> Result<(), StorageError> {
         self.insert("suppliers", vec![reference::supplier(supplier)])
             .await
     }
 
-    /// Replaces a supplier. Gives whether its version was still `expected`.
+    /// Replaces a supplier. Returns whether its version was still `expected`.
     ///
     /// # Errors
     /// As [`WriteUnit::insert_supplier`].
@@ -496,10 +464,11 @@ impl WriteUnit {
             .await
     }
 
-    /// Stores a unit.
+    /// Inserts a unit.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] when there is one with this symbol; the transaction is over then.
+    /// [`StorageError::Conflict`] when its symbol is taken; the server has aborted the transaction
+    /// then.
     pub async fn insert_unit(&mut self, unit: &Unit) -> Result<(), StorageError> {
         self.reference_changed = true;
         self.insert("units", vec![reference::unit(unit)]).await
@@ -508,7 +477,8 @@ impl WriteUnit {
     /// Adds a key and its aliases to the dictionary.
     ///
     /// # Errors
-    /// [`StorageError::Conflict`] when one of the names is taken; the transaction is over then.
+    /// [`StorageError::Conflict`] when one of the names is taken; the server has aborted the
+    /// transaction then.
     pub async fn insert_spec_key(&mut self, key: &SpecKey) -> Result<(), StorageError> {
         self.insert_spec_keys(std::slice::from_ref(key)).await
     }
@@ -524,8 +494,8 @@ impl WriteUnit {
         self.insert("spec_keys", docs).await
     }
 
-    /// Replaces a key and its aliases. Gives whether its revision was still that of `before`. Names
-    /// that are being absorbed stay what they are.
+    /// Replaces a key and its aliases. Returns whether its revision was still that of `before`.
+    /// Names that are being absorbed are kept.
     ///
     /// # Errors
     /// As [`WriteUnit::insert_spec_key`].
@@ -567,11 +537,8 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Notes that products have these keys. Gives whether all of them still are what the caller
-    /// takes them for: a key that nobody uses may change its type.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Marks keys as used by products. Returns false when the revision of one has changed: an
+    /// unused key may change its type.
     pub async fn use_spec_keys(&mut self, keys: &[&SpecKey]) -> Result<bool, StorageError> {
         for key in keys {
             self.reference_changed = true;
@@ -589,11 +556,8 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Turns a key into a name of another one that products still have to be rewritten for. Its
-    /// aliases become aliases of the other one. Gives whether both revisions were still those.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Turns a key into an absorbed alias of another key; products still have to be rewritten. Its
+    /// aliases become aliases of the other key. Returns whether both revisions were unchanged.
     pub async fn absorb_spec_key(
         &mut self,
         from: &SpecKey,
@@ -635,10 +599,7 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Notes that no product carries an absorbed key any more.
-    ///
-    /// # Errors
-    /// [`StorageError`] when the database fails.
+    /// Records that no product has an absorbed key any more.
     pub async fn finish_absorbing(&mut self, from: &str) -> Result<(), StorageError> {
         self.reference_changed = true;
         let done = doc! { "$unset": { "absorbing": 1 } };
@@ -647,11 +608,11 @@ impl WriteUnit {
             .map(drop)
     }
 
-    /// Makes everything visible at once.
+    /// Commits all writes.
     ///
     /// # Errors
-    /// [`StorageError::Contended`] when another writer was met; nothing was written then. Any other
-    /// error leaves it open whether it was written.
+    /// [`StorageError::Contended`] after a write conflict; nothing was written then. After any
+    /// other error it is unknown whether the transaction was committed.
     pub async fn commit(mut self) -> Result<(), StorageError> {
         self.write_generations().await?;
         self.write_stale_copies().await?;
@@ -666,22 +627,23 @@ impl WriteUnit {
         Ok(())
     }
 
-    /// As [`WriteUnit::commit`], of a bundle that was given what its items are now: that it was
-    /// written is no reason to look at it again.
+    /// Commits like [`WriteUnit::commit`], for a bundle whose copies have just been refreshed: it
+    /// is not marked for another check.
     ///
     /// # Errors
-    /// As there.
-    pub async fn commit_copies(mut self) -> Result<(), StorageError> {
+    /// As [`WriteUnit::commit`].
+    pub async fn commit_refreshed_bundle(mut self) -> Result<(), StorageError> {
         self.stale_copies.clear();
         self.commit().await
     }
 
-    /// Undoes everything. Not needed for correctness: the server undoes what is left alone.
+    /// Aborts the transaction. Not needed for correctness: the server aborts abandoned
+    /// transactions.
     pub async fn abort(mut self) {
         let _ = self.session.abort_transaction().await;
     }
 
-    /// Notes that a product of this category changes.
+    /// Records a change of a product of this category.
     fn touch(&mut self, category: CategoryId) -> &mut CategoryChange {
         let change = self.touched.entry(category).or_default();
         change.generation += 1;
@@ -694,10 +656,10 @@ impl WriteUnit {
         let updates = updates.collect();
         let written = self
             .store
-            .update_each(&mut self.session, STAMPS, updates)
+            .update_each(&mut self.session, GENERATIONS, updates)
             .await;
         match written {
-            // Two writers made the first generation of a category at once.
+            // Two writers inserted the first counter of a category concurrently.
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Err(StorageError::Contended(error))
             }
@@ -706,8 +668,8 @@ impl WriteUnit {
     }
 
     async fn write_stale_copies(&mut self) -> Result<(), StorageError> {
-        // By its mark whoever has looked knows whether this is still the reason why.
-        let mark = stored_id(ProductId::random().to_i64());
+        // A worker deletes the row only if the mark is unchanged, so a newer change is not lost.
+        let mark = stored_id(random_number());
         let update = |product: &ProductId| {
             let first = doc! { "schema_version": REFERENCE_VERSION };
             let row = doc! { "_id": stored_id(product.to_i64()) };
@@ -717,10 +679,10 @@ impl WriteUnit {
         let updates: Vec<Document> = self.stale_copies.iter().map(update).collect();
         let written = self
             .store
-            .update_each(&mut self.session, COPIES_DUE, updates)
+            .update_each(&mut self.session, STALE_COPIES, updates)
             .await;
         match written {
-            // Two writers noted the same product at once.
+            // Two writers inserted a row for the same product concurrently.
             Err(TransactionError::Driver(error)) if code(&error) == Some(DUPLICATE_KEY) => {
                 Err(StorageError::Contended(error))
             }
@@ -735,7 +697,7 @@ impl WriteUnit {
         let update = collection.update_one(doc! { "_id": "reference" }, raise);
         let raised = update.upsert(true).session(&mut self.session).await;
         match raised {
-            // Two writers made the first version at once.
+            // Two writers inserted the first version concurrently.
             Err(error) if code(&error) == Some(DUPLICATE_KEY) => {
                 Err(StorageError::Contended(error))
             }
@@ -783,7 +745,8 @@ impl WriteUnit {
         collection: &str,
         docs: Vec<Document>,
     ) -> Result<(), StorageError> {
-        // Spelled out because the driver's own method drops the key pattern of a refusal.
+        // Written as a command because the driver's own method drops the key pattern of a duplicate
+        // key error.
         let command = doc! { "insert": collection, "documents": docs, "ordered": true };
         let run = self.store.db.run_command(command);
         let reply = run
@@ -840,7 +803,7 @@ impl WriteUnit {
     }
 }
 
-/// The fields of a product that is replaced that decide what else is written.
+/// The fields of the replaced product that determine the other writes.
 fn replaced_fields() -> Document {
     let mut fields = BundledFields::fields();
     fields.extend(doc! { "sku": 1, "slug": 1, "sources": 1, "category": 1, "status": 1 });
@@ -858,7 +821,7 @@ fn read_names(fields: &Fields<'_>) -> Read<Vec<String>> {
     Ok(all)
 }
 
-/// What is recorded under an idempotency key.
+/// Decodes the mutation recorded under an idempotency key.
 pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<RecordedMutation> {
     let answer = fields.doc("answer")?;
     let answer = if let Some(text) = answer.opt_str("text")? {
@@ -874,8 +837,8 @@ pub(crate) fn read_recorded(fields: &Fields<'_>) -> Read<RecordedMutation> {
     })
 }
 
-/// In a transaction a refusal by a unique index is told apart by its code, and a write conflict by its
-/// label.
+/// Maps an error within a transaction: a duplicate key is recognized by its code, a write conflict
+/// by its label.
 fn storage_error(error: mongodb::error::Error) -> StorageError {
     if code(&error) == Some(DUPLICATE_KEY) {
         return error.into();

@@ -1,4 +1,4 @@
-//! Products as they are stored.
+//! Encoding of products.
 
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::derived::{self, COUNTRY};
@@ -14,18 +14,18 @@ use vitrine_model::unit::UnitTable;
 use super::{PRODUCT_VERSION, put, stats};
 use crate::raw::{Fields, Read, date, number, stored_id};
 
-/// What is needed to write a product beside the product.
+/// The context for encoding a product.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoding<'a> {
-    /// The units that quantities are in.
+    /// The units of quantities.
     pub units: &'a UnitTable,
-    /// The currency that prices are filtered and sorted by.
+    /// The currency of filters and sorts by price.
     pub currency: Currency,
 }
 
 impl Encoding<'_> {
-    /// How many bytes the admin-written part of a product takes in the database, with what is
-    /// derived from it.
+    /// Returns the size in bytes of a product's content in the database: the fields that admins and
+    /// imports write, and the fields derived from them.
     #[must_use]
     pub fn content_bytes(self, product: &Product) -> usize {
         let content = content(product, self);
@@ -34,7 +34,7 @@ impl Encoding<'_> {
 }
 
 impl Encoding<'_> {
-    /// The same bytes by what takes them, largest first: fields, and each key among the specs.
+    /// Returns the same size by field and spec key, largest first.
     #[must_use]
     pub fn content_parts(self, product: &Product) -> Vec<(String, usize)> {
         let mut parts: Vec<(String, usize)> = Vec::new();
@@ -56,12 +56,12 @@ impl Encoding<'_> {
     }
 }
 
-/// How many bytes a value takes in a document.
+/// Returns the encoded size of a value.
 fn size(value: Bson) -> usize {
     mongodb::bson::serialize_to_vec(&doc! { "v": value }).map_or(0, |bytes| bytes.len())
 }
 
-/// The whole document of a product.
+/// Returns the whole document of a product.
 pub(crate) fn document(product: &Product, encoding: Encoding<'_>) -> Document {
     let mut doc = doc! { "_id": stored_id(product.id.to_i64()), "schema_version": PRODUCT_VERSION };
     doc.extend(content(product, encoding));
@@ -71,7 +71,7 @@ pub(crate) fn document(product: &Product, encoding: Encoding<'_>) -> Document {
     doc
 }
 
-/// The fields that admins and imports write, and what is derived from them.
+/// Returns the fields that admins and imports write, and the fields derived from them.
 pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
     let country = product
         .supplier
@@ -112,7 +112,7 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Document {
     doc
 }
 
-/// The names of the content fields that a product may lack.
+/// The content fields that a product may lack.
 pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
     "description",
     "brand",
@@ -122,7 +122,7 @@ pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
     "details",
 ];
 
-/// What bundles copy of a product: its name, its price, and whether it is on sale.
+/// The fields that bundles copy of a product: name, price, and whether it is on sale.
 #[derive(Debug, PartialEq)]
 pub(crate) struct BundledFields {
     name: String,
@@ -139,7 +139,7 @@ impl BundledFields {
         }
     }
 
-    /// The fields to read one from, and the category.
+    /// The projection for reading these fields, and the category.
     pub(crate) fn fields() -> Document {
         doc! { "name": 1, "price": 1, "status": 1, "category": 1 }
     }
@@ -154,15 +154,15 @@ impl BundledFields {
 }
 
 fn computed(product: &Product) -> Document {
-    let mut rank = stats::rank(&product.computed.stats, product.standing.interest());
-    rank.extend(stats::activity_rank(&product.standing));
+    let mut rank = stats::rank(&product.computed.stats, product.activity.interest());
+    rank.extend(stats::activity_rank(&product.activity));
     let mut doc = doc! {
         "rank": rank,
         "stats": stats::stats(&product.computed.stats),
         "top_reviews": stats::top_reviews(&product.computed),
         "outlier": stats::outlier(&product.outlier),
     };
-    put(&mut doc, "activity", stats::standing(&product.standing));
+    put(&mut doc, "activity", stats::activity(&product.activity));
     put(&mut doc, "sales", stats::sold(&product.sold));
     doc
 }
@@ -266,9 +266,9 @@ pub(crate) fn read_source(fields: Fields<'_>) -> Read<Source> {
     })
 }
 
-/// What changes in a product that gets this of its supplier: the copy, and the country among the
-/// tokens, which stay in order.
-pub(crate) fn carried_supplier(extract: &SupplierExtract) -> Vec<Document> {
+/// Returns the stages that update a product's copy of its supplier, and the country among the
+/// sorted tokens.
+pub(crate) fn supplier_stages(extract: &SupplierExtract) -> Vec<Document> {
     let country = extract.country.as_deref();
     let own: Vec<String> = country.map(derived::country_token).into_iter().collect();
     let others = doc! { "$filter": {
@@ -300,7 +300,7 @@ pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
     })
 }
 
-/// Details are plain structures, written field by field; only a bundle's items name products.
+/// Details are plain structures that serde encodes; only the items of a bundle refer to products.
 fn details(details: &Details) -> Option<Document> {
     let written = match details {
         Details::Apparel(apparel) => mongodb::bson::serialize_to_document(apparel),
@@ -342,7 +342,7 @@ fn read_item(fields: Fields<'_>) -> Read<BundleItem> {
     })
 }
 
-/// The details of a product of this kind; a kind nobody wrote code for has none.
+/// Reads the details of a product of this kind; unknown kinds have none.
 pub(crate) fn read_details(kind: Kind<'_>, fields: &Fields<'_>) -> Read<Details> {
     let details = fields.opt_doc("details")?;
     let Some(details) = details else {

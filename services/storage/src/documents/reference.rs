@@ -1,4 +1,4 @@
-//! Categories, suppliers, spec keys and units as they are stored.
+//! Encoding of categories, suppliers, spec keys and units.
 
 use std::collections::HashMap;
 
@@ -83,15 +83,15 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
     doc
 }
 
-/// A name that means another key; `absorbing` while products may still carry it. It lies beside the
-/// keys so that no two of all these names are alike.
+/// A name that stands for another key; `absorbing` while products may still have it. It is stored
+/// in the same collection as the keys, so that all these names are unique.
 pub(crate) fn alias(name: &str, of: &str, absorbing: bool) -> Document {
     let mut doc = doc! { "_id": name, "schema_version": REFERENCE_VERSION, "alias_of": of };
     put(&mut doc, "absorbing", absorbing.then_some(true));
     doc
 }
 
-/// A document of the dictionary.
+/// A document of the spec dictionary.
 pub(crate) enum Entry {
     Key(SpecKey),
     Alias {
@@ -127,7 +127,7 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
     }))
 }
 
-/// The keys with their aliases put in place.
+/// Returns the keys with their aliases.
 pub(crate) fn spec_keys(entries: Vec<Entry>) -> Vec<SpecKey> {
     let mut keys = Vec::with_capacity(entries.len());
     let mut aliases: HashMap<String, Vec<(String, bool)>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Reviews as they are stored.
+//! Encoding of reviews.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use super::stats::{author, read_author, read_stars};
 use super::{REVIEW_VERSION, put};
 use crate::raw::{Fields, Read, date, integer, stored_id};
 
-/// The whole document of a review. `digest` says what its feed said, for imported ones.
+/// Returns the whole document of a review. `digest` is that of its record in a feed, for imported
+/// reviews.
 pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
     let mut doc = doc! {
         "_id": stored_id(review.id.to_i64()),
@@ -39,7 +40,7 @@ pub(crate) fn document(review: &Review, digest: Option<&str>) -> Document {
     doc
 }
 
-/// What lists of reviews are filtered by.
+/// The fields that lists of reviews are filtered by.
 pub(crate) fn traits(traits: &Traits) -> Document {
     let mut doc = Document::new();
     if let Some(name) = traits.name() {
@@ -49,8 +50,8 @@ pub(crate) fn traits(traits: &Traits) -> Document {
     doc
 }
 
-/// What lists are filtered by, for an update by a pipeline of a review that is or becomes this;
-/// whether its author is a verified buyer is taken from what is stored.
+/// Expressions for the fields that lists are filtered by, for an update pipeline; whether the
+/// author is a verified buyer is taken from the stored document.
 pub(crate) fn traits_expressions(review: &Review) -> Document {
     let with = |verified: bool, field: &str| {
         let traits = Traits {
@@ -65,7 +66,7 @@ pub(crate) fn traits_expressions(review: &Review) -> Document {
     doc! { "traits": stored("traits"), "marks": stored("marks") }
 }
 
-/// Where a review is in its life, and what moderators and the shop say of it.
+/// The status fields of a review, and what moderators and the shop add.
 pub(crate) fn state(review: &Review) -> Document {
     let mut doc = doc! {
         "status": review.status.name(),
@@ -131,7 +132,7 @@ fn read_queued(fields: Fields<'_>) -> Read<Queued> {
     })
 }
 
-/// What a feed or an author says in a review.
+/// The fields that a feed or an author writes.
 pub(crate) fn content(review: &Review) -> Document {
     let mut doc = doc! {
         "rating": i32::from(review.rating.get()),
@@ -154,8 +155,8 @@ pub(crate) fn content(review: &Review) -> Document {
     doc
 }
 
-/// What is unique among the reviews of a product: the author, or the review itself where nobody
-/// knows the author.
+/// The value that is unique among the reviews of a product: the author, or the id of the review if
+/// the author is unknown.
 pub(crate) fn by(review: &Review) -> Bson {
     let author = review.author.as_ref();
     author.map_or_else(
@@ -164,7 +165,7 @@ pub(crate) fn by(review: &Review) -> Bson {
     )
 }
 
-/// The names of the content fields that a review may lack.
+/// The content fields that a review may lack.
 pub(crate) const OPTIONAL_CONTENT: [&str; 6] = [
     "author",
     "recommended",
@@ -197,7 +198,7 @@ fn applied(applied: &Applied) -> Document {
     doc
 }
 
-/// The traits by their name; none when there is no such field.
+/// Reads the traits from their name; the default without the field.
 pub(crate) fn read_traits(fields: &Fields<'_>) -> Read<Traits> {
     let Some(name) = fields.opt_str("traits")? else {
         return Ok(Traits::default());

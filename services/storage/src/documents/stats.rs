@@ -1,4 +1,4 @@
-//! What products compute from their reviews, as it is stored.
+//! Encoding of the data that is computed from reviews and activity.
 
 use std::collections::BTreeMap;
 
@@ -48,12 +48,12 @@ fn dimensions(dimensions: &BTreeMap<String, DimensionStats>) -> Document {
 }
 
 fn traits(traits: &BTreeMap<Traits, Histogram>) -> Option<Vec<Document>> {
-    let alike = |(traits, counted): (&Traits, &Histogram)| {
+    let trait_stats = |(traits, counted): (&Traits, &Histogram)| {
         let mut doc = doc! { "histogram": histogram(counted) };
         put(&mut doc, "traits", traits.name());
         doc
     };
-    (!traits.is_empty()).then(|| traits.iter().map(alike).collect())
+    (!traits.is_empty()).then(|| traits.iter().map(trait_stats).collect())
 }
 
 pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
@@ -80,13 +80,16 @@ pub(crate) fn read_stats(fields: &Fields<'_>) -> Read<RatingStats> {
             no: recommended.i64("no")?,
         },
         dimensions,
-        traits: fields.docs("traits", read_alike)?.into_iter().collect(),
+        traits: fields
+            .docs("traits", read_trait_stats)?
+            .into_iter()
+            .collect(),
         fold_seq: fields.i64("fold_seq")?,
         as_of: fields.opt_date("as_of")?,
     })
 }
 
-fn read_alike(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
+fn read_trait_stats(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
     let traits = super::review::read_traits(&fields)?;
     Ok((traits, read_histogram(&fields, "histogram")?))
 }
@@ -97,35 +100,35 @@ pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
     doc
 }
 
-/// What products are sorted by that follows from activity; nothing where there was none.
-pub(crate) fn activity_rank(standing: &ActivitySummary) -> Document {
+/// The rank fields that follow from activity; empty without activity.
+pub(crate) fn activity_rank(activity: &ActivitySummary) -> Document {
     let mut doc = Document::new();
     put(
         &mut doc,
         "sold",
-        (standing.units > 0).then_some(standing.units),
+        (activity.units > 0).then_some(activity.units),
     );
     put(
         &mut doc,
         "trend",
-        (standing.trend > 0).then_some(standing.trend),
+        (activity.trend > 0).then_some(activity.trend),
     );
     doc
 }
 
-pub(crate) fn standing(standing: &ActivitySummary) -> Option<Document> {
-    let as_of = standing.as_of?;
+pub(crate) fn activity(activity: &ActivitySummary) -> Option<Document> {
+    let as_of = activity.as_of?;
     Some(doc! {
-        "views": standing.views,
-        "carts": standing.carts,
-        "units": standing.units,
-        "trend": standing.trend,
+        "views": activity.views,
+        "carts": activity.carts,
+        "units": activity.units,
+        "trend": activity.trend,
         "as_of": date(as_of),
     })
 }
 
-/// How a product stands; one that nothing is said of does not stand out.
-pub(crate) fn read_standing(fields: &Fields<'_>) -> Read<ActivitySummary> {
+/// Reads the activity summary of a product; the default without one.
+pub(crate) fn read_activity(fields: &Fields<'_>) -> Read<ActivitySummary> {
     let Some(fields) = fields.opt_doc("activity")? else {
         return Ok(ActivitySummary::default());
     };
@@ -154,7 +157,7 @@ pub(crate) fn read_sold(fields: &Fields<'_>) -> Read<Sold> {
     })
 }
 
-/// Puts the ranks of a product that is noted to be moved where they are to be.
+/// Sets the ranks of a product whose ranks are marked as stale to the correct values.
 pub(crate) fn settle_ranks(product: &mut Document, stats: &RatingStats, interest: i64) {
     if let Ok(rank) = product.get_document_mut("rank") {
         rank.insert("rating", stats.rank());
@@ -162,7 +165,7 @@ pub(crate) fn settle_ranks(product: &mut Document, stats: &RatingStats, interest
     }
 }
 
-/// What is stored beside the numbers because it follows from them.
+/// The stored fields that are derived from the numbers.
 pub(crate) fn derived(computed: &Computed, interest: i64) -> Document {
     doc! {
         "stats": { "count": computed.stats.count(), "sum": computed.stats.histogram.sum() },
@@ -250,7 +253,7 @@ pub(crate) fn read_outlier(fields: &Fields<'_>) -> Read<Outlier> {
         large_since: fields.opt_date("large_since")?,
         hot_until: fields.opt_date("hot_until")?,
         hot_since: fields.opt_date("hot_since")?,
-        // One that a newer release gives is not known here.
+        // A reason of a newer release is unknown here.
         hot_reason: reason.flatten(),
     })
 }
