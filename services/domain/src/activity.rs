@@ -16,9 +16,9 @@ use vitrine_model::activity::{
     InvalidEventTime, MAX_EXACT_KEYS, day, event_time, hour,
 };
 use vitrine_model::clock::Timestamp;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{ProductId, random_bytes};
 use vitrine_model::worker::WorkerRun;
-use vitrine_storage::activity::Handover;
+use vitrine_storage::activity::ActivityBatch;
 
 pub use vitrine_storage::activity::{Bucket, Resolution};
 
@@ -86,7 +86,7 @@ pub struct Counted {
 #[derive(Debug)]
 pub(crate) struct ActivityBuffer {
     tally: Mutex<ActivityTally>,
-    waiting: Mutex<VecDeque<Handover>>,
+    waiting: Mutex<VecDeque<ActivityBatch>>,
     /// Products that are on sale.
     known: Cache<ProductId, ()>,
     /// Batches that were counted, with what says which events they had.
@@ -98,8 +98,7 @@ pub(crate) struct ActivityBuffer {
 
 impl Default for ActivityBuffer {
     fn default() -> Self {
-        let seed = ProductId::random().to_bytes();
-        let seed = u64::from_be_bytes(seed[..8].try_into().expect("eight bytes"));
+        let seed = u64::from_be_bytes(random_bytes());
         Self {
             tally: Mutex::new(ActivityTally::new(MAX_EXACT_KEYS, seed)),
             waiting: Mutex::default(),
@@ -116,7 +115,7 @@ impl ActivityBuffer {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Handover>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<ActivityBatch>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +127,7 @@ impl ActivityBuffer {
         }
         let counted = self.tally().take();
         let handovers = counted.chunks(MAX_EXACT_KEYS);
-        waiting.extend(handovers.map(|rows| Handover::new(rows.to_vec())));
+        waiting.extend(handovers.map(|rows| ActivityBatch::new(rows.to_vec())));
         true
     }
 }
@@ -149,8 +148,8 @@ impl Catalog {
             let reason = format!("a batch has 1 to {MAX_EVENTS} events, not {}", events.len());
             return Err(DomainError::invalid("events", reason));
         }
-        let (desk, print) = (self.desk(), fingerprint(events));
-        if let Some(other) = key.as_ref().and_then(|key| desk.keys.get(key)) {
+        let (activity_buffer, print) = (self.activity_buffer(), fingerprint(events));
+        if let Some(other) = key.as_ref().and_then(|key| activity_buffer.keys.get(key)) {
             return Ok(Counted::before(other == print));
         }
         let there = self.on_sale_among(events).await?;
@@ -168,25 +167,25 @@ impl Catalog {
         }
         if let Some(key) = key {
             // Of two that bring the same batch at once, one counts it.
-            let first = desk.keys.entry(key).or_insert(print);
+            let first = activity_buffer.keys.entry(key).or_insert(print);
             if !first.is_fresh() {
                 return Ok(Counted::before(first.into_value() == print));
             }
         }
         counted.counted = fitting.len();
-        let mut tally = desk.tally();
+        let mut tally = activity_buffer.tally();
         for (event, at) in fitting {
             tally.add(event.product, at, event.kind);
         }
         if tally.len() >= MAX_EXACT_KEYS {
-            desk.full.notify_one();
+            activity_buffer.full.notify_one();
         }
         Ok(counted)
     }
 
     /// Which products among these events are on sale, as far as was heard within ten minutes.
     async fn on_sale_among(&self, events: &[Event]) -> Result<HashSet<ProductId>, DomainError> {
-        let known = &self.desk().known;
+        let known = &self.activity_buffer().known;
         let asked: HashSet<ProductId> = events.iter().map(|event| event.product).collect();
         let (mut there, unknown): (HashSet<_>, HashSet<_>) = asked
             .into_iter()
@@ -207,38 +206,42 @@ impl Catalog {
 
     /// Hands over what was counted. What cannot be handed over stays, and is with the next call.
     pub async fn hand_over_activity(&self) -> Result<usize, DomainError> {
-        let desk = self.desk();
-        let _one = desk.handing.lock().await;
-        let (mut cleared, mut handed) = (desk.clear(), 0);
+        let activity_buffer = self.activity_buffer();
+        let _one = activity_buffer.handing.lock().await;
+        let (mut cleared, mut handed) = (activity_buffer.clear(), 0);
         loop {
-            let next = desk.waiting().front().cloned();
+            let next = activity_buffer.waiting().front().cloned();
             let Some(handover) = next else {
                 if cleared {
                     return Ok(handed);
                 }
                 // There is room now for what was counted meanwhile.
-                cleared = desk.clear();
+                cleared = activity_buffer.clear();
                 continue;
             };
             handed += handover.len();
             let now = self.now();
-            self.maintain(|store| async move { store.hand_over(&handover, now).await })
+            self.maintain(|store| async move { store.insert_activity_batch(&handover, now).await })
                 .await?;
-            desk.waiting().pop_front();
+            activity_buffer.waiting().pop_front();
         }
     }
 
     /// Waits until so much was counted that it should be handed over at once.
     pub async fn activity_is_much(&self) {
-        self.desk().full.notified().await;
+        self.activity_buffer().full.notified().await;
     }
 
     /// How many products and hours wait in this process to be handed over.
     #[must_use]
     pub fn activity_waiting(&self) -> usize {
-        let desk = self.desk();
-        let waiting: usize = desk.waiting().iter().map(Handover::len).sum();
-        waiting + desk.tally().len()
+        let activity_buffer = self.activity_buffer();
+        let waiting: usize = activity_buffer
+            .waiting()
+            .iter()
+            .map(ActivityBatch::len)
+            .sum();
+        waiting + activity_buffer.tally().len()
     }
 
     /// Puts some of what processes handed over, and some sales, into buckets.
@@ -253,13 +256,13 @@ impl Catalog {
         let filled = filled.inspect_err(|_| self.busy().note_any())?;
         self.busy().note(filled.products);
         let left = if filled.more {
-            self.maintain(|store| async move { store.count_unfilled().await })
+            self.maintain(|store| async move { store.count_unbucketed().await })
                 .await?
         } else {
             0
         };
         Ok(WorkerRun {
-            done: u64::try_from(filled.handovers + filled.sales).unwrap_or(u64::MAX),
+            done: u64::try_from(filled.batches + filled.sales).unwrap_or(u64::MAX),
             backlog: left,
             ..WorkerRun::default()
         })
@@ -280,7 +283,7 @@ impl Catalog {
         let found = self
             .read(|store| async move {
                 // First: what is counted meanwhile is in the buckets then.
-                let waiting = store.sales_wait(product).await?;
+                let waiting = store.has_uncounted_sales(product).await?;
                 let buckets = store.buckets(product, (from, to), resolution).await?;
                 Ok((buckets, waiting))
             })

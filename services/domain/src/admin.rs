@@ -1,9 +1,10 @@
-//! What catalogue admins do: products, specs, categories, suppliers, units and the dictionary.
+//! Mutations of the catalogue: products, specs, categories, suppliers, units and the spec
+//! dictionary.
 //!
-//! Every change is one transaction: the thing itself, the keys it teaches, the generations of the
-//! categories it touches and the note that makes a repeated order harmless are written together or
-//! not at all. A refusal says which input is wrong and what would be right; nothing is written
-//! then.
+//! Every mutation is one transaction. The object itself, the spec keys it introduces, the
+//! generations of the categories it touches and the recorded answer for its idempotency key are
+//! written together or not at all. A refusal names the input that is wrong and what would be right;
+//! nothing is written.
 
 use serde::Serialize;
 use vitrine_model::id::{ProductId, SupplierId};
@@ -23,59 +24,60 @@ mod suppliers;
 mod units;
 pub(crate) mod words;
 
-/// Who gives an order, and what makes it safe to give twice.
+/// The caller of a mutation, its idempotency key and expected revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationRequest {
     /// The subject of the caller's token.
     pub subject: String,
-    /// A name for this order, chosen by the caller: 1 to 128 printable ASCII characters. The same
-    /// key and input again gives the same answer; the same key with other input is refused.
+    /// The idempotency key, chosen by the caller: 1 to 128 printable ASCII characters. A repeated
+    /// key with the same input returns the recorded answer; with different input it is refused.
     pub idempotency_key: Option<String>,
-    /// The revision the caller has seen; when the thing has another one, the order is refused.
+    /// The revision that the caller has read; if the object has another one, the mutation is
+    /// refused.
     pub expected_revision: Option<i64>,
 }
 
-/// A product to be made.
+/// The input of a new product.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewProduct {
-    /// What kind of thing: lower-case letters, digits and underscores.
+    /// The product kind: lower-case letters, digits and underscores.
     pub kind: String,
-    /// The stock-keeping unit; made of the id when absent.
+    /// The stock-keeping unit; derived from the id when absent.
     pub sku: Option<String>,
-    /// The slug; made of the name when absent.
+    /// The slug; derived from the name when absent.
     pub slug: Option<String>,
     /// The name.
     pub name: String,
-    /// What there is to say about it.
+    /// The description.
     pub description: Option<String>,
     /// The brand.
     pub brand: Option<String>,
-    /// Where it begins its life.
+    /// The initial status.
     pub status: ProductStatus,
     /// The slug of its category.
     pub category: String,
-    /// Who supplies it.
+    /// Its supplier.
     pub supplier: Option<SupplierId>,
-    /// What it costs.
+    /// Its price; must be absent for a bundle, whose price is computed.
     pub price: Option<PriceInput>,
-    /// Pictures, films, documents.
+    /// Images, videos and documents.
     pub media: Vec<Media>,
     /// Its attributes.
     pub specs: Vec<Spec>,
-    /// What only its kind has.
+    /// The fields of its kind.
     pub details: Option<DetailsInput>,
 }
 
-/// A price as callers write it.
+/// A price in decimal notation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PriceInput {
-    /// The amount in units of the currency.
+    /// The amount in the currency's main unit, such as 19.99.
     pub amount: rust_decimal::Decimal,
-    /// The currency; the shop's when absent.
+    /// The ISO 4217 code; the shop's currency when absent.
     pub currency: Option<String>,
 }
 
-/// What only one kind of product has, as callers write it.
+/// The fields of one product kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum DetailsInput {
     /// Clothes and shoes.
@@ -88,11 +90,11 @@ pub enum DetailsInput {
     Grocery(Grocery),
     /// Films.
     Movie(Movie),
-    /// The products of a bundle and how many of each.
+    /// The products of a bundle with their quantities.
     Bundle(Vec<(ProductId, i32)>),
 }
 
-/// Changes to a product. What is `None` stays; the inner `None` clears.
+/// Changes to a product. `None` leaves a field unchanged; `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProductPatch {
     /// The stock-keeping unit.
@@ -101,56 +103,56 @@ pub struct ProductPatch {
     pub slug: Option<String>,
     /// The name.
     pub name: Option<String>,
-    /// What there is to say about it.
+    /// The description.
     pub description: Option<Option<String>>,
     /// The brand.
     pub brand: Option<Option<String>>,
-    /// Where it is in its life.
+    /// The status.
     pub status: Option<ProductStatus>,
     /// The slug of its category.
     pub category: Option<String>,
-    /// Who supplies it.
+    /// Its supplier.
     pub supplier: Option<Option<SupplierId>>,
-    /// What it costs.
+    /// Its price.
     pub price: Option<Option<PriceInput>>,
-    /// Pictures, films, documents; replaces all.
+    /// Images, videos and documents; replaces all.
     pub media: Option<Vec<Media>>,
-    /// What only its kind has; replaces all.
+    /// The fields of its kind; replaces all.
     pub details: Option<DetailsInput>,
 }
 
-/// Names the specs of one key; with a qualifier only those with it.
+/// Selects the specs of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpecRef {
     /// The key or an alias.
     pub key: String,
-    /// Only specs with this qualifier; all of the key when absent.
+    /// Only specs with this qualifier; all specs of the key when absent.
     pub qualifier: Option<String>,
 }
 
-/// A category to be made.
+/// The input of a new category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewCategory {
     /// Its name.
     pub name: String,
-    /// Its slug; made of the name when absent.
+    /// Its slug; derived from the name when absent.
     pub slug: Option<String>,
-    /// The slug of the category it is in; at the top when absent.
+    /// The slug of its parent; a root category when absent.
     pub parent: Option<String>,
 }
 
-/// Changes to a category. What is `None` stays.
+/// Changes to a category. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CategoryPatch {
     /// Its name.
     pub name: Option<String>,
     /// Its slug.
     pub slug: Option<String>,
-    /// The slug of the category it moves into; the inner `None` moves it to the top.
+    /// The slug of its new parent; `Some(None)` makes it a root category.
     pub parent: Option<Option<String>>,
 }
 
-/// A supplier to be made.
+/// The input of a new supplier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewSupplier {
     /// Its name.
@@ -159,64 +161,64 @@ pub struct NewSupplier {
     pub country: Option<String>,
 }
 
-/// Changes to a supplier. What is `None` stays; the inner `None` clears.
+/// Changes to a supplier. `None` leaves a field unchanged; `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SupplierPatch {
     /// Its name.
     pub name: Option<String>,
-    /// Its country.
+    /// Its country as an ISO 3166-1 alpha-2 code.
     pub country: Option<Option<String>>,
 }
 
-/// A spec key to be defined.
+/// The input of a new spec key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewSpecKey {
     /// The key.
     pub key: String,
-    /// What people read; made of the key when absent.
+    /// The displayed name; derived from the key when absent.
     pub label: Option<String>,
     /// The type of its values.
     pub value_type: ValueType,
-    /// What its quantities measure; for quantities this or the base unit is needed.
+    /// The dimension of its quantities. A quantity needs this or the base unit.
     pub dimension: Option<String>,
     /// The base unit of that dimension.
     pub base_unit: Option<String>,
-    /// Whether facets are offered for it.
+    /// Whether facets are computed for it.
     pub facetable: bool,
-    /// Whether it may be filtered by.
+    /// Whether filters may use it.
     pub filterable: bool,
-    /// The only texts allowed; any when absent.
+    /// The allowed texts; any text when absent.
     pub allowed_values: Option<Vec<String>>,
-    /// Other keys that mean this one.
+    /// Other spellings of the key.
     pub aliases: Vec<String>,
 }
 
-/// Changes to a spec key. What is `None` stays; the inner `None` clears.
+/// Changes to a spec key. `None` leaves a field unchanged; `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SpecKeyPatch {
-    /// What people read.
+    /// The displayed name.
     pub label: Option<String>,
-    /// The type of its values; only while no product has the key.
+    /// The type of its values; can only change while no product has the key.
     pub value_type: Option<ValueType>,
-    /// What its quantities measure; only while no product has the key.
+    /// The dimension of its quantities; can only change while no product has the key.
     pub dimension: Option<String>,
-    /// The base unit of that dimension; only while no product has the key.
+    /// The base unit of that dimension; can only change while no product has the key.
     pub base_unit: Option<String>,
-    /// Whether facets are offered for it.
+    /// Whether facets are computed for it.
     pub facetable: Option<bool>,
-    /// Whether it may be filtered by.
+    /// Whether filters may use it.
     pub filterable: Option<bool>,
-    /// The only texts allowed; values that exist must be among them.
+    /// The allowed texts; must include all stored values.
     pub allowed_values: Option<Option<Vec<String>>>,
-    /// Other keys that mean this one; replaces all, except those that are being merged into it.
+    /// Other spellings of the key; replaces all except those of a merge in progress.
     pub aliases: Option<Vec<String>>,
 }
 
-/// A merge of spec keys.
+/// The state of a merge of spec keys.
 #[derive(Clone, Debug)]
 pub struct Merge {
-    /// The key that stays, with the other one absorbed or being absorbed.
+    /// The remaining key, with the old key among its aliases.
     pub key: SpecKey,
-    /// How many products still carry the old key.
+    /// The number of products that still have the old key.
     pub remaining: u64,
 }

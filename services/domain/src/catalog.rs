@@ -1,14 +1,14 @@
-//! The handle, and the shield.
+//! The [`Catalog`] handle; concurrency and time limits for database work.
 //!
-//! Callers may lose interest at any moment: a client hangs up, a sibling field fails. The driver
-//! takes it badly when a future that waits for a connection is dropped (every such loss can stall
-//! its pool for half a second). So each piece of work that talks to the database runs in a task of
-//! its own that its caller only awaits, and waits for its turn in a queue that survives callers
-//! leaving: fewer permits than the driver has connections, and a bounded number of waiters.
+//! A caller may go away at any moment: a client disconnects, a sibling field fails. Dropping a
+//! future that waits for a connection can stall the driver's pool for half a second. Each database
+//! operation therefore runs in a task of its own, which the caller only awaits, after it has
+//! obtained a permit. There are fewer permits than connections, and the number of waiting callers
+//! is bounded.
 //!
-//! Reads, writes and background work have permits of their own ([`ConcurrencyLimit`]), so that none of them can
-//! take the place of another. A read or write that the server does not answer in time gives its
-//! permit back and fails; the operation itself goes on until the driver ends it.
+//! Reads, writes and background work have separate permits ([`ConcurrencyLimit`]), so none can
+//! starve another. A read or write that exceeds its time limit releases its permit and fails; the
+//! operation itself continues until the driver ends it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -26,58 +26,57 @@ use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
 use crate::activity::ActivityBuffer;
-use crate::admin::merges::Settling;
+use crate::admin::merges::MergeTracker;
 use crate::admin::words::KnownWords;
-use crate::category_counts::CountMemory;
+use crate::category_counts::SharedCounts;
 use crate::clock::SystemClock;
 use crate::concurrency::{ConcurrencyLimit, Permit};
-use crate::facets::selectivity::PanelMemory;
+use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{HotProducts, Moderation};
 
-/// How long operations under way may take when the service stops.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest that a caller waits for a read: a second more than the server may work on one
+/// How long [`Catalog::drain`] waits for running operations.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit of a read: one second above the server's own limit
 /// ([`StoreOptions::max_time`](vitrine_storage::StoreOptions::max_time)).
-const MAX_READ: Duration = Duration::from_secs(6);
-/// The longest that a caller waits for a write: a second more than the server waits for a majority.
-const MAX_WRITE: Duration = Duration::from_secs(6);
+const READ_TIMEOUT: Duration = Duration::from_secs(6);
+/// The time limit of a write: one second above the server's limit for majority acknowledgement.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// How a catalogue is set up.
+/// Settings of a [`Catalog`].
 #[derive(Clone, Debug)]
 pub struct CatalogOptions {
-    /// The currency that prices are filtered and sorted in. The first process to use a database
-    /// decides it.
+    /// The currency that prices are filtered and sorted in. The first process that opens a database
+    /// fixes it.
     pub currency: Currency,
-    /// What cursors are signed with; the same in all processes of a service.
+    /// The key that cursors are signed with; the same in all processes of a service.
     pub cursor_secret: Vec<u8>,
-    /// Where the time comes from.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Whether reviews are seen before a moderator looked at them.
+    /// Whether reviews are visible before a moderator approves them.
     pub moderation: Moderation,
-    /// How many reads may talk to the database at once. With writes and background work fewer than
-    /// the driver's connections.
+    /// The maximum number of concurrent reads. The sum with writes and background work must be
+    /// below the driver's connection limit.
     pub concurrency: usize,
-    /// How many writes may talk to the database at once.
+    /// The maximum number of concurrent writes.
     pub write_concurrency: usize,
-    /// How many operations of background work may talk to the database at once.
+    /// The maximum number of concurrent background operations.
     pub background_concurrency: usize,
-    /// How many more reads, and how many more writes, may wait for their turn before new ones are
-    /// turned away.
+    /// How many further reads, and how many further writes, may wait for a permit before new ones
+    /// fail with [`DomainError::Unavailable`].
     pub queue: usize,
-    /// How many products facets count one by one, and of searches half as many. Of more a sample
-    /// is counted, and a search looks through the most popular.
-    pub most_read: u32,
-    /// How many reviews that were told to followers are kept for those who fall behind or come
-    /// back.
+    /// How many products an exact facet count may read; half as many in a search. Larger sets are
+    /// sampled, and a search considers only its most popular matches.
+    pub max_products_read: u32,
+    /// How many published review events are kept for followers that fall behind or resubscribe.
     pub events_kept: usize,
 }
 
 impl CatalogOptions {
-    /// The defaults: 64 reads, 24 writes and 8 background operations at once, 2,000 waiting, 20,000 products read, 10,000 events kept,
-    /// the machine's clock.
+    /// The defaults: 64 concurrent reads, 24 writes and 8 background operations, a queue of 2,000,
+    /// 20,000 products read, 10,000 events kept, the system clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
         Self {
@@ -89,13 +88,13 @@ impl CatalogOptions {
             write_concurrency: 24,
             background_concurrency: 8,
             queue: 2_000,
-            most_read: 20_000,
+            max_products_read: 20_000,
             events_kept: 10_000,
         }
     }
 }
 
-/// What the service can do. Cheap to clone.
+/// The service's operations. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Catalog(Arc<Shared>);
 
@@ -107,42 +106,41 @@ struct Shared {
     clock: Arc<dyn Clock>,
     reference: ReferenceCache,
     words: KnownWords,
-    settling: Settling,
-    panels: PanelMemory,
-    counts: CountMemory,
+    merge_tracker: MergeTracker,
+    panels: PanelCache,
+    counts: SharedCounts,
     rated: RatedCategories,
     busy: BusyProducts,
     hot_products: HotProducts,
-    desk: ActivityBuffer,
+    activity_buffer: ActivityBuffer,
     hub: Hub,
     moderation: Moderation,
     reads: ConcurrencyLimit,
     writes: ConcurrencyLimit,
     background: ConcurrencyLimit,
-    most_read: u32,
+    max_products_read: u32,
     events_kept: usize,
-    /// Whether a transaction that nobody goes on with may be in the way.
+    /// Whether an abandoned transaction may be holding locks.
     suspects_abandoned: AtomicBool,
     tasks: TaskTracker,
 }
 
 impl Catalog {
-    /// A catalogue on a migrated database.
-    ///
-    /// # Errors
-    /// [`DomainError::Invalid`] when the database belongs to a shop with another currency;
-    /// otherwise when the database fails.
+    /// Opens a catalogue on a migrated database.
     pub async fn open(store: Store, options: CatalogOptions) -> Result<Self, DomainError> {
         let currency = store.shop_currency(options.currency).await?;
         Self::with_currency(store, options, currency).await
     }
 
-    /// A catalogue to look at: opening it writes nothing, and the database need not be migrated.
+    /// Opens a catalogue for reading: writes nothing, and the database need not be migrated.
     ///
     /// # Errors
     /// As [`Catalog::open`].
-    pub async fn look(store: Store, options: CatalogOptions) -> Result<Self, DomainError> {
-        let currency = store.decided_currency().await?.unwrap_or(options.currency);
+    pub async fn open_read_only(
+        store: Store,
+        options: CatalogOptions,
+    ) -> Result<Self, DomainError> {
+        let currency = store.stored_currency().await?.unwrap_or(options.currency);
         Self::with_currency(store, options, currency).await
     }
 
@@ -167,20 +165,20 @@ impl Catalog {
             clock: options.clock,
             reference,
             words: KnownWords::default(),
-            settling: Settling::default(),
-            panels: PanelMemory::default(),
-            counts: CountMemory::default(),
+            merge_tracker: MergeTracker::default(),
+            panels: PanelCache::default(),
+            counts: SharedCounts::default(),
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),
             hot_products: HotProducts::default(),
-            desk: ActivityBuffer::default(),
+            activity_buffer: ActivityBuffer::default(),
             hub: Hub::default(),
             moderation: options.moderation,
             reads: ConcurrencyLimit::new(options.concurrency, options.queue),
             writes: ConcurrencyLimit::new(options.write_concurrency, options.queue),
-            // Workers are few, and wait for each other.
+            // Background work is bounded by the number of workers, so its queue is not.
             background: ConcurrencyLimit::new(options.background_concurrency, usize::MAX),
-            most_read: options.most_read,
+            max_products_read: options.max_products_read,
             events_kept: options.events_kept,
             suspects_abandoned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
@@ -191,15 +189,15 @@ impl Catalog {
         self.0.events_kept
     }
 
-    /// How many products are counted one by one.
-    pub(crate) fn most_read(&self) -> u32 {
-        self.0.most_read
+    /// The maximum number of products that an exact count reads.
+    pub(crate) fn max_products_read(&self) -> u32 {
+        self.0.max_products_read
     }
 
-    /// How many products of a search are read: to find them all, and to count them one by one,
-    /// since what is counted so must be found when it is clicked.
-    pub(crate) fn most_searched(&self) -> u32 {
-        self.0.most_read / 2
+    /// The maximum number of matches that a search reads. Its exact counts use the same limit, so
+    /// that every counted product can also be found by clicking the facet.
+    pub(crate) fn max_searched(&self) -> u32 {
+        self.0.max_products_read / 2
     }
 
     /// The currency that prices are filtered and sorted in.
@@ -208,29 +206,30 @@ impl Catalog {
         self.0.currency
     }
 
-    /// The present instant.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 
-    /// Whether the database answers, beside the queues of requests and without a time limit. Returns
-    /// what time its clock shows.
+    /// Checks that the database answers, without a permit or a time limit. Returns the server's
+    /// time.
     pub async fn ping(&self) -> Result<Timestamp, DomainError> {
         Ok(self.store().ping().await?)
     }
 
-    /// Waits for the work that is under way, but not for ever. Call when nothing new will come.
+    /// Waits for running operations, at most [`DRAIN_TIMEOUT`]. To be called when no new requests
+    /// arrive.
     pub async fn drain(&self) {
         if let Err(error) = self.hand_over_activity().await {
-            tracing::warn!(%error, "the last views were not handed over");
+            tracing::warn!(%error, "the last buffered activity could not be stored");
         }
         self.0.tasks.close();
-        if tokio::time::timeout(PATIENCE, self.0.tasks.wait())
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.0.tasks.wait())
             .await
             .is_err()
         {
-            tracing::warn!("operations on the database did not end in time");
+            tracing::warn!("database operations did not finish within the shutdown limit");
         }
     }
 
@@ -250,15 +249,15 @@ impl Catalog {
         &self.0.words
     }
 
-    pub(crate) fn settling(&self) -> &Settling {
-        &self.0.settling
+    pub(crate) fn merge_tracker(&self) -> &MergeTracker {
+        &self.0.merge_tracker
     }
 
-    pub(crate) fn panel_memory(&self) -> &PanelMemory {
+    pub(crate) fn panel_cache(&self) -> &PanelCache {
         &self.0.panels
     }
 
-    pub(crate) fn count_memory(&self) -> &CountMemory {
+    pub(crate) fn shared_counts(&self) -> &SharedCounts {
         &self.0.counts
     }
 
@@ -274,23 +273,23 @@ impl Catalog {
         &self.0.hub
     }
 
-    pub(crate) fn desk(&self) -> &ActivityBuffer {
-        &self.0.desk
+    pub(crate) fn activity_buffer(&self) -> &ActivityBuffer {
+        &self.0.activity_buffer
     }
 
     pub(crate) fn hot_products(&self) -> &HotProducts {
         &self.0.hot_products
     }
 
-    /// Whether reviews are seen before a moderator looked at them.
+    /// Whether reviews are visible before a moderator approves them.
     #[must_use]
     pub fn moderation(&self) -> Moderation {
         self.0.moderation
     }
 
-    /// Runs work that nobody waits for but [`Catalog::drain`].
+    /// Runs work that only [`Catalog::drain`] waits for.
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        drop(self.spawned(work));
+        drop(self.detached(work));
     }
 
     pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {
@@ -300,8 +299,8 @@ impl Catalog {
         }
     }
 
-    /// Reads from the database. A caller that leaves does not cut the work off; one whose answer does
-    /// not come within [`MAX_READ`], or before another primary is elected, gets an error.
+    /// Reads from the database. The work continues when the caller goes away. Fails when there is
+    /// no answer within [`READ_TIMEOUT`], or when another primary is elected meanwhile.
     pub(crate) async fn read<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
@@ -312,11 +311,11 @@ impl Catalog {
     {
         let permit = self.0.reads.permit().await?;
         let work = work(self.store().clone());
-        said(self.limited(permit, MAX_READ, work).await)
+        flatten(self.with_timeout(permit, READ_TIMEOUT, work).await)
     }
 
-    /// Writes to the database: as [`Catalog::read`], with permits and a time limit of its own. After
-    /// an error the write may still take place.
+    /// Writes to the database like [`Catalog::read`], with the permits and the time limit of
+    /// writes. After an error the write may still be applied.
     pub(crate) async fn write<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
@@ -327,29 +326,29 @@ impl Catalog {
     {
         let permit = self.0.writes.permit().await?;
         let work = work(self.store().clone());
-        said(self.limited(permit, MAX_WRITE, work).await)
+        flatten(self.with_timeout(permit, WRITE_TIMEOUT, work).await)
     }
 
-    /// As [`Catalog::read`], for work that several callers share.
+    /// Like [`Catalog::read`], for work whose result several callers share.
     pub(crate) async fn read_for_many<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Result<Outcome<T>, DomainError> {
+    ) -> Result<TaskResult<T>, DomainError> {
         let permit = self.0.reads.permit().await?;
-        Ok(self.limited(permit, MAX_READ, work).await)
+        Ok(self.with_timeout(permit, READ_TIMEOUT, work).await)
     }
 
-    /// As [`Catalog::write`], for work that several callers share.
+    /// Like [`Catalog::write`], for work whose result several callers share.
     pub(crate) async fn write_for_many<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Result<Outcome<T>, DomainError> {
+    ) -> Result<TaskResult<T>, DomainError> {
         let permit = self.0.writes.permit().await?;
-        Ok(self.limited(permit, MAX_WRITE, work).await)
+        Ok(self.with_timeout(permit, WRITE_TIMEOUT, work).await)
     }
 
-    /// Reads and writes in the background, batch by batch, for as long as it takes; each command has
-    /// a time limit of its own. Callers that leave do not cut it off.
+    /// Runs background work in batches. There is no limit for the whole; each command has its own.
+    /// The work continues when the caller goes away.
     pub(crate) async fn maintain<T, Work>(
         &self,
         work: impl FnOnce(Store) -> Work,
@@ -360,7 +359,7 @@ impl Catalog {
     {
         let permit = self.0.background.permit().await?;
         let work = work(self.store().clone());
-        let task = self.spawned(async move {
+        let task = self.detached(async move {
             let result = work.await;
             drop(permit);
             result
@@ -371,13 +370,13 @@ impl Catalog {
         }
     }
 
-    /// Runs work to its end in a task of its own; its caller waits for it this long at most.
-    async fn limited<T: Send + 'static>(
+    /// Runs work to completion in a task of its own; the caller waits at most `limit`.
+    async fn with_timeout<T: Send + 'static>(
         &self,
         permit: Permit,
         limit: Duration,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) -> Outcome<T> {
+    ) -> TaskResult<T> {
         let (answer, answered) = oneshot::channel();
         let catalog = self.clone();
         let elected = self.store().next_election();
@@ -390,7 +389,7 @@ impl Catalog {
                     if matches!(result, Err(StorageError::Contended(_))) {
                         catalog.suspect_abandoned();
                     }
-                    // A caller that has left is not told.
+                    // The caller may be gone.
                     let _ = answer.send(result);
                     return;
                 }
@@ -400,24 +399,24 @@ impl Catalog {
             drop(permit);
             catalog.suspect_abandoned();
             let _ = answer.send(Err(overdue));
-            // The driver would close the connection of a future that is dropped.
+            // Dropping the future would make the driver close the connection.
             let _ = work.await;
         });
         answered.await
     }
 
-    /// Notes that something was in the way for longer than our own transactions take.
+    /// Notes that something held locks for longer than our own transactions take.
     pub(crate) fn suspect_abandoned(&self) {
         self.0.suspects_abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// Whether something was in the way since this was asked last.
+    /// Whether that was noted since the last call.
     pub(crate) fn suspects_abandoned(&self) -> bool {
         self.0.suspects_abandoned.swap(false, Ordering::Relaxed)
     }
 
-    /// Runs work to its end whatever becomes of the caller.
-    pub(crate) fn spawned<T: Send + 'static>(
+    /// Runs work to completion even if the caller goes away.
+    pub(crate) fn detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
@@ -425,10 +424,10 @@ impl Catalog {
     }
 }
 
-/// How work ended; an outer error when it panicked.
-pub(crate) type Outcome<T> = Result<Result<T, StorageError>, oneshot::error::RecvError>;
+/// The result of a task; the outer error means that the task panicked.
+pub(crate) type TaskResult<T> = Result<Result<T, StorageError>, oneshot::error::RecvError>;
 
-fn said<T>(outcome: Outcome<T>) -> Result<T, DomainError> {
+fn flatten<T>(outcome: TaskResult<T>) -> Result<T, DomainError> {
     match outcome {
         Ok(result) => Ok(result?),
         Err(lost) => Err(DomainError::Internal(Box::new(lost))),

@@ -1,10 +1,10 @@
-//! How many products each category holds: kept by the transactions that write products.
+//! The number of products in each category, maintained by the transactions that write products.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use vitrine_model::id::{CategoryId, ProductId};
+use vitrine_model::id::{CategoryId, random_number};
 use vitrine_storage::audit::Difference;
 use vitrine_storage::category_counts::{CategoryCount, CategoryTotals};
 use vitrine_storage::{StorageError, Store};
@@ -13,42 +13,42 @@ use crate::products::Visibility;
 use crate::single_flight::SingleFlight;
 use crate::{Catalog, DomainError};
 
-/// How many categories the audit counts with one command, at first.
+/// The number of categories that the audit first counts with one command.
 const MAX_COUNTED: usize = 1_000;
-/// How long the server may count several categories before fewer are counted at once.
+/// The time limit for counting several categories; when exceeded, fewer are counted at once.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// How long it may count one.
+/// The time limit for counting one category.
 const MAX_TIME_OF_ONE: Duration = Duration::from_mins(2);
-/// The lease of who repairs, and how long that may take.
+/// The lease for repairs, and its duration.
 const REPAIR: &str = "repair category counts";
-const REPAIRED_WITHIN: Duration = Duration::from_hours(1);
+const REPAIR_LEASE: Duration = Duration::from_hours(1);
 
-/// Callers that ask at once share one look.
-pub(crate) type CountMemory = SingleFlight<Arc<CategoryCounts>>;
+/// Concurrent callers share one read.
+pub(crate) type SharedCounts = SingleFlight<Arc<CategoryCounts>>;
 
-/// How many products each category holds itself, without the categories below it, and its generation.
+/// The number of products directly in each category, and its generation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CategoryCounts(HashMap<CategoryId, CategoryTotals>);
 
-/// A category of which another number is kept than was counted.
+/// A category whose stored count differs from the recount.
 #[derive(Clone, Copy, Debug)]
 struct WrongCount {
     category: CategoryId,
-    kept: CategoryCount,
+    stored: CategoryCount,
     counted: CategoryCount,
 }
 
 impl CategoryCounts {
-    /// How many products a caller with this sight may see in a category itself.
-    pub(crate) fn of_category(&self, category: CategoryId, sight: Visibility) -> u64 {
-        let count = self.0.get(&category).map_or(0, |totals| match sight {
+    /// The number of products directly in a category that a caller with this visibility may see.
+    pub(crate) fn of_category(&self, category: CategoryId, visibility: Visibility) -> u64 {
+        let count = self.0.get(&category).map_or(0, |totals| match visibility {
             Visibility::Public => totals.count.on_sale,
             Visibility::Everything => totals.count.all,
         });
         u64::try_from(count).unwrap_or(0)
     }
 
-    /// How many products are on sale in these categories; in all when none are named.
+    /// The number of active products in these categories, or in all.
     pub(crate) fn on_sale(&self, categories: Option<&[CategoryId]>) -> u64 {
         let of = |id: &CategoryId| self.of_category(*id, Visibility::Public);
         match categories {
@@ -57,7 +57,7 @@ impl CategoryCounts {
         }
     }
 
-    /// The categories in which products are on sale, those of most products first.
+    /// The categories with active products, largest first.
     pub(crate) fn by_size(&self) -> Vec<(CategoryId, u64)> {
         let on_sale = self.0.keys();
         let on_sale = on_sale.map(|id| (*id, self.of_category(*id, Visibility::Public)));
@@ -66,7 +66,7 @@ impl CategoryCounts {
         all
     }
 
-    /// The sum of the generations of these categories; of all when none are named.
+    /// The sum of the generations of these categories, or of all.
     pub(crate) fn generation(&self, categories: Option<&[CategoryId]>) -> i64 {
         match categories {
             None => self.0.values().map(|totals| totals.generation).sum(),
@@ -77,12 +77,12 @@ impl CategoryCounts {
         }
     }
 
-    /// The categories that ever held a product.
+    /// All categories that have ever held a product.
     pub(crate) fn known(&self) -> impl Iterator<Item = CategoryId> {
         self.0.keys().copied()
     }
 
-    /// Whether this category ever held a product.
+    /// Whether this category has ever held a product.
     pub(crate) fn knows(&self, category: CategoryId) -> bool {
         self.0.contains_key(&category)
     }
@@ -96,44 +96,44 @@ impl CategoryCounts {
 }
 
 impl Catalog {
-    /// How many products each category holds. One command, which callers that ask at once share.
+    /// The number of products directly in each category. One command, shared by concurrent callers.
     pub(crate) async fn own_counts(&self) -> Result<Arc<CategoryCounts>, DomainError> {
-        let look = async {
+        let read = async {
             let totals = self.read(|store| async move { store.category_totals().await });
             Ok(Arc::new(CategoryCounts(totals.await?)))
         };
-        self.count_memory().share(look).await
+        self.shared_counts().share(read).await
     }
 
-    /// As [`Catalog::own_counts`], for work in the background.
-    pub(crate) async fn counts_for_upkeep(&self) -> Result<CategoryCounts, DomainError> {
+    /// Like [`Catalog::own_counts`], for background work.
+    pub(crate) async fn counts_for_maintenance(&self) -> Result<CategoryCounts, DomainError> {
         let totals = self.maintain(|store| async move { store.category_totals().await });
         totals.await.map(CategoryCounts)
     }
 
-    /// Compares how many products categories are kept to hold with what is counted.
+    /// Compares the stored counts of categories with a recount.
     pub(crate) async fn audit_category_counts(&self) -> Result<Vec<Difference>, DomainError> {
         let difference = |wrong: &WrongCount| Difference {
             place: format!("category_generations {}", wrong.category),
             what: "products".to_owned(),
-            stored: format!("{:?}", wrong.kept),
+            stored: format!("{:?}", wrong.stored),
             expected: format!("{:?}", wrong.counted),
         };
         Ok(self.wrong_counts().await?.iter().map(difference).collect())
     }
 
-    /// Corrects how many products categories are kept to hold. Returns how many were wrong. Nothing
-    /// is lost that others change meanwhile.
+    /// Corrects the stored counts of categories. Returns how many were wrong. Concurrent changes
+    /// are preserved.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails, or another process is doing it; some may be corrected
+    /// Fails with the database, or when another process is repairing; some counts may be corrected
     /// then.
     pub async fn repair_category_counts(&self) -> Result<usize, DomainError> {
-        // Two processes would correct the same error twice.
-        let owner = ProductId::random().to_string();
+        // Two processes would apply the same correction twice.
+        let owner = random_number().to_string();
         let taken = owner.clone();
         self.maintain(|store| async move {
-            let lease = store.take_lease(REPAIR, &taken, REPAIRED_WITHIN).await?;
+            let lease = store.take_lease(REPAIR, &taken, REPAIR_LEASE).await?;
             (lease.owner == taken)
                 .then_some(())
                 .ok_or(StorageError::TakenOver)
@@ -150,7 +150,7 @@ impl Catalog {
         let found = wrong.len();
         self.maintain(|store| async move {
             for one in wrong {
-                let correct = store.correct_category_count(one.category, one.kept, one.counted);
+                let correct = store.correct_category_count(one.category, one.stored, one.counted);
                 correct.await?;
             }
             Ok(found)
@@ -158,18 +158,18 @@ impl Catalog {
         .await
     }
 
-    /// Counts the products of all categories. Those that change while they are counted are counted
-    /// once more by themselves, and not compared when they change again.
+    /// Recounts the products of all categories. A category that changes meanwhile is recounted
+    /// alone, and skipped if it changes again.
     async fn wrong_counts(&self) -> Result<Vec<WrongCount>, DomainError> {
         let reference = self.reference();
-        let known = self.counts_for_upkeep().await?;
+        let known = self.counts_for_maintenance().await?;
         let of_tree = reference.categories.all().iter();
         let ids: HashSet<CategoryId> = of_tree.map(|one| one.id).chain(known.known()).collect();
         let ids: Vec<CategoryId> = ids.into_iter().collect();
         let mut parts: Vec<Vec<CategoryId>> = ids.chunks(MAX_COUNTED).map(<[_]>::to_vec).collect();
         let mut wrong = Vec::new();
         while let Some(part) = parts.pop() {
-            let before = self.counts_for_upkeep().await?;
+            let before = self.counts_for_maintenance().await?;
             let (alone, own) = (part.len() == 1, part.clone());
             let counted = self
                 .maintain(|store| async move {
@@ -184,16 +184,16 @@ impl Catalog {
                 parts.extend([some.to_vec(), others.to_vec()]);
                 continue;
             };
-            let after = self.counts_for_upkeep().await?;
+            let after = self.counts_for_maintenance().await?;
             for category in part {
-                let (generation, kept) = before.totals(category);
+                let (generation, stored) = before.totals(category);
                 let counted = counted.get(&category).copied().unwrap_or_default();
-                if after.totals(category) != (generation, kept) {
+                if after.totals(category) != (generation, stored) {
                     parts.extend((!alone).then(|| vec![category]));
-                } else if kept != counted {
+                } else if stored != counted {
                     wrong.push(WrongCount {
                         category,
-                        kept,
+                        stored,
                         counted,
                     });
                 }

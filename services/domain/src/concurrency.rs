@@ -1,4 +1,5 @@
-//! Lanes: how many operations of one sort talk to the database at once, and how many may wait.
+//! Concurrency limits: how many operations of one class may use the database at once, and how many
+//! may wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,10 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::DomainError;
 
-/// A right to talk to the database; given back when it is dropped.
+/// The right to use the database; released on drop.
 pub(crate) type Permit = OwnedSemaphorePermit;
 
-/// The operations of one sort.
+/// The limit for one class of operations.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
@@ -19,7 +20,7 @@ pub(crate) struct ConcurrencyLimit {
 }
 
 impl ConcurrencyLimit {
-    /// A lane in which so many operations run at once, and so many more may wait.
+    /// A limit of `concurrency` running and `queue` waiting operations.
     pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(concurrency)),
@@ -28,7 +29,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Waits for a permit; fails at once when too many wait already.
+    /// Waits for a permit; fails at once when the queue is full.
     pub(crate) async fn permit(&self) -> Result<Permit, DomainError> {
         let permits = Arc::clone(&self.permits);
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
@@ -43,7 +44,7 @@ impl ConcurrencyLimit {
     }
 }
 
-/// A place in the queue, given back when its holder leaves, served or not.
+/// A place in the queue, released on drop, whether or not a permit was obtained.
 struct QueueSlot<'a>(&'a AtomicUsize);
 
 impl<'a> QueueSlot<'a> {

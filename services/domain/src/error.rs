@@ -61,9 +61,9 @@ impl From<StorageError> for DomainError {
             | StorageError::TakenOver
             | StorageError::LostPrimary => Self::Unavailable(Some(error)),
             StorageError::Newer { .. } => Self::Newer(error),
-            StorageError::TooFarBack => Self::InvalidCursor {
+            StorageError::HistoryLost => Self::InvalidCursor {
                 field: "after",
-                source: InvalidCursor::Forgotten,
+                source: InvalidCursor::Expired,
             },
             StorageError::Timeout(_) | StorageError::NoAnswer => Self::Timeout(error),
             _ => Self::Internal(Box::new(error)),

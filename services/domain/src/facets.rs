@@ -1,22 +1,23 @@
-//! Facets: what a filter panel shows, counted so that a click gives what was promised.
+//! Facets: the counts of a filter panel. Each count is the number of products that a click on it
+//! returns.
 //!
-//! The counts of a key leave out what the filter says about that key, so they show what else could
-//! be chosen. Everything that is not chosen from is counted in one pass over the products found,
-//! and each key that is chosen from in one more. Up to 20,000 products (10,000 of a search) are
-//! counted one by one; of more a sample of about 10,000 is, and every number then says how far it
-//! may be off. What is asked most, whole categories, is precomputed and kept with a generation that
-//! tells whether any product of the category has changed since.
+//! The counts of a key ignore what the filter says about that key, so that they show what else
+//! could be chosen. All keys without a selection are counted in one pass over the matching
+//! products, and each key with a selection in a pass of its own. Up to 20,000 products (10,000 in a
+//! search) are counted exactly; larger sets are estimated from a sample of about 10,000, and each
+//! count then has a margin. The most frequent requests, whole categories, are precomputed and
+//! stored with a generation that tells whether any product of the category has changed since.
 
 mod coverage;
+mod display;
 mod generation;
 mod panel;
 pub(crate) mod selectivity;
-mod shape;
 mod snapshots;
 
 pub use crate::search::{SearchReading, SearchWord, WordReading};
 pub use coverage::{KeyCoverage, SuggestedKey};
-pub use snapshots::{PanelLimits, PanelUpkeep};
+pub use snapshots::{PanelLimits, PanelState};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,106 +34,107 @@ use vitrine_model::id::CategoryId;
 use vitrine_model::money::Money;
 use vitrine_model::spec::SpecKey;
 use vitrine_model::text::fold;
-use vitrine_storage::counts::{CountOrder, Kept};
+use vitrine_storage::counts::{CountSnapshot, TallyRequest};
 
 use crate::products::{ListedProducts, ProductsQuery, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 use panel::Units;
 
-/// How many products a sample aims at, so that it has 10,000 although the first slot is a guess.
-const SAMPLE: u64 = 11_000;
-/// From how many keys a filter may choose for all of them to be counted at once: each is one more
-/// pass over the products.
+/// The target size of a sample, so that it reaches 10,000 although the first slot is a guess.
+const SAMPLE_SIZE: u64 = 11_000;
+/// The maximum number of keys with a selection that are counted in one request: each needs a pass
+/// over the products.
 const MAX_CHOSEN: usize = 10;
-/// Chosen values are counted up to here.
+/// The limit for counting a selected value.
 const MAX_EXACT: u64 = 10_000_000;
-/// How many passes of a request are under way at a time.
-const MAX_AT_ONCE: usize = 4;
-/// How many values of a facet are kept in panels.
-const KEPT_VALUES: usize = 50;
-/// The most values of a facet that may be asked for.
+/// The maximum number of concurrent passes of a request.
+const MAX_CONCURRENT_PASSES: usize = 4;
+/// The number of values per facet in a stored panel.
+const STORED_VALUES: usize = 50;
+/// The maximum number of values per facet that can be requested.
 pub const MAX_FACET_VALUES: usize = 200;
-/// The most facets that may be asked for by name.
+/// The maximum number of facets that can be requested by name.
 pub const MAX_FACETS: usize = 50;
-/// How many facets of spec keys are given when none are named.
+/// The number of spec facets returned when none are named.
 const DEFAULT_FACETS: usize = 20;
 
-/// Which facets are wanted.
+/// The requested facets.
 #[derive(Clone, Debug, Default)]
 pub struct FacetsQuery {
-    /// Only these, in this order; those that suit the products found when absent.
+    /// The keys, in the order of the result; a selection suitable for the matching products when
+    /// absent.
     pub keys: Option<Vec<String>>,
-    /// How many values of a facet at most: 1 to 200.
+    /// The maximum number of values per facet: 1 to 200.
     pub limit: usize,
-    /// Units to show quantities in: `(unit, only for this key)`.
+    /// The units to display quantities in: `(unit, only for this key)`.
     pub display_units: Vec<(String, Option<String>)>,
 }
 
 /// One facet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facet {
-    /// What it is about.
+    /// The key that it counts.
     pub key: FacetKey,
-    /// What people read.
+    /// The displayed name.
     pub label: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: FacetKind,
-    /// How far the counts can be trusted.
+    /// How accurate the counts are.
     pub accuracy: FacetAccuracy,
-    /// As of when.
+    /// When it was counted.
     pub as_of: Timestamp,
-    /// Of how many products, for an estimate.
+    /// The number of sampled products, for an estimate.
     pub sample_size: Option<u64>,
-    /// How many products have a value of this key, and how far that may be off.
+    /// The number of products that have a value of this key.
     pub products: Count,
-    /// How many different values were met.
+    /// The number of different values counted.
     pub distinct_values: u64,
-    /// The values or buckets.
+    /// The values or ranges.
     pub values: Vec<FacetValue>,
-    /// From where to where numbers and quantities reach, in the unit shown.
+    /// Minimum and maximum of numbers and quantities, in `unit`.
     pub numbers: Option<(f64, f64)>,
-    /// The unit shown.
+    /// The unit of quantities.
     pub unit: Option<String>,
-    /// From when to when dates reach.
+    /// Minimum and maximum of dates.
     pub dates: Option<(Timestamp, Timestamp)>,
-    /// From where to where prices reach.
+    /// Minimum and maximum of prices.
     pub prices: Option<(Money, Money)>,
 }
 
-/// What the values of a facet are.
+/// The kind of a facet's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FacetKind {
     /// Texts.
     Text,
-    /// Yes and no.
+    /// True and false.
     Boolean,
-    /// Buckets of plain numbers.
+    /// Ranges of plain numbers.
     Number,
-    /// Buckets of quantities.
+    /// Ranges of quantities.
     Quantity,
-    /// Buckets of dates.
+    /// Ranges of dates.
     Date,
     /// Categories.
     Category,
     /// Brands.
     Brand,
-    /// Buckets of prices.
+    /// Ranges of prices.
     Price,
-    /// So many stars and more.
+    /// Minimum numbers of stars.
     Rating,
     /// Countries of suppliers.
     SupplierCountry,
 }
 
-/// How far counts can be trusted.
+/// The accuracy of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FacetAccuracy {
-    /// They equal what a click gives.
+    /// They equal the number of products that a click returns.
     Exact,
-    /// They come from a sample; each says how far it may be off.
+    /// They are estimated from a sample; each has a margin.
     Estimate,
-    /// They were counted at `as_of` and may have changed since.
+    /// They were counted at `as_of` and may be outdated.
     Precomputed,
 }
 
@@ -141,72 +143,72 @@ pub enum FacetAccuracy {
 pub struct Count {
     /// The number.
     pub value: u64,
-    /// The true number differs by at most this.
+    /// The error bound: the true number differs by at most this.
     pub margin: u64,
 }
 
-/// One value or bucket of a facet.
+/// One value or range of a facet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FacetValue {
-    /// What people read.
+    /// The displayed text.
     pub label: String,
-    /// How many products one gets by choosing it, everything else of the filter unchanged.
+    /// The number of products when it is chosen and the rest of the filter is unchanged.
     pub count: Count,
-    /// Whether the filter chooses it already.
+    /// Whether the filter already chooses it.
     pub selected: bool,
-    /// The filter that chooses it: to be put in place of what the filter says about this key.
+    /// The filter that chooses it. It replaces what the filter says about this key.
     pub filter: ProductFilter,
-    /// For categories: the names from the top down to this one.
+    /// For categories: the names from the root to this one.
     pub path: Vec<String>,
 }
 
-/// What was counted of what fulfils one condition.
+/// The counts of one pass.
 struct Counts {
     panel: Panel,
     accuracy: FacetAccuracy,
-    /// Whether a panel that was precomputed is known to be up to date, but for ratings.
+    /// Whether a precomputed panel is known to be up to date, except for ratings.
     current: bool,
     sample: Option<Sample>,
-    /// Texts, folded, that were counted one by one beside the sample.
+    /// Folded texts that were counted exactly besides the sample.
     counted: Vec<String>,
     as_of: Timestamp,
 }
 
-/// One pass that a request needs.
+/// One pass over the products.
 struct Pass {
     filter: ProductFilter,
-    /// Only these; all but those that have a pass of their own when absent.
+    /// The counted facets; when absent, all without a pass of their own.
     facets: Option<Vec<FacetKey>>,
 }
 
 impl Pass {
-    /// Whether it was made for a key that the filter chooses from.
-    fn is_of_chosen(&self, plan: &Plan) -> bool {
+    /// Whether the pass is for a key with a selection.
+    fn has_selection(&self, plan: &Plan) -> bool {
         let facets = self.facets.as_deref().unwrap_or_default();
         facets.iter().any(|key| plan.selected.contains(key))
     }
 
-    /// Whether a panel that was precomputed has all that is named.
-    fn is_within(&self, panel: &Panel) -> bool {
+    /// Whether a precomputed panel has all requested keys.
+    fn covers(&self, panel: &Panel) -> bool {
         let has = |key: &FacetKey| panel.facets.iter().any(|facet| facet.key == key.name());
         let mut named = self.facets.iter().flatten();
         named.all(|key| has(key) || !matches!(key, FacetKey::Spec(_)))
     }
 
-    /// The spec keys that were named.
+    /// The requested spec keys.
     fn named_specs(&self) -> impl Iterator<Item = &FacetKey> {
         let named = self.facets.iter().flatten();
         named.filter(|key| matches!(key, FacetKey::Spec(_)))
     }
 
-    fn wanted(&self) -> TallyFields {
+    fn fields(&self) -> TallyFields {
         self.facets
             .as_deref()
             .map_or_else(TallyFields::all, TallyFields::only)
     }
 }
 
-/// What a request asks for, checked.
+/// A validated request.
 struct Plan {
     filter: ProductFilter,
     keys: Option<Vec<FacetKey>>,
@@ -219,16 +221,18 @@ impl Catalog {
     /// The facets of a list.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a key, limit or unit that is wrong, or when the filter chooses
-    /// from more keys than are counted at once.
+    /// [`DomainError::Invalid`] for an invalid key, limit or unit, or when the filter has
+    /// selections of too many keys to count at once.
     pub async fn facets(
         &self,
         list: &ListedProducts,
-        wanted: FacetsQuery,
+        request: FacetsQuery,
     ) -> Result<Vec<Facet>, DomainError> {
         let query = &list.query;
-        let (reference, _) = self.product_condition(&query.filter, query.sight).await?;
-        let reference = match &wanted.keys {
+        let (reference, _) = self
+            .product_condition(&query.filter, query.visibility)
+            .await?;
+        let reference = match &request.keys {
             None => reference,
             Some(keys) => {
                 let is_known = |reference: &Reference, key: &String| {
@@ -238,14 +242,14 @@ impl Catalog {
                     .await?
             }
         };
-        let plan = Plan::new(&query.filter, wanted, &reference)?;
+        let plan = Plan::new(&query.filter, request, &reference)?;
         let passes = plan.passes(&query.filter, &reference)?;
         let counted: Vec<_> = passes
             .iter()
             .map(|pass| self.count_pass(list, pass, &plan, &reference).boxed())
             .collect();
         let counted: Vec<Counts> = stream::iter(counted)
-            .buffered(MAX_AT_ONCE)
+            .buffered(MAX_CONCURRENT_PASSES)
             .try_collect()
             .await?;
         let mut facets = Vec::new();
@@ -263,7 +267,7 @@ impl Catalog {
                 }
                 self.count_chosen(list, pass, &plan, &mut counts, &reference)
                     .await?;
-                let shape = shape::Shape {
+                let display = display::FacetDisplay {
                     reference: &reference,
                     filter: &query.filter,
                     currency: self.currency(),
@@ -273,7 +277,7 @@ impl Catalog {
                 let of_pass = plan.of_pass(pass, &counts.panel, &reference);
                 for (key, facet) in of_pass {
                     let known = facets.iter().any(|known: &Facet| known.key == key);
-                    facets.extend((!known).then(|| shape.facet(key, facet)).flatten());
+                    facets.extend((!known).then(|| display.facet(key, facet)).flatten());
                 }
             }
         }
@@ -289,51 +293,52 @@ impl Catalog {
         reference: &Arc<Reference>,
     ) -> Result<Counts, DomainError> {
         let scope = Scope::of(&pass.filter, &list.query, reference);
-        let Some(scope) = scope.filter(|_| plan.is_usual()) else {
-            let wanted = pass.wanted();
-            return self.count_live(list, pass, plan, wanted, reference).await;
+        let Some(scope) = scope.filter(|_| plan.is_default()) else {
+            let fields = pass.fields();
+            return self.count_live(list, pass, plan, fields, reference).await;
         };
         if scope.categories.is_none() && pass.facets.as_deref() == Some(&[FacetKey::Category]) {
             match self.count_categories().await {
-                // They are being counted: until then a sample says how many there are.
+                // They are being counted; until then a sample is used.
                 Err(DomainError::Unavailable(_)) => {}
                 counts => return counts,
             }
         }
-        let (kept, sum) = self.kept_panel(&scope, reference).await?;
-        let kept = kept.filter(|kept| pass.is_within(&kept.panel));
-        if let Some(kept) = kept {
-            // What is too much to count while the caller waits is given as it was counted last.
-            if kept.current || kept.panel.products > self.most_read().into() {
+        let (snapshot, sum) = self.get_snapshot(&scope, reference).await?;
+        let snapshot = snapshot.filter(|snapshot| pass.covers(&snapshot.panel));
+        if let Some(snapshot) = snapshot {
+            // What is too much to count while the caller waits is served from the snapshot, even if
+            // outdated.
+            if snapshot.current || snapshot.panel.products > self.max_products_read().into() {
                 return Ok(Counts {
-                    panel: kept.panel,
+                    panel: snapshot.panel,
                     accuracy: FacetAccuracy::Precomputed,
-                    current: kept.current,
+                    current: snapshot.current,
                     sample: None,
                     counted: Vec::new(),
-                    as_of: kept.as_of,
+                    as_of: snapshot.as_of,
                 });
             }
         }
         if pass.facets.is_some() {
             return self
-                .count_live(list, pass, plan, pass.wanted(), reference)
+                .count_live(list, pass, plan, pass.fields(), reference)
                 .await;
         }
         let counts = self
             .count_live(list, pass, plan, TallyFields::all(), reference)
             .await?;
         if counts.accuracy == FacetAccuracy::Exact {
-            // The answer is there, whether or not it can be kept for others.
-            let kept = self.keep_panel(&scope, sum, &counts.panel, counts.as_of, reference);
-            if let Err(error) = kept.await {
-                tracing::warn!(%error, "a panel could not be kept");
+            // The answer is valid even if it cannot be stored for others.
+            let snapshot = self.save_panel(&scope, sum, &counts.panel, counts.as_of, reference);
+            if let Err(error) = snapshot.await {
+                tracing::warn!(%error, "a panel could not be stored");
             }
         }
         Ok(counts)
     }
 
-    /// Counts keys that were named one by one where all products together are too many: of a key that
+    /// Counts requested keys individually when all matching products are too many: for a key that
     /// few products have, only those have to be read.
     async fn count_rare(
         &self,
@@ -347,20 +352,20 @@ impl Catalog {
         if counts.accuracy != FacetAccuracy::Estimate {
             return Ok(rare);
         }
-        let sight = list.query.sight;
-        let filter = crate::filter::resolve(&pass.filter, sight, reference, self.currency())?;
+        let visibility = list.query.visibility;
+        let filter = crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
         for key in pass.named_specs().take(MAX_CHOSEN) {
-            let mut parts = vec![filter.clone(), carries(key.name(), reference)];
+            let mut parts = vec![filter.clone(), has_key(key.name(), reference)];
             parts.extend(list.search.as_ref().map(crate::search::Search::condition));
             let Some(condition) = self.countable(list, Condition::All(parts)).await? else {
                 continue;
             };
-            let (as_of, wanted) = (self.now(), TallyFields::only(std::slice::from_ref(key)));
+            let (as_of, fields) = (self.now(), TallyFields::only(std::slice::from_ref(key)));
             let tally = self
                 .tally(
                     &condition,
-                    wanted,
-                    (self.most_read().into(), None),
+                    fields,
+                    (self.max_products_read().into(), None),
                     reference,
                 )
                 .await?;
@@ -376,9 +381,9 @@ impl Catalog {
         Ok(rare)
     }
 
-    /// Sees to it that texts and answers that the filter chooses are among the values, with their
-    /// exact number: of a panel that was precomputed or of a sample they may be missing. Where a
-    /// search would have to look through too many for that, the number is that of the sample.
+    /// Adds selected texts to the values, with their exact counts: a precomputed panel or a sample
+    /// may lack them. If a search would have to read too many products for that, the count remains
+    /// an estimate.
     async fn count_chosen(
         &self,
         list: &ListedProducts,
@@ -414,13 +419,13 @@ impl Catalog {
                 continue;
             }
             let filter = ProductFilter {
-                and: Some(vec![pass.filter.clone(), shape::text_filter(key, &text)]),
+                and: Some(vec![pass.filter.clone(), display::text_filter(key, &text)]),
                 ..ProductFilter::default()
             };
-            let count = self.count_all_of(list, &filter, reference).await?;
+            let count = self.count_matches(list, &filter, reference).await?;
             match (known, count) {
                 (Some(known), Some(count)) => values[known].count = count,
-                // It stays an estimate, like the others.
+                // It remains an estimate like the others.
                 (Some(_), None) => {}
                 (None, count) => values.push(PanelValue {
                     label: text.clone(),
@@ -435,18 +440,18 @@ impl Catalog {
         Ok(())
     }
 
-    /// How many products a filter and the search of a list find; `None` when a search would have to
-    /// look through too many.
-    async fn count_all_of(
+    /// The number of products that match a filter and the search of a list; `None` when a search
+    /// would have to read too many.
+    async fn count_matches(
         &self,
         list: &ListedProducts,
         filter: &ProductFilter,
         reference: &Reference,
     ) -> Result<Option<u64>, DomainError> {
-        let sight = list.query.sight;
+        let visibility = list.query.visibility;
         let mut parts = vec![crate::filter::resolve(
             filter,
-            sight,
+            visibility,
             reference,
             self.currency(),
         )?];
@@ -466,7 +471,7 @@ impl Catalog {
             .map(Some)
     }
 
-    /// What every category page shows beside its own facets, found without reading products.
+    /// The category facet of the whole shop, from stored counts, without reading products.
     async fn count_categories(&self) -> Result<Counts, DomainError> {
         let as_of = self.now();
         let counts = self.own_counts().await?.by_size();
@@ -496,26 +501,27 @@ impl Catalog {
         list: &ListedProducts,
         pass: &Pass,
         plan: &Plan,
-        wanted: TallyFields,
+        fields: TallyFields,
         reference: &Arc<Reference>,
     ) -> Result<Counts, DomainError> {
-        let sight = list.query.sight;
-        let condition = crate::filter::resolve(&pass.filter, sight, reference, self.currency())?;
+        let visibility = list.query.visibility;
+        let condition =
+            crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
         let condition = match &list.search {
             Some(search) => Condition::All(vec![condition, search.condition()]),
             None => condition,
         };
         let as_of = self.now();
-        // A key that is chosen from keeps all its values, so that the chosen ones are among them.
-        let limit = if pass.is_of_chosen(plan) {
+        // A key with a selection keeps all its values, so that the selected ones are among them.
+        let limit = if pass.has_selection(plan) {
             usize::MAX
         } else {
-            plan.limit.max(KEPT_VALUES)
+            plan.limit.max(STORED_VALUES)
         };
         let panel = |tally: &FacetTally| panel::panel(tally, reference, &plan.units, limit);
         if condition.is_nothing() {
             return Ok(Counts {
-                panel: panel(&FacetTally::new(wanted)),
+                panel: panel(&FacetTally::new(fields)),
                 accuracy: FacetAccuracy::Exact,
                 current: true,
                 sample: None,
@@ -527,8 +533,8 @@ impl Catalog {
             && let Some(tally) = self
                 .tally(
                     &condition,
-                    wanted.clone(),
-                    (self.most_read().into(), None),
+                    fields.clone(),
+                    (self.max_products_read().into(), None),
                     reference,
                 )
                 .await?
@@ -542,7 +548,7 @@ impl Catalog {
                 as_of,
             });
         }
-        let (tally, sample) = self.sample(&condition, wanted, reference).await?;
+        let (tally, sample) = self.sample(&condition, fields, reference).await?;
         let accuracy = if sample.is_all() {
             FacetAccuracy::Exact
         } else {
@@ -558,24 +564,24 @@ impl Catalog {
         })
     }
 
-    /// The condition, in the form that reads least, if few enough products have to be read to count
-    /// those that fulfil it one by one. Where values or words bound what is read, the rarest of
-    /// them decides: two common values that few products have together are sampled too, or the
-    /// cost would grow with the catalogue.
+    /// Returns the condition in its cheapest form if few enough products have to be read for an
+    /// exact count. When values or words bound what is read, the rarest of them decides: two common
+    /// values that few products share are sampled too, otherwise the cost would grow with the
+    /// catalogue.
     async fn countable(
         &self,
         list: &ListedProducts,
         condition: Condition,
     ) -> Result<Option<Condition>, DomainError> {
-        let most = match list.search {
-            Some(_) => self.most_searched(),
-            None => self.most_read(),
+        let max = match list.search {
+            Some(_) => self.max_searched(),
+            None => self.max_products_read(),
         };
         self.read(|store| async move {
-            let bound = store.bound(&condition, most).await?;
+            let bound = store.bound(&condition, max).await?;
             let is_countable = if bound.is_exceeded() && !bound.decides {
-                let most = u64::from(most);
-                store.count_products(&condition, most + 1).await? <= most
+                let max = u64::from(max);
+                store.count_products(&condition, max + 1).await? <= max
             } else {
                 !bound.is_exceeded()
             };
@@ -584,33 +590,34 @@ impl Catalog {
         .await
     }
 
-    /// Counts all products that fulfil a condition, if they are at most so many.
+    /// Counts all matching products exactly, unless they are more than `max`.
     async fn tally(
         &self,
         condition: &Condition,
-        wanted: TallyFields,
-        (most, max_time): (u64, Option<Duration>),
+        fields: TallyFields,
+        (max, max_time): (u64, Option<Duration>),
         reference: &Reference,
     ) -> Result<Option<FacetTally>, DomainError> {
-        let order = CountOrder {
+        let request = TallyRequest {
             condition: condition.clone(),
             slots: None,
-            most,
+            max: max,
             max_time,
             renamed: renamed(reference),
         };
-        let tally = FacetTally::new(wanted);
-        // Waited for by the caller and not in the shield: who leaves does not count any more.
-        let _turn = self.panel_memory().turn().await;
-        self.read(|store| async move { store.tally(order, tally).await })
+        let tally = FacetTally::new(fields);
+        // Acquired by the caller, not in the detached task: a caller that goes away frees its
+        // place.
+        let _permit = self.panel_cache().counting_permit().await;
+        self.read(|store| async move { store.tally(request, tally).await })
             .await
     }
 
-    /// Counts a sample: first one slot, which tells how many more are needed.
+    /// Counts a sample: first one slot, from which the number of further slots follows.
     async fn sample(
         &self,
         condition: &Condition,
-        wanted: TallyFields,
+        fields: TallyFields,
         reference: &Reference,
     ) -> Result<(FacetTally, Sample), DomainError> {
         let ids = reference
@@ -620,34 +627,35 @@ impl Catalog {
             .map(|category| category.id);
         let condition = Condition::All(vec![condition.clone(), Condition::Category(ids.collect())]);
         let read = condition.clone();
-        let order = move |slots| CountOrder {
+        let request = move |slots| TallyRequest {
             condition: condition.clone(),
             slots: Some(slots),
-            most: u64::MAX - 1,
+            max: u64::MAX - 1,
             max_time: None,
             renamed: HashMap::new(),
         };
         let renamed = renamed(reference);
-        let (tally, most) = (FacetTally::new(wanted), u64::from(self.most_read()));
-        let _turn = self.panel_memory().turn().await;
+        let (tally, max) = (FacetTally::new(fields), u64::from(self.max_products_read()));
+        let _permit = self.panel_cache().counting_permit().await;
         self.read(|store| async move {
-            let order = |slots| CountOrder {
+            let request = |slots| TallyRequest {
                 renamed: renamed.clone(),
-                ..order(slots)
+                ..request(slots)
             };
             let whole = "a sample without a limit is read whole";
-            let tally = store.tally(order((0, 1)), tally).await?.expect(whole);
+            let tally = store.tally(request((0, 1)), tally).await?.expect(whole);
             let in_one = tally.products().max(1);
-            // A sample reads more than it finds where the filter says more than what it is read by.
-            let read = store.read_per_slot(&read).await?.max(1);
-            let most = most.div_ceil(read);
-            let slots = SAMPLE
+            // A sample reads more products than it finds when the filter has conditions beyond the
+            // index.
+            let read = store.max_reads_per_slot(&read).await?.max(1);
+            let max = max.div_ceil(read);
+            let slots = SAMPLE_SIZE
                 .div_ceil(in_one)
-                .min(most)
+                .min(max)
                 .clamp(1, u64::from(vitrine_model::derived::SLOTS));
-            let slots = u8::try_from(slots).expect("at most a hundred");
+            let slots = u8::try_from(slots).expect("at max a hundred");
             let tally = if slots > 1 {
-                store.tally(order((1, slots)), tally).await?.expect(whole)
+                store.tally(request((1, slots)), tally).await?.expect(whole)
             } else {
                 tally
             };
@@ -656,15 +664,15 @@ impl Catalog {
         .await
     }
 
-    /// The kept panel of a scope, and the sum of the counters that the scope has now.
-    async fn kept_panel(
+    /// The snapshot of a scope, and the current sum of its generations.
+    async fn get_snapshot(
         &self,
         scope: &Scope,
         reference: &Reference,
     ) -> Result<(Option<FacetSnapshot>, i64), DomainError> {
         let name = scope.name.clone();
         let categories = scope.categories.clone();
-        let (kept, sum) = self
+        let (snapshot, sum) = self
             .read(|store| async move {
                 futures_util::future::try_join(
                     store.panel(&name),
@@ -673,21 +681,21 @@ impl Catalog {
                 .await
             })
             .await?;
-        let read = |kept: Kept| {
-            // A panel of another release may be of another form: then it is counted anew.
-            let panel: Panel = serde_json::from_str(&kept.counted).ok()?;
+        let read = |snapshot: CountSnapshot| {
+            // A panel of another release may have another format: it is then recounted.
+            let panel: Panel = serde_json::from_str(&snapshot.counted).ok()?;
             let generation = generation::of_panel(scope, sum, &panel.keys, reference);
             Some(FacetSnapshot {
-                current: kept.generation == generation,
-                as_of: kept.as_of,
+                current: snapshot.generation == generation,
+                as_of: snapshot.as_of,
                 panel,
             })
         };
-        Ok((kept.and_then(read), sum))
+        Ok((snapshot.and_then(read), sum))
     }
 
-    /// Keeps a panel that was counted after the counters of its scope had this sum.
-    async fn keep_panel(
+    /// Stores a panel that was counted after the generations of its scope had this sum.
+    async fn save_panel(
         &self,
         scope: &Scope,
         sum: i64,
@@ -696,28 +704,28 @@ impl Catalog {
         reference: &Reference,
     ) -> Result<(), DomainError> {
         let counted = serde_json::to_string(panel).expect("panels are plain data");
-        let kept = Kept {
+        let snapshot = CountSnapshot {
             generation: generation::of_panel(scope, sum, &panel.keys, reference),
             as_of,
             counted,
             products: i64::try_from(panel.products).unwrap_or(i64::MAX),
         };
         let name = scope.name.clone();
-        self.write(|store| async move { store.keep_panel(&name, &kept).await })
+        self.write(|store| async move { store.save_panel(&name, &snapshot).await })
             .await
     }
 }
 
-/// A panel that was counted before.
+/// A stored panel.
 struct FacetSnapshot {
     panel: Panel,
     as_of: Timestamp,
-    /// Whether a new count would be the same, but for ratings.
+    /// Whether a recount would have the same result, except for ratings.
     current: bool,
 }
 
-/// A set of products that panels are kept for: all that are on sale, or those of a category and
-/// all below it.
+/// A set of products with a stored panel: all active products, or those of a category and its
+/// descendants.
 #[derive(Clone, Debug)]
 struct Scope {
     name: String,
@@ -739,9 +747,13 @@ impl Scope {
         }
     }
 
-    /// The scope that a filter lies within, whatever else it says.
-    fn around(filter: &ProductFilter, sight: Visibility, reference: &Reference) -> Option<Self> {
-        if sight != Visibility::Public {
+    /// The scope that contains all products of a filter.
+    fn around(
+        filter: &ProductFilter,
+        visibility: Visibility,
+        reference: &Reference,
+    ) -> Option<Self> {
+        if visibility != Visibility::Public {
             return None;
         }
         match filter.category.as_deref() {
@@ -754,7 +766,7 @@ impl Scope {
         }
     }
 
-    /// The scope that a filter stands for, if it says nothing but at most one category.
+    /// The scope that a filter equals, if it has no conditions besides at most one category.
     fn of(filter: &ProductFilter, query: &ProductsQuery, reference: &Reference) -> Option<Self> {
         if query.search.is_some() {
             return None;
@@ -773,12 +785,12 @@ impl Scope {
         {
             return None;
         }
-        Self::around(filter, query.sight, reference)
+        Self::around(filter, query.visibility, reference)
     }
 }
 
-/// That products have a key, under whatever name.
-fn carries(key: &str, reference: &Reference) -> Condition {
+/// Products that have a key, under any of its names.
+fn has_key(key: &str, reference: &Reference) -> Condition {
     let names = reference.dictionary.stored_names(key).into_iter();
     let mut names: Vec<Condition> = names
         .map(|name| Condition::SpecExists {
@@ -792,7 +804,7 @@ fn carries(key: &str, reference: &Reference) -> Condition {
     }
 }
 
-/// Names that products may still carry for keys they were merged into.
+/// Old names of merged keys that products may still have.
 fn renamed(reference: &Reference) -> HashMap<String, String> {
     let absorbed = |key: &SpecKey| {
         let main = key.key.clone();
@@ -810,16 +822,16 @@ fn renamed(reference: &Reference) -> HashMap<String, String> {
 impl Plan {
     fn new(
         filter: &ProductFilter,
-        wanted: FacetsQuery,
+        request: FacetsQuery,
         reference: &Reference,
     ) -> Result<Self, DomainError> {
-        if !(1..=MAX_FACET_VALUES).contains(&wanted.limit) {
-            let reason = format!("must be 1 to {MAX_FACET_VALUES}, not {}", wanted.limit);
+        if !(1..=MAX_FACET_VALUES).contains(&request.limit) {
+            let reason = format!("must be 1 to {MAX_FACET_VALUES}, not {}", request.limit);
             return Err(DomainError::invalid("limit", reason));
         }
-        let keys = wanted
+        let keys = request
             .keys
-            .map(|keys| named(&keys, reference))
+            .map(|keys| requested_keys(&keys, reference))
             .transpose()?;
         let mut selected: Vec<FacetKey> = Vec::new();
         for key in filter.selections() {
@@ -835,18 +847,18 @@ impl Plan {
         Ok(Self {
             filter: filter.clone(),
             keys,
-            limit: wanted.limit,
-            units: Units::new(&wanted.display_units, reference)?,
+            limit: request.limit,
+            units: Units::new(&request.display_units, reference)?,
             selected,
         })
     }
 
-    /// Whether a panel that was precomputed has what is asked for.
-    fn is_usual(&self) -> bool {
-        self.limit <= KEPT_VALUES && self.units.is_usual()
+    /// Whether a precomputed panel suffices.
+    fn is_default(&self) -> bool {
+        self.limit <= STORED_VALUES && self.units.is_default()
     }
 
-    /// The texts that the filter chooses of a key, as written.
+    /// The selected texts of a key, as in the filter.
     fn chosen_texts(&self, key: &FacetKey, reference: &Reference) -> Vec<String> {
         let texts = match key {
             FacetKey::Brand => self.filter.selected_brands(),
@@ -859,21 +871,21 @@ impl Plan {
         texts.into_iter().map(str::to_owned).collect()
     }
 
-    /// One pass for everything that is not chosen from, and one for each key that is.
+    /// One pass for all keys without a selection, and one for each key with one.
     fn passes(
         &self,
         filter: &ProductFilter,
         reference: &Reference,
     ) -> Result<Vec<Pass>, DomainError> {
-        let asked = |key: &FacetKey| {
-            let asked = self.keys.as_ref().is_none_or(|keys| keys.contains(key));
-            asked && is_facet(key, reference)
+        let requested = |key: &FacetKey| {
+            let requested = self.keys.as_ref().is_none_or(|keys| keys.contains(key));
+            requested && is_facet(key, reference)
         };
-        let chosen: Vec<&FacetKey> = self.selected.iter().filter(|key| asked(key)).collect();
+        let chosen: Vec<&FacetKey> = self.selected.iter().filter(|key| requested(key)).collect();
         if chosen.len() > MAX_CHOSEN {
             let reason = format!(
-                "the filter chooses from {} keys, and facets of {MAX_CHOSEN} such keys can be \
-                 counted at once: name those that are needed",
+                "the filter has selections of {} keys, and facets of {MAX_CHOSEN} such keys can be \
+                 counted at once: request fewer facets with `keys`",
                 chosen.len()
             );
             return Err(DomainError::invalid("keys", reason));
@@ -926,8 +938,8 @@ impl Plan {
             .collect()
     }
 
-    /// In the order that was asked for; otherwise those that need no spec first and then keys by
-    /// the number of products that have them.
+    /// Sorts as requested; by default built-in facets first, then spec keys by the number of
+    /// products that have them.
     fn sort(&self, facets: &mut [Facet]) {
         if let Some(keys) = &self.keys {
             let place = |facet: &Facet| keys.iter().position(|key| *key == facet.key);
@@ -945,10 +957,10 @@ impl Plan {
     }
 }
 
-/// The keys that were named, aliases resolved; those that nobody knows are left out.
-fn named(keys: &[String], reference: &Reference) -> Result<Vec<FacetKey>, DomainError> {
+/// The requested keys, with aliases resolved and without unknown ones.
+fn requested_keys(keys: &[String], reference: &Reference) -> Result<Vec<FacetKey>, DomainError> {
     if keys.len() > MAX_FACETS {
-        let reason = format!("at most {MAX_FACETS} facets at once, not {}", keys.len());
+        let reason = format!("at max {MAX_FACETS} facets at once, not {}", keys.len());
         return Err(DomainError::invalid("keys", reason));
     }
     let mut all = Vec::with_capacity(keys.len());
@@ -976,7 +988,7 @@ fn named(keys: &[String], reference: &Reference) -> Result<Vec<FacetKey>, Domain
     Ok(all)
 }
 
-/// Whether facets of a key are offered at all.
+/// Whether a key can be a facet.
 fn is_facet(key: &FacetKey, reference: &Reference) -> bool {
     match key {
         FacetKey::Spec(key) => reference
@@ -987,7 +999,7 @@ fn is_facet(key: &FacetKey, reference: &Reference) -> bool {
     }
 }
 
-/// The filter without what it says about one key, whatever name it calls it by.
+/// The filter without its conditions on one key, under any of its names.
 fn without(filter: &ProductFilter, key: &FacetKey, reference: &Reference) -> ProductFilter {
     match key {
         FacetKey::Spec(key) => filter.without_spec(&|name| is_name_of(name, key, reference)),
@@ -995,7 +1007,7 @@ fn without(filter: &ProductFilter, key: &FacetKey, reference: &Reference) -> Pro
     }
 }
 
-/// Whether a name, maybe an alias, means this key.
+/// Whether a name, possibly an alias, means this key.
 fn is_name_of(name: &str, key: &str, reference: &Reference) -> bool {
     reference
         .dictionary

@@ -18,7 +18,7 @@ use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
 use vitrine_model::rating::RatingStats;
 use vitrine_model::review::Review;
-use vitrine_storage::feed::{FeedPoint, Happened};
+use vitrine_storage::feed::{FeedEvent, FeedPosition};
 
 use crate::{Catalog, DomainError};
 
@@ -29,8 +29,8 @@ pub use reviews::{ReviewFollower, ReviewNews};
 /// An event, and what it stands for once somebody has read it.
 #[derive(Debug)]
 pub(crate) struct Event {
-    point: FeedPoint,
-    happened: Happened,
+    point: FeedPosition,
+    happened: FeedEvent,
     /// The review, and whether its product is on sale.
     review: OnceCell<Option<(Arc<Review>, bool)>>,
     /// The numbers, and the state of the product.
@@ -38,7 +38,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    fn new((point, happened): (FeedPoint, Happened)) -> Self {
+    fn new((point, happened): (FeedPosition, FeedEvent)) -> Self {
         Self {
             point,
             happened,
@@ -49,8 +49,8 @@ impl Event {
 
     fn review_id(&self) -> Option<ReviewId> {
         match self.happened {
-            Happened::Published { review, .. } => Some(review),
-            Happened::Rated { .. } => None,
+            FeedEvent::Published { review, .. } => Some(review),
+            FeedEvent::Rated { .. } => None,
         }
     }
 }
@@ -61,7 +61,7 @@ pub enum Told {
     /// From here on everything is told.
     Started,
     /// Something happened.
-    Happened,
+    FeedEvent,
     /// Nothing has happened for half a minute.
     Quiet,
 }

@@ -110,17 +110,17 @@ fn parts(filter: &ProductFilter) -> impl Iterator<Item = &ProductFilter> {
     lists.chain(filter.not.as_deref())
 }
 
-/// The condition for a filter and a caller. The caller's sight is always a part of it.
+/// The condition for a filter and a caller. The caller's visibility is always a part of it.
 pub(crate) fn resolve(
     filter: &ProductFilter,
-    sight: Visibility,
+    visibility: Visibility,
     reference: &Reference,
     currency: Currency,
 ) -> Result<Condition, DomainError> {
     let mut resolver = Resolver {
         reference,
         currency,
-        sight,
+        visibility,
         leaves: 0,
         objects: 0,
     };
@@ -132,7 +132,7 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     reference: &'a Reference,
     currency: Currency,
-    sight: Visibility,
+    visibility: Visibility,
     leaves: usize,
     objects: usize,
 }
@@ -146,12 +146,12 @@ impl Resolver<'_> {
             Some(asked) => self
                 .allowed(asked, "filter.status")
                 .map(|()| distinct(asked)),
-            None => Ok(self.sight.states().to_vec()),
+            None => Ok(self.visibility.states().to_vec()),
         }
     }
 
     fn allowed(&self, asked: &[ProductStatus], path: &str) -> Resolved<()> {
-        let seen = self.sight.states();
+        let seen = self.visibility.states();
         if asked.iter().all(|state| seen.contains(state)) {
             return Ok(());
         }

@@ -1,28 +1,28 @@
 //! What the service can do.
 //!
-//! A [`Catalog`] is a handle that is cheap to clone, with one method per use case. Here it is
-//! decided which pattern serves a request: what is read from the product itself, what from its own
-//! collection, what from memory.
+//! A [`Catalog`] is a handle that is cheap to clone, with one method per use case. This crate
+//! decides which data serves a request: the product document itself, another collection, or memory.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`catalog`] | the handle, and the shield that keeps callers' hurry away from the driver |
-//! | [`reference`] | categories, spec dictionary and units, kept in memory |
-//! | [`products`], [`reviews`], [`suppliers`] | reading |
-//! | [`facets`] | filter panels, coverage of keys |
-//! | [`search`] | how search texts are read |
-//! | [`admin`] | what catalogue admins do |
-//! | [`reviewing`] | writing reviews, voting, moderating, recounting, erasing |
-//! | [`activity`], [`trending`] | views, carts and purchases, and what gets attention |
-//! | [`feed`] | following reviews and ratings as they change |
-//! | [`filter`] | from what callers ask for to what is stored |
+//! | [`catalog`] | the handle, its concurrency limits and time limits |
+//! | [`reference`] | categories, spec dictionary and units, cached in memory |
+//! | [`products`], [`reviews`], [`suppliers`] | queries |
+//! | [`facets`] | filter panels, coverage of spec keys |
+//! | [`search`] | parsing and answering search texts |
+//! | [`admin`] | mutations of the catalogue |
+//! | [`reviewing`] | submitting reviews, votes, moderation, rating statistics, erasure |
+//! | [`activity`], [`trending`] | views, carts and purchases; trending products |
+//! | [`feed`] | live subscriptions to reviews and ratings |
+//! | [`filter`] | from a caller's filter to a filter on stored data |
 //! | [`page`] | page arguments and cursors |
-//! | [`import`] | writing what feeds say |
-//! | [`propagation`] | carrying changes of suppliers to their products, and of products to bundles |
-//! | [`maintenance`] | bringing computed data up to date |
-//! | [`wakeups`] | what wakes workers before their time |
-//! | [`workers`] | what is done in the background, and when |
-//! | [`error`] | what can go wrong, by what the caller can do about it |
+//! | [`import`] | writing the drafts of feeds |
+//! | [`propagation`] | updating copies: suppliers in products, products in bundles |
+//! | [`maintenance`] | keeping computed data up to date |
+//! | [`wakeups`] | change streams that wake workers early |
+//! | [`workers`] | the background workers and their intervals |
+//! | [`outcome`] | answers and refusals of mutations |
+//! | [`error`] | errors, by what the caller can do about them |
 
 pub mod activity;
 pub mod admin;

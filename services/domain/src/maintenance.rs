@@ -1,5 +1,5 @@
-//! What workers call: reconcilers that take no input, may run at any time and any number of times,
-//! and say what they did.
+//! Reconcilers that workers call: they take no input, may run at any time and any number of times,
+//! and report what they did.
 
 use std::time::{Duration, Instant};
 
@@ -8,134 +8,129 @@ use vitrine_model::id::ProductId;
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::audit::Audit;
 use vitrine_storage::batch::Batch;
-use vitrine_storage::fold::{Folded, Uncounted};
+use vitrine_storage::fold::{FoldBacklog, Folded};
 use vitrine_storage::versions::VersionCounts;
 use vitrine_storage::{StorageError, Store};
 
 use crate::workers::{Worker, batch};
 use crate::{Catalog, DomainError};
 
-/// How many products are moved in lists with one command.
-const MOVED: u32 = 200;
-/// For how long products are moved in one run; what still waits is for the next.
-const MOVING: Duration = Duration::from_secs(1);
-/// How many products that cannot be moved are passed over before moving is given up for a while.
-const MAX_REFUSED: usize = 10_000;
-/// How many reviews are brought to the newest version at once.
-const UPGRADED: u32 = 500;
-/// How many products are folded in one transaction when many wait.
-const GROUP: usize = 100;
-/// How many waiting reviews are looked at to see which are left to a newer release.
-const LEFT_ALONE: u32 = 10_000;
-/// How long a review may wait to be counted before every process helps.
+/// The number of sort positions updated per command.
+const RANK_BATCH: u32 = 200;
+/// The time budget of a run that updates sort positions.
+const RANK_RUN_TIME: Duration = Duration::from_secs(1);
+/// After this many products that could not be updated, the rest waits for a later run.
+const MAX_SKIPPED: usize = 10_000;
+/// The number of reviews upgraded per batch.
+const UPGRADE_BATCH: u32 = 500;
+/// The number of products folded in one transaction when many are pending.
+const FOLD_GROUP: usize = 100;
+/// How many pending reviews are examined to count those that only a newer release can fold.
+const MAX_EXAMINED: u32 = 10_000;
+/// When a review has been pending for this long, every process helps to fold.
 const LATE_MILLIS: i64 = 2_000;
-/// How long a process does not help again when nothing of what waits could be counted: a newer release
-/// has to do it.
-const IN_VAIN: Duration = Duration::from_secs(30);
-/// How many products every process helps with at a time.
-const HELPED: u32 = 20;
-/// For how long products are folded in one run; what still waits is for the next.
-const FOLDED: Duration = Duration::from_secs(4);
+/// How long a process stops helping after it could not fold anything: only a newer release can.
+const HELP_PAUSE: Duration = Duration::from_secs(30);
+/// The number of products that a helping process folds at a time.
+const HELP_BATCH: u32 = 20;
+/// The time budget of a run of the fold.
+const FOLD_RUN_TIME: Duration = Duration::from_secs(4);
 
-/// What the fold remembers of a round, in which every product that waits has one turn.
+/// The state of a round of folds, in which every pending product has one turn.
 #[derive(Debug, Default)]
-pub struct FoldUpkeep {
-    /// Which product had its turn last.
+pub struct FoldRoundState {
+    /// The product that had the last turn.
     after: Option<ProductId>,
-    /// How many products had reviews that wait.
+    /// The number of products with pending reviews.
     waiting: usize,
-    /// How many reviews were folded.
+    /// The number of folded reviews.
     reviews: usize,
-    /// The first failure.
+    /// The first error.
     failed: Option<StorageError>,
 }
 
-/// What a process remembers between two looks at reviews that wait.
+/// What a process remembers between two checks of pending reviews.
 #[derive(Debug, Default)]
 pub struct UncountedWatch {
-    /// Until when it does not help, because nothing could be counted the last time.
-    rests_until: Option<Instant>,
+    /// Until when it does not help, because the last attempt folded nothing.
+    paused_until: Option<Instant>,
 }
 
-/// What moving products in lists remembers of a round, in which every product that waits has one
-/// turn.
+/// The state of a round of updates of sort positions, in which every pending product has one turn.
 #[derive(Debug, Default)]
-pub struct RanksUpkeep {
-    /// Those that cannot be moved.
+pub struct RanksState {
+    /// Products that could not be updated.
     refused: Vec<ProductId>,
-    /// Those that only a newer release may move.
+    /// Products that only a newer release may update.
     left_alone: Vec<ProductId>,
-    /// Why some cannot; the first reason.
+    /// The first error.
     failed: Option<StorageError>,
 }
 
-/// How far the documents of a collection are on their way to the newest version.
+/// The progress of schema upgrades of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataVersions {
     /// The collection.
     pub collection: &'static str,
-    /// How many are of which version.
+    /// The number of documents per schema version.
     pub counts: VersionCounts,
-    /// How many a second are brought to the newest, while some are left.
+    /// Documents upgraded per second, while some are left.
     pub rate: Option<f64>,
 }
 
 impl Catalog {
-    /// Brings the computed data of all products up to date with the reviews that wait now, and moves
-    /// the products in lists. What others write meanwhile is not waited for. Reads two small indexes when nothing is
-    /// to be done. A product that cannot be folded does not keep others from it.
+    /// Folds all currently pending reviews and updates the sort positions of their products. Does
+    /// not wait for concurrent writes. With nothing pending, reads two small indexes. A product
+    /// that cannot be folded does not block the others.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be folded is folded.
+    /// The first error, after everything that could be folded has been.
     pub async fn fold_pending(&self) -> Result<Folded, DomainError> {
         let folded = self.fold_dirty().await?;
-        let mut maintenance = RanksUpkeep::default();
-        let mut run = self.move_ranks(&mut maintenance).await?;
-        // No more than wait now.
+        let mut state = RanksState::default();
+        let mut run = self.move_ranks(&mut state).await?;
+        // At most what is pending now.
         let (mut moved, due) = (run.done, run.done + run.backlog);
         while run.backlog > 0 && moved < due {
-            run = self.move_ranks(&mut maintenance).await?;
+            run = self.move_ranks(&mut state).await?;
             moved += run.done;
         }
         if moved > 0 {
-            // The process that counts panels may be another one.
-            self.maintain(|store| async move { store.note_moves().await })
+            // The panels may be computed in another process.
+            self.maintain(|store| async move { store.record_rank_moves().await })
                 .await?;
         }
         Ok(folded)
     }
 
-    /// Moves products in lists to where their reviews and activity put them, for a second or so.
-    /// Returns how many were moved, and how many wait since when.
+    /// Updates the sort positions of products by reviews and activity, for about a second. Returns
+    /// how many were updated, how many are pending, and since when.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails. The first failure of a product that cannot be moved,
-    /// when no others wait any more.
-    pub async fn move_ranks(
-        &self,
-        maintenance: &mut RanksUpkeep,
-    ) -> Result<WorkerRun, DomainError> {
+    /// Fails with the database; and with the first error of a product that cannot be updated, once
+    /// no others are pending.
+    pub async fn move_ranks(&self, state: &mut RanksState) -> Result<WorkerRun, DomainError> {
         let (began, mut done) = (Instant::now(), 0);
         loop {
-            let skipped = [maintenance.refused.as_slice(), &maintenance.left_alone].concat();
+            let skipped = [state.refused.as_slice(), &state.left_alone].concat();
             let moved = self
-                .maintain(|store| async move { store.move_ranks(MOVED, &skipped).await })
+                .maintain(|store| async move { store.move_ranks(RANK_BATCH, &skipped).await })
                 .await;
-            // It may have gone through, and then no note is left of what was moved.
+            // The write may have been applied, and then the record of what moved is gone.
             let moved = moved.inspect_err(|_| self.rated().note_any(self.now()))?;
             done += whole(moved.moved);
             self.rated().note(moved.categories, self.now());
-            let dealt_with = moved.moved + moved.refused.len() + moved.left_alone.len();
-            maintenance.left_alone.extend(moved.left_alone);
+            let handled = moved.moved + moved.refused.len() + moved.left_alone.len();
+            state.left_alone.extend(moved.left_alone);
             for (product, error) in moved.refused {
-                maintenance.refused.push(product);
-                maintenance.failed.get_or_insert(error);
+                state.refused.push(product);
+                state.failed.get_or_insert(error);
             }
-            let passed_over = maintenance.refused.len() + maintenance.left_alone.len();
-            if moved.found < MOVED as usize && dealt_with == moved.found
-                || passed_over > MAX_REFUSED
+            let skipped_in_total = state.refused.len() + state.left_alone.len();
+            if moved.found < RANK_BATCH as usize && handled == moved.found
+                || skipped_in_total > MAX_SKIPPED
             {
-                let round = std::mem::take(maintenance);
+                let round = std::mem::take(state);
                 let run = WorkerRun {
                     done,
                     left_alone: whole(round.left_alone.len()),
@@ -146,15 +141,15 @@ impl Catalog {
                     Some(error) if done == 0 => Err(error.into()),
                     Some(_) => {
                         let backlog = whole(round.refused.len());
-                        *maintenance = round;
+                        *state = round;
                         Ok(WorkerRun { backlog, ..run })
                     }
                 };
             }
-            if dealt_with == 0 || began.elapsed() >= MOVING {
+            if handled == 0 || began.elapsed() >= RANK_RUN_TIME {
                 let due = self.maintain(|store| async move { store.count_stale_ranks().await });
                 let due = due.await?;
-                let left_alone = whole(maintenance.left_alone.len());
+                let left_alone = whole(state.left_alone.len());
                 return Ok(WorkerRun {
                     done,
                     backlog: due.products.saturating_sub(left_alone).max(1),
@@ -165,29 +160,33 @@ impl Catalog {
         }
     }
 
-    /// Brings some reviews of an older version to the newest, as [`Catalog::upgrade_products`] does.
+    /// Upgrades a batch of reviews to the current schema version, like
+    /// [`Catalog::upgrade_products`].
     pub async fn upgrade_reviews(&self) -> Result<WorkerRun, DomainError> {
-        let upgraded = self.maintain(|store| async move { store.upgrade_reviews(UPGRADED).await });
+        let upgraded =
+            self.maintain(|store| async move { store.upgrade_reviews(UPGRADE_BATCH).await });
         upgraded_run(upgraded.await?)
     }
 
-    /// Brings some products of an older version to the newest. No command where no older version
-    /// exists.
+    /// Upgrades a batch of products to the current schema version. Sends no command if there are no
+    /// older versions.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails, or none of them can be written; the next call goes
-    /// on.
+    /// Fails with the database, or when none of the batch can be written; the next call continues.
     pub async fn upgrade_products(&self) -> Result<WorkerRun, DomainError> {
-        let upgraded = self.maintain(|store| async move { store.upgrade_products(UPGRADED).await });
+        let upgraded =
+            self.maintain(|store| async move { store.upgrade_products(UPGRADE_BATCH).await });
         upgraded_run(upgraded.await?)
     }
 
-    /// How far products and reviews are on their way to the newest version.
+    /// The progress of schema upgrades of products and reviews.
     pub async fn data_versions(&self) -> Result<Vec<DataVersions>, DomainError> {
         let (products, reviews, reports) = self
             .maintain(|store| async move {
-                let (products, reviews) =
-                    (store.product_versions(), store.review_versions_stored());
+                let (products, reviews) = (
+                    store.product_schema_versions(),
+                    store.review_schema_versions(),
+                );
                 futures_util::future::try_join3(products, reviews, store.reports()).await
             })
             .await?;
@@ -205,17 +204,17 @@ impl Catalog {
         ])
     }
 
-    /// As [`Catalog::fold_pending`], but moves no product in lists.
+    /// Like [`Catalog::fold_pending`], without updating sort positions.
     pub async fn fold_dirty(&self) -> Result<Folded, DomainError> {
-        let (mut total, mut maintenance) = (Folded::default(), FoldUpkeep::default());
+        let (mut total, mut state) = (Folded::default(), FoldRoundState::default());
         let began = self.now();
         loop {
-            let (folded, all) = self.fold_some(&mut maintenance).await?;
+            let (folded, complete) = self.fold_some(&mut state).await?;
             total.reviews += folded.reviews;
             total.products += folded.products;
-            if all
+            if complete
                 || self
-                    .uncounted()
+                    .fold_backlog()
                     .await?
                     .since
                     .is_some_and(|since| since > began)
@@ -225,21 +224,20 @@ impl Catalog {
         }
     }
 
-    /// What every process does each second: looks whether reviews wait too long to be counted. If they
-    /// do, whoever should count them is gone or held up, so this process counts those that wait
-    /// longest, and ends transactions that nobody goes on with. Returns what waited. One command when
-    /// nothing waits long.
+    /// Checks, in every process each second, whether reviews have been pending for too long. If so,
+    /// the process that should fold them is gone or stuck: this one folds the oldest and aborts
+    /// abandoned transactions. Returns what is pending. One command when nothing is late.
     pub async fn watch_uncounted(
         &self,
         watch: &mut UncountedWatch,
-    ) -> Result<Uncounted, DomainError> {
-        let waiting = self.uncounted().await?;
+    ) -> Result<FoldBacklog, DomainError> {
+        let waiting = self.fold_backlog().await?;
         let late = waiting
             .since
             .is_some_and(|since| since.plus_millis(LATE_MILLIS) <= self.now());
         let late = late
             && watch
-                .rests_until
+                .paused_until
                 .is_none_or(|until| until <= Instant::now());
         if self.suspects_abandoned() || late {
             self.end_abandoned_transactions().await?;
@@ -247,12 +245,12 @@ impl Catalog {
         if late {
             let now = self.now();
             let folded = self.maintain(|store| async move {
-                let products = store.products_waiting_longest(HELPED).await?;
+                let products = store.products_waiting_longest(HELP_BATCH).await?;
                 fold_each(&store, &products, now).await
             });
             let (folded, failed) = folded.await?;
             if folded.reviews == 0 && failed.is_none() {
-                watch.rests_until = Some(Instant::now() + IN_VAIN);
+                watch.paused_until = Some(Instant::now() + HELP_PAUSE);
             }
             if let Some(error) = failed {
                 return Err(error.into());
@@ -261,45 +259,45 @@ impl Catalog {
         Ok(waiting)
     }
 
-    /// Ends transactions that a process has left open which was killed, frozen or cut off. Returns how
-    /// many.
+    /// Aborts transactions left open by a process that was killed, frozen or disconnected. Returns
+    /// how many.
     pub async fn end_abandoned_transactions(&self) -> Result<usize, DomainError> {
         let ended = self
             .maintain(|store| async move { store.end_abandoned_transactions().await })
             .await?;
         if ended > 0 {
-            tracing::warn!(ended, "ended transactions that nobody went on with");
+            tracing::warn!(ended, "aborted abandoned transactions");
         }
         Ok(ended)
     }
 
-    /// How many reviews are not counted yet, and since when the oldest of them waits. One command.
-    pub async fn uncounted(&self) -> Result<Uncounted, DomainError> {
-        self.maintain(|store| async move { store.uncounted().await })
+    /// The number of pending reviews and the age of the oldest. One command.
+    pub async fn fold_backlog(&self) -> Result<FoldBacklog, DomainError> {
+        self.maintain(|store| async move { store.fold_backlog().await })
             .await
     }
 
-    /// Folds products that wait, each once, and each before any is folded again; for seconds at
-    /// most. Gives what was folded, and whether nothing waited any more.
+    /// Folds pending products, each once before any is folded again, for at most a few seconds.
+    /// Returns what was folded, and whether the round is complete with nothing left to fold.
     ///
     /// # Errors
-    /// The first [`DomainError`] met since all products had their turn, if nothing could be folded.
+    /// The first error of the round, if nothing could be folded.
     pub(crate) async fn fold_some(
         &self,
-        maintenance: &mut FoldUpkeep,
+        state: &mut FoldRoundState,
     ) -> Result<(Folded, bool), DomainError> {
         let (began, mut total) = (Instant::now(), Folded::default());
-        let mut round = std::mem::take(maintenance);
-        while began.elapsed() < FOLDED {
+        let mut round = std::mem::take(state);
+        while began.elapsed() < FOLD_RUN_TIME {
             let after = round.after;
             let waiting = self
-                .maintain(|store| async move { store.products_to_fold(after, GROUP).await })
+                .maintain(|store| async move { store.products_to_fold(after, FOLD_GROUP).await })
                 .await?;
             let Some(last) = waiting.last() else {
                 return match round.failed {
                     Some(error) if round.reviews == 0 => Err(error.into()),
                     _ => {
-                        // Where nothing could be counted, what waits is left alone.
+                        // A round without any fold: what is pending is left to a newer release.
                         total.left_alone = total.left_alone.max(round.waiting);
                         Ok((total, round.reviews == 0))
                     }
@@ -313,41 +311,41 @@ impl Catalog {
             total.reviews += folded.reviews;
             total.products += folded.products;
         }
-        *maintenance = round;
+        *state = round;
         Ok((total, false))
     }
 
-    /// What a run of the fold did, and what it leaves.
+    /// The report of a run of the fold.
     pub(crate) async fn fold_run(
         &self,
         folded: Folded,
-        all: bool,
+        complete: bool,
     ) -> Result<WorkerRun, DomainError> {
         let run = WorkerRun {
             done: u64::try_from(folded.reviews).unwrap_or(u64::MAX),
             ..WorkerRun::default()
         };
-        if all && folded.left_alone == 0 {
+        if complete && folded.left_alone == 0 {
             return Ok(run);
         }
         let (waiting, left_alone) = self
             .maintain(|store| async move {
-                let left_alone = store.left_alone_by_folds(LEFT_ALONE);
-                futures_util::future::try_join(store.uncounted(), left_alone).await
+                let left_alone = store.count_unfoldable_reviews(MAX_EXAMINED);
+                futures_util::future::try_join(store.fold_backlog(), left_alone).await
             })
             .await?;
         let backlog = waiting.reviews.saturating_sub(left_alone);
         Ok(WorkerRun {
-            // A round that counted nothing more leaves nothing that can be counted.
-            backlog: if all { 0 } else { backlog.max(1) },
+            // A round that folded nothing leaves nothing to fold.
+            backlog: if complete { 0 } else { backlog.max(1) },
             left_alone,
             waiting_since: waiting.since,
             ..run
         })
     }
 
-    /// Folds some products together, or each alone when together nothing comes of it. Gives what was folded
-    /// and the first failure.
+    /// Folds a group of products in one transaction, or one by one if that folds nothing. Returns
+    /// what was folded and the first error.
     async fn fold_group(
         &self,
         products: Vec<ProductId>,
@@ -355,7 +353,7 @@ impl Catalog {
         let now = self.now();
         self.maintain(|store| async move {
             match store.fold(&products, now).await {
-                // Many reviews that cannot be counted may have hidden those of other products.
+                // Many reviews that cannot be folded may have hidden those of other products.
                 Ok(folded) if folded.reviews > 0 || products.len() == 1 => Ok((folded, None)),
                 Err(error) if error.is_outage() => Err(error),
                 _ => fold_each(&store, &products, now).await,
@@ -364,8 +362,8 @@ impl Catalog {
         .await
     }
 
-    /// Compares everything computed or copied with where it comes from. Reviews that wait to be
-    /// counted are told apart from what differs.
+    /// Compares everything computed or copied with its source. Pending reviews are reported
+    /// separately from differences.
     pub async fn audit(&self) -> Result<Audit, DomainError> {
         let (reference, currency) = (self.reference(), self.currency());
         let now = self.now();
@@ -382,7 +380,6 @@ impl Catalog {
     }
 }
 
-/// Folds products one by one.
 async fn fold_each(
     store: &Store,
     products: &[ProductId],
@@ -409,11 +406,11 @@ fn whole(number: usize) -> u64 {
 fn upgraded_run(upgraded: Batch) -> Result<WorkerRun, DomainError> {
     match upgraded.failed {
         Some(error) if upgraded.written == 0 => Err(error.into()),
-        // Those that cannot be written are met again, when no others are left.
+        // Documents that cannot be written are tried again once no others are left.
         Some(_) => Ok(WorkerRun {
             backlog: 1,
-            ..batch(upgraded.written, UPGRADED)
+            ..batch(upgraded.written, UPGRADE_BATCH)
         }),
-        None => Ok(batch(upgraded.written, UPGRADED)),
+        None => Ok(batch(upgraded.written, UPGRADE_BATCH)),
     }
 }

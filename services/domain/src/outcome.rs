@@ -1,7 +1,7 @@
-//! How a mutation ends: with an answer, or with the reasons for which it is refused.
+//! How a mutation ends: with an answer, or with the reasons why it is refused.
 //!
-//! Expected refusals are values, not errors: nothing is written, and each reason names the input field
-//! it is about. A [`DomainError`](crate::DomainError) is only for what the caller cannot correct.
+//! Expected refusals are return values: nothing is written, and each names the input field it is
+//! about. A [`DomainError`](crate::DomainError) is for failures that the caller cannot correct.
 
 use std::fmt::Display;
 
@@ -9,65 +9,67 @@ use serde::Serialize;
 
 use crate::limits::Checked;
 
-/// What became of an order.
+/// The result of a mutation.
 #[derive(Clone, Debug)]
 pub enum Outcome<T> {
-    /// It was carried out, now or when it was first given.
+    /// It was applied, now or by an earlier request with the same idempotency key.
     Done(T),
     /// It was refused; nothing was written.
     Refused {
-        /// Why: at least one reason.
+        /// The reasons, at least one.
         refusals: Vec<UserError>,
-        /// The thing as it is, where there is one.
+        /// The current state of the object, if it exists.
         current: Option<T>,
     },
 }
 
-/// Why an order is refused.
+/// A reason why a mutation is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserError {
-    /// What kind of reason.
+    /// The kind of reason.
     pub code: UserErrorCode,
     /// What is wrong and what would be right.
     pub message: String,
-    /// Where in the input: `["specs", "2", "unit"]`. Empty when it is about the whole.
+    /// The path of the input field, such as `["specs", "2", "unit"]`. Empty when it concerns the
+    /// whole input.
     pub path: Vec<String>,
-    /// The revision that the thing has, for [`UserErrorCode::RevisionConflict`].
+    /// The current revision of the object, for [`UserErrorCode::RevisionConflict`].
     pub current_revision: Option<i64>,
 }
 
 /// The kinds of reasons for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum UserErrorCode {
-    /// An input is wrong.
+    /// An input value is invalid.
     Invalid,
-    /// Something the input names does not exist.
+    /// The input names something that does not exist.
     NotFound,
-    /// Another thing has this name, slug, sku or spelling.
+    /// The name, slug, SKU or spelling belongs to another object.
     Taken,
-    /// The thing changed since the revision the caller expected.
+    /// The object has another revision than the caller expected.
     RevisionConflict,
-    /// The same idempotency key was used for another input.
+    /// The idempotency key was used with different input.
     IdempotencyConflict,
     /// A value contradicts the type, dimension or allowed values of its key.
     TypeMismatch,
-    /// A cap would be exceeded.
+    /// A limit would be exceeded.
     TooLarge,
-    /// It cannot be changed any more because values exist.
+    /// It cannot be changed because stored values depend on it.
     InUse,
-    /// The author has reviewed the product already.
+    /// The author already has a review of this product.
     AlreadyReviewed,
-    /// Somebody else's review, or one's own where only others may act.
+    /// The caller may not act on this review: it is somebody else's, or their own where authors may
+    /// not act.
     NotAllowed,
-    /// The product or the review is not in a state for it.
+    /// The state of the product or review does not allow it.
     NotOpen,
 }
 
-/// Where something is in an input: `&[&"specs", &2, &"unit"]`.
+/// The path of an input field: `&[&"specs", &2, &"unit"]`.
 pub(crate) type FieldPath<'a> = &'a [&'a dyn Display];
 
 impl UserError {
-    /// A reason, about the input at this place.
+    /// An error at the given input path.
     pub(crate) fn new(
         code: UserErrorCode,
         place: FieldPath<'_>,
@@ -81,7 +83,7 @@ impl UserError {
         }
     }
 
-    /// The same reason, about the input at another place.
+    /// The same error at another input path.
     pub(crate) fn at(self, place: FieldPath<'_>) -> Self {
         Self {
             path: place.iter().map(ToString::to_string).collect(),
@@ -90,7 +92,7 @@ impl UserError {
     }
 }
 
-/// Everything that is wrong with an order.
+/// All errors found in an input.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationErrors(pub(crate) Vec<UserError>);
 

@@ -61,7 +61,7 @@ pub struct ProductsQuery {
     /// Which page.
     pub page: PageArguments,
     /// What the caller may see.
-    pub sight: Visibility,
+    pub visibility: Visibility,
     /// What of them.
     pub fields: ProductFields,
 }
@@ -111,9 +111,9 @@ impl Catalog {
     pub async fn product(
         &self,
         key: ProductKey,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Option<ProductView>, DomainError> {
-        self.read(|store| async move { store.get_product(&key, sight.states()).await })
+        self.read(|store| async move { store.get_product(&key, visibility.states()).await })
             .await
     }
 
@@ -121,10 +121,10 @@ impl Catalog {
     pub async fn products_by_id(
         &self,
         ids: Vec<ProductId>,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
-        let found =
-            self.read(|store| async move { store.get_many_products(&ids, sight.states()).await });
+        let found = self
+            .read(|store| async move { store.get_many_products(&ids, visibility.states()).await });
         Ok(found
             .await?
             .into_iter()
@@ -141,12 +141,14 @@ impl Catalog {
     pub async fn products(&self, query: ProductsQuery) -> Result<ListedProducts, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
-        let (reference, condition) = self.product_condition(&query.filter, query.sight).await?;
+        let (reference, condition) = self
+            .product_condition(&query.filter, query.visibility)
+            .await?;
         let mut hints = crate::filter::hints(&query.filter, &reference);
         let search = self
-            .understand(query.search.as_deref(), query.sight)
+            .understand(query.search.as_deref(), query.visibility)
             .await?;
-        let walk = search.is_none() && self.is_better_walked(&query, &condition, &reference);
+        let walk = search.is_none() && self.prefers_sort_index(&query, &condition, &reference);
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
         let mut looked_through = None;
         if let Some(search) = &search
@@ -155,7 +157,7 @@ impl Catalog {
             && !is_in_order(&query, search)
         {
             let condition = std::mem::replace(&mut list.condition, Condition::nothing());
-            let looked = self.looked_through(condition, self.most_searched()).await?;
+            let looked = self.looked_through(condition, self.max_searched()).await?;
             (list.condition, looked_through) = looked;
             list.partial = looked_through.is_some();
         }
@@ -220,13 +222,13 @@ impl Catalog {
     /// How many products the caller may see in each category or below it; always exact. One command.
     pub async fn category_counts(
         &self,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<HashMap<CategoryId, u64>, DomainError> {
         let counts = self.own_counts().await?;
         let reference = self.reference();
         let below = |id: CategoryId| {
             let ids = reference.categories.subtree(id);
-            let each = ids.iter().map(|id| counts.of_category(*id, sight));
+            let each = ids.iter().map(|id| counts.of_category(*id, visibility));
             each.sum::<u64>()
         };
         Ok(reference
@@ -312,11 +314,11 @@ impl Catalog {
     pub(crate) async fn product_condition(
         &self,
         filter: &ProductFilter,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<(Arc<Reference>, Condition), DomainError> {
         let known = |reference: &Reference| crate::filter::is_known(filter, reference);
         let reference = self.reference_knowing(known).await?;
-        let condition = crate::filter::resolve(filter, sight, &reference, self.currency())?;
+        let condition = crate::filter::resolve(filter, visibility, &reference, self.currency())?;
         Ok((reference, condition))
     }
 }
@@ -371,6 +373,6 @@ fn fingerprint(query: &ProductsQuery) -> ListFingerprint {
     ListFingerprint::of(&[
         b"products",
         &filter,
-        &[u8::from(query.sight == Visibility::Everything)],
+        &[u8::from(query.visibility == Visibility::Everything)],
     ])
 }

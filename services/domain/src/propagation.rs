@@ -1,10 +1,11 @@
-//! Copies that follow what they were copied from.
+//! Keeps extended references up to date: the copies of suppliers in products, and of products in
+//! bundles.
 //!
-//! Each product carries name and country of its supplier with the version they were copied at. A
-//! change of the supplier raises its version; products with an older one are rewritten in batches,
-//! with a pause in between, so that readers notice nothing. Likewise each bundle carries name and
-//! price of its items with the revision they were copied at; a product that changes, and a bundle
-//! that is written, is noted in the same transaction, and the bundles are looked at a moment later.
+//! A product stores name and country of its supplier with the version they were copied at. A change
+//! of the supplier increments its version; products with an older one are rewritten in batches,
+//! with pauses, so that readers notice nothing. A bundle stores name and price of its items with
+//! the revision they were copied at. A change of a product, and a write of a bundle, are recorded
+//! in the same transaction (`stale_copies`), and the bundles are updated a moment later.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,151 +23,147 @@ use vitrine_storage::{StorageError, retry_contended};
 use crate::admin::bundles::copy;
 use crate::{Catalog, DomainError};
 
-/// How many products are given a supplier's change at once.
+/// The number of products per batch of a supplier's change.
 const BATCH: u32 = 500;
-/// How many products and bundles are looked at in one pass.
-const DUE: u32 = 100;
-/// How many bundles are rewritten for a product in one pass.
-const BUNDLES: u32 = 100;
-/// How often it is looked for products that carry an older version than their supplier says: one
-/// written in the very moment of a change may have missed it. More rarely where there are many
-/// suppliers: it rests so many times as long as it took to look, but not for longer than that.
+/// The number of changed products and bundles per run.
+const STALE_BATCH: u32 = 100;
+/// The maximum number of bundles rewritten for a product in one run.
+const MAX_BUNDLES: u32 = 100;
+/// How often a sweep looks for products with an older version of their supplier: a product written
+/// at the moment of a change may have missed it. With many suppliers less often: the pause is
+/// [`SWEEP_SHARE`] times the duration of the sweep, up to [`MAX_SWEEP_PAUSE`].
 const SWEEP: Duration = Duration::from_mins(1);
 const MAX_SWEEP_PAUSE: Duration = Duration::from_mins(10);
 const SWEEP_SHARE: u32 = 1_000;
-/// How often it is looked for bundles that carry what is no longer so, although nothing was noted.
-/// Whoever changes a product notes it in the same transaction; this finds what was written by hand.
+/// How often a sweep looks for bundles with stale copies that are not recorded as such. Every
+/// change of a product records them in its transaction; the sweep finds manual changes.
 const BUNDLE_SWEEP: Duration = Duration::from_hours(24);
-/// How many of them are noted at once.
-const NOTED: u32 = 1_000;
+/// The maximum number of bundles recorded by one sweep.
+const SWEEP_BATCH: u32 = 1_000;
 
-/// What the worker that carries changes of suppliers remembers between its passes.
+/// What the supplier worker remembers between its runs.
 #[derive(Debug, Default)]
-pub struct PropagationUpkeep {
+pub struct PropagationState {
     sweep_at: Option<Instant>,
-    /// Suppliers found by the sweep, who do not know themselves that a product is behind.
-    found: HashMap<SupplierId, Supplier>,
-    /// How many products are behind, counted when a change is first met.
+    /// Suppliers found by the sweep, whose own documents do not show that a product is behind.
+    swept: HashMap<SupplierId, Supplier>,
+    /// The number of products with an older version, counted when a change is first seen.
     behind: HashMap<SupplierId, u64>,
 }
 
-/// What the worker that carries changes of products to bundles remembers between its passes.
+/// What the bundle worker remembers between its runs.
 #[derive(Debug, Default)]
-pub struct BundleUpkeep {
+pub struct BundleState {
     sweep_at: Option<Instant>,
-    /// Behind which one it goes on, so that those that cannot be looked at keep no others from it.
+    /// Where the next run continues, so that failing products do not block the others.
     after: Option<ProductId>,
 }
 
 impl Catalog {
-    /// Gives some products the newest version of their supplier: of each changed supplier at most
-    /// 500. Killed at any point, the next call goes on.
+    /// Updates the copies of changed suppliers: at most 500 products per supplier. Can be
+    /// interrupted at any point; the next call continues.
     ///
     /// # Errors
-    /// The first [`DomainError`] met, when nothing could be carried. As long as something can, the
-    /// rest only counts as left.
+    /// The first error, if nothing could be updated. Otherwise failures only count as backlog.
     pub async fn propagate_suppliers(
         &self,
-        maintenance: &mut PropagationUpkeep,
+        state: &mut PropagationState,
     ) -> Result<WorkerRun, DomainError> {
-        self.sweep_suppliers(maintenance).await?;
-        let changed = self.maintain(|store| async move { store.changed_suppliers().await });
+        self.sweep_suppliers(state).await?;
+        let changed = self.maintain(|store| async move { store.unpropagated_suppliers().await });
         let mut changed: HashMap<SupplierId, Supplier> = changed
             .await?
             .into_iter()
             .map(|one| (one.id, one))
             .collect();
-        for (id, supplier) in &maintenance.found {
+        for (id, supplier) in &state.swept {
             changed.entry(*id).or_insert_with(|| supplier.clone());
         }
-        maintenance.behind.retain(|id, _| changed.contains_key(id));
+        state.behind.retain(|id, _| changed.contains_key(id));
         let (mut done, mut failed) = (0, None);
         for supplier in changed.into_values() {
-            // One that cannot be carried on does not keep others from it.
-            match self.propagate(supplier, maintenance).await {
+            // One failing supplier does not block the others.
+            match self.propagate(supplier, state).await {
                 Ok(products) => done += products,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let backlog = maintenance.behind.values().sum();
+        let backlog = state.behind.values().sum();
         let run = WorkerRun {
             done,
             backlog,
             ..WorkerRun::default()
         };
-        carried(run, failed)
+        run_or_error(run, failed)
     }
 
-    async fn sweep_suppliers(
-        &self,
-        maintenance: &mut PropagationUpkeep,
-    ) -> Result<(), DomainError> {
+    async fn sweep_suppliers(&self, state: &mut PropagationState) -> Result<(), DomainError> {
         let began = Instant::now();
-        if maintenance.sweep_at.is_some_and(|at| began < at) {
+        if state.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
-        let found = self.maintain(|store| async move { store.suppliers_carried_too_old().await });
-        maintenance.found = found.await?.into_iter().map(|one| (one.id, one)).collect();
+        let swept = self.maintain(|store| async move { store.suppliers_with_stale_copies().await });
+        state.swept = swept.await?.into_iter().map(|one| (one.id, one)).collect();
         let rest = (began.elapsed() * SWEEP_SHARE).clamp(SWEEP, MAX_SWEEP_PAUSE);
-        maintenance.sweep_at = Some(Instant::now() + rest);
+        state.sweep_at = Some(Instant::now() + rest);
         Ok(())
     }
 
     async fn propagate(
         &self,
         supplier: Supplier,
-        maintenance: &mut PropagationUpkeep,
+        state: &mut PropagationState,
     ) -> Result<u64, DomainError> {
         let (of, now) = (supplier.clone(), self.now());
         let batch =
-            self.maintain(|store| async move { store.carry_supplier(&of, now, BATCH).await });
+            self.maintain(|store| async move { store.propagate_supplier(&of, now, BATCH).await });
         let batch = batch.await?;
-        let carried = u64::try_from(batch.written).unwrap_or(u64::MAX);
+        let written = u64::try_from(batch.written).unwrap_or(u64::MAX);
         if let Some(error) = batch.failed {
-            if carried == 0 {
+            if written == 0 {
                 return Err(error.into());
             }
-            // Those that cannot be written are met again, when no others are left.
+            // Products that cannot be written are tried again once no others are left.
         } else if batch.found < BATCH as usize {
-            maintenance.behind.remove(&supplier.id);
-            maintenance.found.remove(&supplier.id);
-            self.maintain(|store| async move { store.supplier_propagated(&supplier).await })
+            state.behind.remove(&supplier.id);
+            state.swept.remove(&supplier.id);
+            self.maintain(|store| async move { store.mark_supplier_propagated(&supplier).await })
                 .await?;
-            return Ok(carried);
+            return Ok(written);
         }
-        let behind = match maintenance.behind.get(&supplier.id) {
-            // Never none: whether there are more is seen by the next pass.
-            Some(behind) => behind.saturating_sub(carried).max(1),
-            None => self.count_behind(&supplier).await?.max(1),
+        let behind = match state.behind.get(&supplier.id) {
+            // Never zero: the next run sees whether there are more.
+            Some(behind) => behind.saturating_sub(written).max(1),
+            None => self.count_stale_supplier_copies(&supplier).await?.max(1),
         };
-        maintenance.behind.insert(supplier.id, behind);
-        Ok(carried)
+        state.behind.insert(supplier.id, behind);
+        Ok(written)
     }
 
-    /// How many products carry an older version of a supplier. One command, over an index.
-    pub async fn count_behind(&self, supplier: &Supplier) -> Result<u64, DomainError> {
+    /// The number of products with an older version of a supplier. One command, answered by an
+    /// index.
+    pub async fn count_stale_supplier_copies(
+        &self,
+        supplier: &Supplier,
+    ) -> Result<u64, DomainError> {
         let supplier = supplier.clone();
-        self.maintain(|store| async move { store.count_behind(&supplier).await })
+        self.maintain(|store| async move { store.count_stale_supplier_copies(&supplier).await })
             .await
     }
 
-    /// Looks at some products that changed, and at bundles that were written, and rewrites bundles
-    /// that carry what is no longer so. Killed at any point, the next call goes on.
+    /// Processes recorded changes of products and bundles, and rewrites bundles with stale copies.
+    /// Can be interrupted at any point; the next call continues.
     ///
     /// # Errors
-    /// The first [`DomainError`] met, when nothing could be rewritten. As long as something can, the
-    /// rest only counts as left.
-    pub async fn refresh_bundles(
-        &self,
-        maintenance: &mut BundleUpkeep,
-    ) -> Result<WorkerRun, DomainError> {
-        self.sweep_bundles(maintenance).await?;
-        let after = maintenance.after.take();
+    /// The first error, if nothing could be rewritten. Otherwise failures only count as backlog.
+    pub async fn refresh_bundles(&self, state: &mut BundleState) -> Result<WorkerRun, DomainError> {
+        self.sweep_bundles(state).await?;
+        let after = state.after.take();
         let due = self
-            .maintain(|store| async move { store.stale_copies(after, DUE).await })
+            .maintain(|store| async move { store.stale_copies(after, STALE_BATCH).await })
             .await?;
-        if due.len() >= DUE as usize {
-            maintenance.after = due.last().map(|due| due.product);
+        if due.len() >= STALE_BATCH as usize {
+            state.after = due.last().map(|due| due.product);
         } else if due.is_empty() && after.is_none() {
             return Ok(WorkerRun::default());
         }
@@ -185,7 +182,7 @@ impl Catalog {
         }
         let backlog = self
             .maintain(|store| async move {
-                store.copies_done(&done).await?;
+                store.clear_stale_copies(&done).await?;
                 store.count_stale_copies().await
             })
             .await?;
@@ -194,25 +191,25 @@ impl Catalog {
             backlog,
             ..WorkerRun::default()
         };
-        carried(run, failed)
+        run_or_error(run, failed)
     }
 
-    async fn sweep_bundles(&self, maintenance: &mut BundleUpkeep) -> Result<(), DomainError> {
+    async fn sweep_bundles(&self, state: &mut BundleState) -> Result<(), DomainError> {
         let began = Instant::now();
-        if maintenance.sweep_at.is_some_and(|at| began < at) {
+        if state.sweep_at.is_some_and(|at| began < at) {
             return Ok(());
         }
         let noted = self
-            .maintain(|store| async move { store.note_stale_bundles(NOTED).await })
+            .maintain(|store| async move { store.mark_stale_bundles(SWEEP_BATCH).await })
             .await?;
-        if noted < NOTED as usize {
-            maintenance.sweep_at = Some(Instant::now() + BUNDLE_SWEEP);
+        if noted < SWEEP_BATCH as usize {
+            state.sweep_at = Some(Instant::now() + BUNDLE_SWEEP);
         }
         Ok(())
     }
 
-    /// Rewrites bundles that carry an older revision of a product, or the bundle that it is. Gives
-    /// how many, and whether these were all, or why one of them could not be.
+    /// Rewrites bundles with an older revision of a product, or the product itself if it is a
+    /// bundle. Returns how many, and whether all are done, or why one of them failed.
     async fn refresh_copies(
         &self,
         due: StaleCopy,
@@ -226,15 +223,17 @@ impl Catalog {
             };
             let itself = matches!(view.details()?, Details::Bundle(_)).then_some(due.product);
             let revision = view.revision()?;
-            let behind = store.bundles_behind(due.product, revision, BUNDLES).await?;
-            let (mut rewritten, mut all) = (0, Ok(behind.len() < BUNDLES as usize));
+            let behind = store
+                .stale_bundles(due.product, revision, MAX_BUNDLES)
+                .await?;
+            let (mut rewritten, mut all) = (0, Ok(behind.len() < MAX_BUNDLES as usize));
             for bundle in itself.into_iter().chain(behind) {
                 match retry_contended(|| catalog.rewrite_bundle(bundle)).await {
                     Ok(one) => rewritten += one,
                     Err(error @ StorageError::Unavailable(_)) => {
                         return Ok((rewritten, Err(error)));
                     }
-                    // One that cannot be rewritten does not keep others from it.
+                    // One failing bundle does not block the others.
                     Err(error) => all = all.and(Err(error)),
                 }
             }
@@ -243,11 +242,11 @@ impl Catalog {
         .await
     }
 
-    /// Gives a bundle what its items are now, if it carries anything older.
+    /// Updates the copies in a bundle, if any is stale.
     async fn rewrite_bundle(&self, id: ProductId) -> Result<u64, StorageError> {
         let mut unit = self.store().begin_write().await?;
         match self.rewrite_bundle_in(&mut unit, id).await {
-            Ok(true) => unit.commit_copies().await.map(|()| 1),
+            Ok(true) => unit.commit_refreshed_bundle().await.map(|()| 1),
             other => {
                 unit.abort().await;
                 other.map(u64::from)
@@ -269,11 +268,11 @@ impl Catalog {
         };
         let ids: Vec<ProductId> = bundle.items.iter().map(|item| item.product_id).collect();
         let products = unit.products(&ids).await?;
-        let Some(bundle) = renewed(bundle, &products)? else {
+        let Some(bundle) = refreshed(bundle, &products)? else {
             return Ok(false);
         };
         let (reference, revision) = (self.reference(), before.revision);
-        // No edit by an admin: revision and date of the last change stay.
+        // Not an edit: revision and date of the last change stay.
         let after = Product {
             price: bundle.price(),
             details: Details::Bundle(bundle),
@@ -284,9 +283,9 @@ impl Catalog {
     }
 }
 
-/// What a run came to. What cannot be written is a failure once nothing else is written; until then
-/// it is only left, so that it slows nothing down.
-fn carried(run: WorkerRun, failed: Option<DomainError>) -> Result<WorkerRun, DomainError> {
+/// Reports an error only if nothing was written; until then it only counts as backlog, so that the
+/// worker keeps its pace.
+fn run_or_error(run: WorkerRun, failed: Option<DomainError>) -> Result<WorkerRun, DomainError> {
     match failed {
         Some(error) if run.done == 0 => Err(error),
         Some(_) => Ok(WorkerRun {
@@ -297,8 +296,8 @@ fn carried(run: WorkerRun, failed: Option<DomainError>) -> Result<WorkerRun, Dom
     }
 }
 
-/// The bundle with its items as they are now; `None` when it carries nothing older.
-fn renewed(bundle: &Bundle, products: &[ProductView]) -> Result<Option<Bundle>, StorageError> {
+/// The bundle with current copies of its items; `None` if no copy is stale.
+fn refreshed(bundle: &Bundle, products: &[ProductView]) -> Result<Option<Bundle>, StorageError> {
     let products: HashMap<ProductId, &ProductView> =
         products.iter().map(|view| (view.id(), view)).collect();
     let mut older = false;

@@ -1,5 +1,5 @@
-//! What the workers of this process changed recently, so that others of them need not look at the
-//! whole catalogue to find it. Lost with the process; a worker that begins looks at everything once.
+//! Recent changes by the workers of this process, so that other workers need not scan the whole
+//! catalogue for them. Lost with the process; a worker that starts scans everything once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,30 +7,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId};
 
-/// The most products that are remembered one by one.
+/// The maximum number of products remembered individually.
 const MAX_BUSY: usize = 500_000;
 
-/// When products of categories were last moved in lists by their ratings.
+/// When products of each category last changed their sort position by rating.
 #[derive(Debug, Default)]
 pub(crate) struct RatedCategories(Mutex<Rated>);
 
 #[derive(Debug, Default)]
 struct Rated {
     by_category: HashMap<CategoryId, Timestamp>,
-    /// When products were last moved of which the category is not known.
+    /// When products of an unknown category last did.
     any: Option<Timestamp>,
 }
 
-/// Products whose activity was counted since it was last asked for.
+/// Products whose activity has been aggregated since the last call of [`BusyProducts::take`].
 #[derive(Debug, Default)]
 pub(crate) struct BusyProducts(Mutex<Busy>);
 
-/// Products whose activity was counted.
+/// Products with newly aggregated activity.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
-    /// These.
+    /// These products.
     These(HashSet<ProductId>),
-    /// So many that they are not remembered, or it is not known which.
+    /// Too many to remember, or unknown ones.
     Any,
 }
 
@@ -41,7 +41,7 @@ impl Default for Busy {
 }
 
 impl RatedCategories {
-    /// Notes that products of these categories were moved.
+    /// Records that products of these categories moved.
     pub(crate) fn note(&self, categories: impl IntoIterator<Item = CategoryId>, now: Timestamp) {
         let mut known = lock(&self.0);
         for category in categories {
@@ -49,13 +49,12 @@ impl RatedCategories {
         }
     }
 
-    /// Notes that products were moved of which the category is not known.
+    /// Records that products of unknown categories moved.
     pub(crate) fn note_any(&self, now: Timestamp) {
         lock(&self.0).any = Some(now);
     }
 
-    /// Whether products of one of these categories were moved at this time or later; of any category
-    /// when none are named.
+    /// Whether products of one of these categories, or of any, moved at this time or later.
     pub(crate) fn since(&self, categories: Option<&[CategoryId]>, since: Timestamp) -> bool {
         let known = lock(&self.0);
         let later = |moved: &Timestamp| *moved >= since;
@@ -71,7 +70,7 @@ impl RatedCategories {
 }
 
 impl BusyProducts {
-    /// Notes products whose activity was counted.
+    /// Records products with newly aggregated activity.
     pub(crate) fn note(&self, products: impl IntoIterator<Item = ProductId>) {
         let mut busy = lock(&self.0);
         if let Busy::These(known) = &mut *busy {
@@ -82,12 +81,12 @@ impl BusyProducts {
         }
     }
 
-    /// Notes that it is not known of which products the activity was counted.
+    /// Records that the products with newly aggregated activity are unknown.
     pub(crate) fn note_any(&self) {
         *lock(&self.0) = Busy::Any;
     }
 
-    /// Returns what was noted, and forgets it.
+    /// Returns and clears the recorded products.
     pub(crate) fn take(&self) -> Busy {
         std::mem::take(&mut *lock(&self.0))
     }
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn categories_are_rated_since() {
+    fn a_category_knows_when_its_products_last_moved() {
         let at = |second: i64| Timestamp::from_millis(second * 1_000);
         let (one, other) = (CategoryId::from_i64(1), CategoryId::from_i64(2));
         let rated = RatedCategories::default();
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_products_are_not_remembered_one_by_one() {
+    fn too_many_products_are_not_remembered_individually() {
         let busy = BusyProducts::default();
         let product = ProductId::from_i64;
         busy.note([product(1), product(2), product(1)]);

@@ -204,10 +204,14 @@ async fn read(store: &Store) -> Result<Reference, StorageError> {
 
 /// Says, once for each process, which units of this release the shop does without.
 fn report_set_aside(units: &UnitTable) {
-    let set_aside: Vec<&str> = units.set_aside().iter().map(|u| u.id.as_str()).collect();
-    if !set_aside.is_empty() {
+    let overridden_units: Vec<&str> = units
+        .overridden_units()
+        .iter()
+        .map(|u| u.id.as_str())
+        .collect();
+    if !overridden_units.is_empty() {
         tracing::warn!(
-            units = ?set_aside,
+            units = ?overridden_units,
             "built-in units are not used: this shop has defined others with the same spellings or \
              with another base unit, and its values are stored in those"
         );

@@ -1,7 +1,7 @@
-//! What shoppers, buyers, moderators and the shop do about reviews.
+//! Mutations of reviews by authors, readers, moderators and the shop.
 //!
-//! The author of everything is the subject of the caller's token, never an input. A refusal says
-//! why and gives the review as it is; nothing is written then.
+//! The acting subject always comes from the caller's token, never from an input. A refusal names
+//! the reason and returns the current review; nothing is written.
 
 use serde::Serialize;
 use vitrine_model::clock::Timestamp;
@@ -16,60 +16,60 @@ use crate::page::{Beyond, Listed, PageArguments};
 use crate::{Catalog, DomainError};
 
 mod checks;
-mod decisions;
 pub mod dimensions;
 pub mod erasure;
 mod group_commit;
 mod hot_products;
-mod marks;
+mod moderation;
 pub mod ratings;
+mod reactions;
 mod writing;
 
 pub use checks::is_subject;
 pub(crate) use hot_products::HotProducts;
 
-/// Whether reviews are seen before a moderator looked at them.
+/// When reviews are moderated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Moderation {
-    /// They are seen at once, and moderated when somebody reports them.
+    /// Reviews are visible at once and moderated when somebody reports them.
     #[default]
     After,
-    /// They are seen when a moderator has published them.
+    /// Reviews are visible once a moderator has published them.
     Before,
 }
 
-/// Names a review.
+/// Identifies a review: reviews are sharded by product.
 pub type ReviewKey = (ProductId, ReviewId);
 
-/// What an author says of a product.
+/// The content of a review as its author submits it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReviewContent {
     /// Stars, 1 to 5.
     pub rating: i64,
-    /// Whether they recommend it.
+    /// Whether the author recommends the product.
     pub recommended: Option<bool>,
-    /// Stars for single aspects, by name.
+    /// Stars for single dimensions, by name.
     pub dimensions: Vec<(String, i64)>,
     /// A title of one line; may be empty.
     pub title: String,
     /// The text.
     pub body: String,
-    /// The language as an IETF tag.
+    /// The language as an IETF language tag, such as `pt-BR`.
     pub language: Option<String>,
-    /// Pictures and films.
+    /// Images and videos.
     pub media: Vec<Media>,
-    /// The name that is shown.
+    /// The displayed name of the author.
     pub author_name: Option<String>,
 }
 
-/// Changes to a review. What is `None` stays; the inner `None` clears.
+/// Changes to a review. `None` leaves a field unchanged; `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReviewPatch {
     /// Stars, 1 to 5.
     pub rating: Option<i64>,
-    /// Whether they recommend it.
+    /// Whether the author recommends the product.
     pub recommended: Option<Option<bool>>,
-    /// Stars for single aspects; replaces all.
+    /// Stars for single dimensions; replaces all.
     pub dimensions: Option<Vec<(String, i64)>>,
     /// The title.
     pub title: Option<String>,
@@ -77,34 +77,34 @@ pub struct ReviewPatch {
     pub body: Option<String>,
     /// The language.
     pub language: Option<Option<String>>,
-    /// Pictures and films; replaces all.
+    /// Images and videos; replaces all.
     pub media: Option<Vec<Media>>,
-    /// The name that is shown.
+    /// The displayed name of the author.
     pub author_name: Option<String>,
 }
 
-/// A review after it was written.
+/// A written review.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reviewed {
-    /// The review as it is.
+    /// The current review.
     pub review: Review,
-    /// Whether the numbers of its product are still to follow.
+    /// Whether the rating statistics of its product do not include the change yet.
     pub stats_pending: bool,
 }
 
-/// What a moderator decides.
+/// What a moderator does with a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModerationAction {
-    /// It is seen by everyone; reports of it are settled.
+    /// Makes it visible and closes its open reports.
     Publish,
-    /// It is not seen.
+    /// Hides it.
     Reject,
-    /// It waits for a moderator again.
+    /// Puts it back into the moderation queue.
     Restore,
 }
 
 impl ModerationAction {
-    /// The state that it brings a review to.
+    /// The status that the review gets.
     pub(crate) const fn status(self) -> ReviewStatus {
         match self {
             Self::Publish => ReviewStatus::Published,
@@ -117,46 +117,45 @@ impl ModerationAction {
 /// A purchase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purchase {
-    /// What was bought.
+    /// The product.
     pub product: ProductId,
-    /// Who bought it: the subject of their tokens.
+    /// The buyer: the subject of their tokens.
     pub customer: String,
-    /// When; now if absent.
+    /// The time of the purchase; now if absent.
     pub at: Option<Timestamp>,
-    /// How many of it.
+    /// The number of units.
     pub quantity: i32,
-    /// The order it was bought with. Without one, all that a customer buys of a product is one
-    /// purchase.
+    /// The shop's order number. Without one, all purchases of a product by a customer count as one.
     pub order: Option<String>,
 }
 
-/// A purchase after it was recorded.
+/// A recorded purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purchased {
-    /// What was bought.
+    /// The product.
     pub product: ProductId,
-    /// Whether it was not known before.
+    /// Whether it had not been recorded before.
     pub new: bool,
 }
 
-/// Which reviews that wait for a moderator, and which page of them.
+/// A page of the moderation queue to read.
 #[derive(Clone, Debug)]
 pub struct QueueQuery {
-    /// Only those that wait for this reason.
+    /// Only reviews queued for this reason.
     pub reason: Option<QueueReason>,
-    /// Which page.
+    /// The page arguments.
     pub page: PageArguments,
 }
 
-/// A page of reviews that wait for a moderator.
-pub type ListedQueue = Listed<Review, Option<QueueReason>>;
+/// A page of the moderation queue.
+pub type QueuePage = Listed<Review, Option<QueueReason>>;
 
-/// What moderators decided over some time.
+/// Moderators' decisions in a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FairnessReport {
-    /// By stars, one star first: always five.
+    /// By stars, ascending; always five entries.
     pub by_rating: Vec<RatingDecisions>,
-    /// By moderator, in the order of subjects.
+    /// By moderator, sorted by subject.
     pub by_moderator: Vec<ModeratorDecisions>,
 }
 
@@ -165,31 +164,31 @@ pub struct FairnessReport {
 pub struct RatingDecisions {
     /// The stars.
     pub rating: Stars,
-    /// What was decided.
-    pub decisions: Decided,
+    /// The numbers of decisions.
+    pub decisions: DecisionCounts,
 }
 
 /// Decisions of one moderator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeratorDecisions {
-    /// The subject of their token.
+    /// The subject of the moderator's token.
     pub moderator: String,
-    /// What they decided.
-    pub decisions: Decided,
-    /// The same by stars, one star first: always five.
+    /// The numbers of decisions.
+    pub decisions: DecisionCounts,
+    /// The same by stars, ascending; always five entries.
     pub by_rating: Vec<RatingDecisions>,
 }
 
-/// How many reviews were published and rejected.
+/// The numbers of published and rejected reviews.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecisionCounts {
     /// Published.
     pub published: i64,
     /// Rejected.
     pub rejected: i64,
 }
 
-impl Decided {
+impl DecisionCounts {
     fn count(&mut self, to: ReviewStatus, n: i64) {
         match to {
             ReviewStatus::Published => self.published += n,
@@ -200,30 +199,30 @@ impl Decided {
 }
 
 impl Catalog {
-    /// A page of the reviews that wait for a moderator, oldest first. One command.
+    /// A page of the moderation queue, oldest first. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
+    /// [`DomainError::Invalid`] for invalid page arguments, [`DomainError::InvalidCursor`] for a
     /// cursor of another list.
-    pub async fn moderation_queue(&self, query: QueueQuery) -> Result<ListedQueue, DomainError> {
+    pub async fn moderation_queue(&self, query: QueueQuery) -> Result<QueuePage, DomainError> {
         use vitrine_model::cursor::ListFingerprint;
         let reason = query.reason.map_or("", QueueReason::name);
         let fingerprint = ListFingerprint::of(&[b"queue", reason.as_bytes()]);
         let request = query.page.request(self, fingerprint)?;
-        let asked = request.clone();
+        let page_request = request.clone();
         let page: Page<Review> = self
-            .read(|store| async move { store.page_queue(query.reason, &asked).await })
+            .read(|store| async move { store.page_queue(query.reason, &page_request).await })
             .await?;
         Ok(Listed::new(self, fingerprint, query.reason, request, page))
     }
 
-    /// Whether the queue goes on after a page. At most one command.
-    pub async fn queue_follows(&self, page: &ListedQueue) -> Result<bool, DomainError> {
+    /// Whether the queue has reviews after a page. At most one command.
+    pub async fn queue_follows(&self, page: &QueuePage) -> Result<bool, DomainError> {
         self.has_queued(page.list, page.beyond_end()).await
     }
 
     /// Whether the queue has reviews before a page. At most one command.
-    pub async fn queue_precedes(&self, page: &ListedQueue) -> Result<bool, DomainError> {
+    pub async fn queue_precedes(&self, page: &QueuePage) -> Result<bool, DomainError> {
         self.has_queued(page.list, page.beyond_start()).await
     }
 
@@ -241,20 +240,20 @@ impl Catalog {
         }
     }
 
-    /// How many reviews wait for a moderator, counted up to `most`.
+    /// The length of the moderation queue, counted up to `max`.
     pub async fn count_queue(
         &self,
         reason: Option<QueueReason>,
-        most: u64,
+        max: u64,
     ) -> Result<u64, DomainError> {
-        self.read(|store| async move { store.count_queue(reason, most).await })
+        self.read(|store| async move { store.count_queue(reason, max).await })
             .await
     }
 
-    /// What moderators decided from one instant to before another.
+    /// Moderators' decisions from `from` (inclusive) to `to` (exclusive).
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] when the second is not after the first.
+    /// [`DomainError::Invalid`] unless `to` is after `from`.
     pub async fn fairness_report(
         &self,
         from: Timestamp,
@@ -274,7 +273,7 @@ impl Catalog {
             report.by_rating[count.rating.index()]
                 .decisions
                 .count(count.to, count.count);
-            // The counts come in the order of moderators.
+            // The counts are sorted by moderator.
             if report
                 .by_moderator
                 .last()
@@ -282,7 +281,7 @@ impl Catalog {
             {
                 report.by_moderator.push(ModeratorDecisions {
                     moderator: count.by.clone(),
-                    decisions: Decided::default(),
+                    decisions: DecisionCounts::default(),
                     by_rating: no_decisions(),
                 });
             }
@@ -300,23 +299,23 @@ impl Catalog {
 fn no_decisions() -> Vec<RatingDecisions> {
     let none = |rating| RatingDecisions {
         rating,
-        decisions: Decided::default(),
+        decisions: DecisionCounts::default(),
     };
     Stars::ALL.into_iter().map(none).collect()
 }
 
-/// A decision of a moderator as it is given.
+/// A moderator's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModerationInput {
-    /// What is decided.
-    pub verdict: ModerationAction,
-    /// Why.
+    /// What to do with the review.
+    pub action: ModerationAction,
+    /// The reason.
     pub reason: DecisionReason,
-    /// What else there is to say, for other moderators.
+    /// A note for other moderators.
     pub note: Option<String>,
-    /// The revision of the review that the moderator has read.
+    /// The revision that the moderator has read.
     pub expected_revision: Option<i64>,
 }
 
-/// What a voter says: a vote, or nothing any more.
+/// A vote, or `None` to withdraw it.
 pub type VoteGiven = Option<Vote>;

@@ -33,7 +33,7 @@ pub struct ReviewsQuery {
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// The products that they may see, and with them their published reviews.
-    pub sight: Visibility,
+    pub visibility: Visibility,
     /// The author whose own reviews they may see in every state.
     pub author: Option<String>,
     /// Whether they may see all reviews in every state.
@@ -157,7 +157,7 @@ impl Catalog {
         ids: Vec<(ProductId, ReviewId)>,
         reader: &Reader,
     ) -> Result<HashMap<ReviewId, Review>, DomainError> {
-        let states = reader.sight.states();
+        let states = reader.visibility.states();
         let found = self
             .read(|store| async move { store.get_many_reviews(&ids, states).await })
             .await?;

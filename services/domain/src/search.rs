@@ -170,7 +170,7 @@ impl Catalog {
     pub(crate) async fn understand(
         &self,
         text: Option<&str>,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Option<Search>, DomainError> {
         // A search box that was cleared searches nothing.
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
@@ -180,7 +180,7 @@ impl Catalog {
             .map_err(|wrong| DomainError::invalid("search", wrong.to_string()))?;
         let last = query.words.len() - 1;
         let words = query.words.iter().enumerate();
-        let words = words.map(|(at, word)| self.word(word, at == last && query.open, sight));
+        let words = words.map(|(at, word)| self.word(word, at == last && query.open, visibility));
         let words = try_join_all(words).await?;
         Ok(Some(Search { query, words }))
     }
@@ -272,13 +272,13 @@ impl Catalog {
         &self,
         word: &str,
         open: bool,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Understood, DomainError> {
-        let exact = self.products_with(anywhere(word), sight, MAX_COUNTED);
+        let exact = self.products_with(anywhere(word), visibility, MAX_COUNTED);
         let (exact, beginning) = if open {
             let beginning = async {
                 let keywords = self.continuations(word).await?;
-                let products = self.products_with(keywords.clone(), sight, MAX_COUNTED);
+                let products = self.products_with(keywords.clone(), visibility, MAX_COUNTED);
                 Ok((keywords, products.await?))
             };
             try_join(exact, beginning).await?
@@ -304,7 +304,7 @@ impl Catalog {
             understood.anywhere.extend(continuations);
             return Ok(understood);
         }
-        let corrections = self.corrections(word, sight).await?;
+        let corrections = self.corrections(word, visibility).await?;
         if let Some((_, products)) = corrections.first() {
             let words: Vec<String> = corrections.iter().map(|(word, _)| word.clone()).collect();
             understood.reading = WordReading::Corrected;
@@ -334,7 +334,7 @@ impl Catalog {
 
     /// The condition for what is only proposed.
     async fn glanced_through(&self, condition: Condition) -> Result<Condition, DomainError> {
-        let most = self.most_searched() / GLANCED_THROUGH;
+        let most = self.max_searched() / GLANCED_THROUGH;
         let (condition, _) = self.looked_through(condition, most).await?;
         Ok(condition)
     }
@@ -349,7 +349,9 @@ impl Catalog {
         let of_names = keywords.is_empty();
         let typed = beginning.to_owned();
         let words = self
-            .read(|store| async move { store.words_beginning(&typed, MAX_CONTINUATIONS).await })
+            .read(
+                |store| async move { store.find_words_by_prefix(&typed, MAX_CONTINUATIONS).await },
+            )
             .await?;
         for word in words.iter().filter(|word| *word != beginning) {
             keywords.push(other_keyword(word));
@@ -365,18 +367,18 @@ impl Catalog {
     async fn corrections(
         &self,
         word: &str,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Vec<(String, u64)>, DomainError> {
         if word.chars().count() < MIN_CORRECTED || word.contains(char::is_numeric) {
             return Ok(Vec::new());
         }
         let asked = word.to_owned();
         let near = self
-            .read(|store| async move { store.words_near(&asked, MAX_CONTINUATIONS).await })
+            .read(|store| async move { store.find_similar_words(&asked, MAX_CONTINUATIONS).await })
             .await?;
         let near = near.into_iter().filter(|found| within_one(found, word));
         let near: Vec<String> = near.take(MAX_CANDIDATES).collect();
-        let mut weighed = self.weigh(near, sight).await?;
+        let mut weighed = self.weigh(near, visibility).await?;
         weighed.truncate(MAX_CORRECTIONS);
         Ok(weighed)
     }
@@ -385,11 +387,11 @@ impl Catalog {
     async fn weigh(
         &self,
         words: Vec<String>,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Vec<(String, u64)>, DomainError> {
         let counts = words
             .iter()
-            .map(|word| self.products_with(anywhere(word), sight, MAX_WEIGHED));
+            .map(|word| self.products_with(anywhere(word), visibility, MAX_WEIGHED));
         let counts = join_all(counts).await;
         let mut weighed = Vec::with_capacity(words.len());
         for (word, count) in words.into_iter().zip(counts) {
@@ -404,11 +406,11 @@ impl Catalog {
     async fn products_with(
         &self,
         keywords: Vec<String>,
-        sight: Visibility,
+        visibility: Visibility,
         most: u64,
     ) -> Result<u64, DomainError> {
         let condition = Condition::All(vec![
-            Condition::Status(sight.states().to_vec()),
+            Condition::Status(visibility.states().to_vec()),
             words_condition(vec![keywords]),
         ]);
         if condition.is_nothing() {
@@ -427,7 +429,7 @@ impl Catalog {
         let mut words = Vec::with_capacity(search.words.len());
         for word in &search.words {
             let near = match word.reading {
-                WordReading::Unknown => self.nearest(&word.typed, page.query.sight).await?,
+                WordReading::Unknown => self.nearest(&word.typed, page.query.visibility).await?,
                 WordReading::Corrected => word.corrected.first().cloned(),
                 WordReading::Word | WordReading::Prefix => Some(word.typed.clone()),
             };
@@ -452,13 +454,17 @@ impl Catalog {
 
     /// The word that comes nearest to one that nobody has, at most two typing mistakes away, of
     /// those that begin alike.
-    async fn nearest(&self, word: &str, sight: Visibility) -> Result<Option<String>, DomainError> {
+    async fn nearest(
+        &self,
+        word: &str,
+        visibility: Visibility,
+    ) -> Result<Option<String>, DomainError> {
         let beginning: String = word.chars().take(2).collect();
         if word.chars().count() < MIN_CORRECTED {
             return Ok(None);
         }
         let alike = self
-            .read(|store| async move { store.words_beginning(&beginning, MAX_COMPARED).await })
+            .read(|store| async move { store.find_words_by_prefix(&beginning, MAX_COMPARED).await })
             .await?;
         let distance = |found: &String| strsim::osa_distance(found, word);
         let near = alike.into_iter().map(|found| (distance(&found), found));
@@ -467,16 +473,21 @@ impl Catalog {
         let best = near.first().map(|(distance, _)| *distance);
         let near = near.into_iter().filter(|(d, _)| Some(*d) == best);
         let near = near.take(MAX_CANDIDATES).map(|(_, found)| found);
-        let weighed = self.weigh(near.collect(), sight).await?;
+        let weighed = self.weigh(near.collect(), visibility).await?;
         Ok(weighed.into_iter().next().map(|(word, _)| word))
     }
 
     /// Whether a text finds something under the filter of a list.
     async fn finds(&self, text: &str, page: &ListedProducts) -> Result<bool, DomainError> {
-        let sight = page.query.sight;
-        let (_, filter) = self.product_condition(&page.query.filter, sight).await?;
+        let visibility = page.query.visibility;
+        let (_, filter) = self
+            .product_condition(&page.query.filter, visibility)
+            .await?;
         // A blank at the end: the last word is a whole one.
-        let Some(search) = self.understand(Some(&format!("{text} ")), sight).await? else {
+        let Some(search) = self
+            .understand(Some(&format!("{text} ")), visibility)
+            .await?
+        else {
             return Ok(false);
         };
         let condition = Condition::All(vec![filter, search.condition()]);

@@ -1,18 +1,18 @@
-//! Work that callers share: one does it, and all who came before it began take its result.
+//! Shared work: one caller does it, and all callers that arrived before it began take its result.
 //!
-//! Nobody is given a result that may be older than their question, so whoever has just written
-//! something sees it; and however many ask at once, the work is done by one of them at a time.
+//! No result is older than its caller's request, so a caller sees its own earlier writes; and
+//! however many callers arrive at once, only one does the work at a time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::DomainError;
 
-/// Work of one sort.
+/// Shared work of one kind.
 #[derive(Debug)]
 pub(crate) struct SingleFlight<T> {
-    /// Numbers the arrivals of callers and the beginnings of the work, in their order.
+    /// Numbers the arrivals of callers and the starts of the work in one sequence.
     clock: AtomicU64,
-    /// When the work last began, and what came of it; `None` when it failed.
+    /// The number of the last start and the result; `None` when it failed.
     last: tokio::sync::Mutex<(u64, Option<T>)>,
 }
 
@@ -26,11 +26,11 @@ impl<T> Default for SingleFlight<T> {
 }
 
 impl<T: Clone> SingleFlight<T> {
-    /// Does the work, or takes the result of one that began after this call. A caller that leaves
-    /// while it works leaves the work to the next one.
+    /// Does the work, or takes the result of work that began after this call. If a caller is
+    /// dropped while it works, the next one does the work.
     ///
     /// # Errors
-    /// What the work fails with; [`DomainError::Unavailable`] when somebody else's has failed.
+    /// The error of the work; [`DomainError::Unavailable`] when another caller's work failed.
     pub(crate) async fn share(
         &self,
         work: impl Future<Output = Result<T, DomainError>>,
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_who_wait_share_what_begins_after_they_came() {
+    async fn waiting_callers_share_work_that_began_after_they_arrived() {
         let (single_flight, begun) = (SingleFlight::default(), Cell::new(0));
         let work = async || {
             begun.set(begun.get() + 1);
@@ -69,7 +69,11 @@ mod tests {
             results.push(result.unwrap());
         }
         assert_eq!(results, [1, 2, 2, 2, 2]);
-        assert_eq!(ask().await.unwrap(), 3, "nobody is given what is older");
+        assert_eq!(
+            ask().await.unwrap(),
+            3,
+            "no result is older than its request"
+        );
     }
 
     #[tokio::test]
@@ -82,11 +86,7 @@ mod tests {
         };
         let failed = join_all((0..4).map(|_| single_flight.share(fails()))).await;
         assert!(failed.iter().all(Result::is_err));
-        assert_eq!(
-            begun.get(),
-            2,
-            "the second failure is that of all who waited"
-        );
+        assert_eq!(begun.get(), 2, "waiting callers share the second failure");
         assert_eq!(single_flight.share(async { Ok(7) }).await.unwrap(), 7);
     }
 }

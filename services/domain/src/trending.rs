@@ -1,8 +1,8 @@
-//! What gets attention: counted ahead by a worker, read as one document.
+//! Trending products: precomputed by a worker, read as one document.
 //!
-//! All products with activity are looked at about once an hour. In between only those are whose
-//! activity was counted since: what the others get of attention has only aged, nearly in the same
-//! measure, so that their order hardly changes.
+//! A full pass over all products with activity runs about once an hour. Passes in between cover
+//! only products whose activity has been aggregated since the last one. The scores of the others
+//! only decay, nearly at the same rate, so their order hardly changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,62 +26,61 @@ use crate::products::Visibility;
 use crate::recent::Busy;
 use crate::{Catalog, DomainError};
 
-/// How many products of a list of what gets attention are given at most.
+/// The maximum number of trending products returned.
 pub const MAX_TRENDING: usize = 100;
-/// How many are kept: some may be archived or moved before the next look at all products.
-const KEPT: usize = 150;
-/// How many products are looked up at once.
+/// The length of a stored list: some products may be archived or moved before the next full pass.
+const LIST_LENGTH: usize = 150;
+/// The number of products read at once in a full pass.
 const BATCH: u32 = 500;
-/// How many are counted anew at once, when not all are.
-const BUSY: usize = 200;
-/// For how long products are looked at in one run; the rest is for the next.
-const RUN: Duration = Duration::from_secs(4);
-/// How often all products with activity are looked at.
+/// The number of products recomputed at once between full passes.
+const BUSY_BATCH: usize = 200;
+/// The time budget of a run.
+const RUN_TIME: Duration = Duration::from_secs(4);
+/// The interval of full passes.
 const FULL_PASS: Duration = Duration::from_hours(1);
-/// More rarely where that takes long: it rests so many times as long as it took.
+/// The next full pass starts at least this many times the duration of the last one later.
 const FULL_PASS_SHARE: u32 = 20;
 
-/// What the worker that counts what gets attention remembers between its runs.
+/// What the trending worker remembers between its runs.
 #[derive(Debug, Default)]
-pub struct TrendingUpkeep {
+pub struct TrendingState {
     pass: Option<Pass>,
-    /// When all products are looked at again; `None` when they were not looked at yet, or the last
-    /// pass failed.
+    /// When the next full pass is due; `None` when there was none yet, or the last pass failed.
     full_pass_at: Option<Instant>,
-    /// Before this all products are not looked at again, however many are busy.
-    rests_until: Option<Instant>,
+    /// No full pass starts earlier, however many products are busy.
+    no_full_pass_before: Option<Instant>,
 }
 
-/// A pass through products around which something happened.
+/// A pass over products with activity.
 #[derive(Debug)]
 struct Pass {
     now: Timestamp,
-    through: Through,
+    scope: Scope,
     lists: Lists,
-    /// How many products stand otherwise than before.
+    /// The number of products whose summary changed.
     changed: u64,
-    /// How many are said to stand so in time to come.
-    ahead: usize,
-    /// The first failure.
+    /// The number of products whose summary is dated in the future.
+    from_future: usize,
+    /// The first error.
     failed: Option<StorageError>,
 }
 
 impl Catalog {
-    /// What gets attention in a category with all below it, or everywhere; the highest score first.
-    /// One command.
+    /// The trending products of a category and its descendants, or of the whole shop, highest score
+    /// first. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] when there is no such category or the number is wrong.
+    /// [`DomainError::Invalid`] when there is no such category or `first` is out of range.
     pub async fn trending(
         &self,
         category: Option<&str>,
         window: TrendingWindow,
         first: i32,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Vec<TrendingRow>, DomainError> {
-        let most = u32::try_from(first).ok();
-        let most = most.filter(|most| (1..=MAX_TRENDING).contains(&(*most as usize)));
-        let Some(most) = most else {
+        let max = u32::try_from(first).ok();
+        let max = max.filter(|max| (1..=MAX_TRENDING).contains(&(*max as usize)));
+        let Some(max) = max else {
             let reason = format!("must be 1 to {MAX_TRENDING}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
@@ -97,40 +96,40 @@ impl Catalog {
         };
         let reference = self.reference();
         let within = category.map(|id| Condition::Category(reference.categories.subtree(id)));
-        let seen = Condition::Status(sight.states().to_vec());
-        let condition = Condition::All(within.into_iter().chain([seen]).collect());
-        self.read(|store| async move { store.trending(category, window, &condition, most).await })
+        let visible = Condition::Status(visibility.states().to_vec());
+        let condition = Condition::All(within.into_iter().chain([visible]).collect());
+        self.read(|store| async move { store.trending(category, window, &condition, max).await })
             .await
     }
 
-    /// Counts anew what gets attention, and how products stand with it, for seconds at most: of all
-    /// products with activity once in a while, else of those whose activity was counted since. Returns
-    /// how many products stand otherwise than before, and whether some were not looked at yet. No
-    /// command when nothing happened.
+    /// Recomputes trending lists and activity summaries for at most a few seconds: for all products
+    /// with activity in a full pass, otherwise for those whose activity has been aggregated since.
+    /// Returns how many summaries changed, and whether the pass is incomplete. No command without
+    /// activity.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call begins anew. The first failure of a
-    /// product that cannot be read or written, when all others are done.
+    /// Fails with the database; the next call starts over. The first error of a product that cannot
+    /// be read or written, after all others are done.
     pub async fn refresh_trending(
         &self,
-        maintenance: &mut TrendingUpkeep,
+        state: &mut TrendingState,
     ) -> Result<WorkerRun, DomainError> {
         let began = Instant::now();
-        let mut pass = match maintenance.pass.take() {
+        let mut pass = match state.pass.take() {
             Some(pass) => pass,
-            None => match self.begin_pass(maintenance).await? {
+            None => match self.begin_pass(state).await? {
                 Some(pass) => pass,
                 None => return Ok(WorkerRun::default()),
             },
         };
         let before = pass.changed;
-        while self.look_on(&mut pass).await? {
-            if began.elapsed() >= RUN {
+        while self.process_next(&mut pass).await? {
+            if began.elapsed() >= RUN_TIME {
                 let done = pass.changed - before;
-                if let Through::All { spent, .. } = &mut pass.through {
+                if let Scope::All { spent, .. } = &mut pass.scope {
                     *spent += began.elapsed();
                 }
-                maintenance.pass = Some(pass);
+                state.pass = Some(pass);
                 return Ok(WorkerRun {
                     done,
                     backlog: 1,
@@ -138,20 +137,20 @@ impl Catalog {
                 });
             }
         }
-        self.keep_lists(&mut pass).await?;
-        maintenance.full_pass_at = match pass.through {
-            Through::All { spent, .. } => {
+        self.store_lists(&mut pass).await?;
+        state.full_pass_at = match pass.scope {
+            Scope::All { spent, .. } => {
                 let rest = (spent + began.elapsed()) * FULL_PASS_SHARE;
-                maintenance.rests_until = Some(Instant::now() + rest);
+                state.no_full_pass_before = Some(Instant::now() + rest);
                 Some(Instant::now() + FULL_PASS.max(rest))
             }
-            Through::Busy { full_pass_at, .. } => full_pass_at,
+            Scope::Busy { full_pass_at, .. } => full_pass_at,
         };
-        if pass.ahead > 0 {
+        if pass.from_future > 0 {
             tracing::warn!(
-                products = pass.ahead,
-                "the clock of a process was ahead, or that of this one is behind: what products \
-                 are said to get of attention in time to come is counted anew"
+                products = pass.from_future,
+                "the clock of a process was from_future, or the clock of this one is behind: \
+                 activity summaries from the future are recomputed"
             );
         }
         let done = pass.changed - before;
@@ -164,26 +163,23 @@ impl Catalog {
         )
     }
 
-    /// Begins to look at all products, or at those that are busy; `None` when none are.
-    async fn begin_pass(
-        &self,
-        maintenance: &mut TrendingUpkeep,
-    ) -> Result<Option<Pass>, DomainError> {
+    /// Begins a pass over all products or over the busy ones; `None` when there are none.
+    async fn begin_pass(&self, state: &mut TrendingState) -> Result<Option<Pass>, DomainError> {
         let now = self.now();
-        let full_pass_at = maintenance.full_pass_at.filter(|at| Instant::now() < *at);
-        let through = match self.busy().take() {
+        let full_pass_at = state.full_pass_at.filter(|at| Instant::now() < *at);
+        let scope = match self.busy().take() {
             Busy::These(products) if full_pass_at.is_some() => {
                 if products.is_empty() {
                     return Ok(None);
                 }
-                Through::Busy {
+                Scope::Busy {
                     left: products.into_iter().collect(),
                     full_pass_at,
                 }
             }
             Busy::Any
-                if maintenance
-                    .rests_until
+                if state
+                    .no_full_pass_before
                     .is_some_and(|at| Instant::now() < at) =>
             {
                 self.busy().note_any();
@@ -191,58 +187,58 @@ impl Catalog {
             }
             _ => {
                 let rows = self.maintain(|store| async move { store.attention(now, BATCH).await });
-                Through::All {
+                Scope::All {
                     rows: Arc::new(Mutex::new(rows.await?)),
                     after: None,
                     spent: Duration::ZERO,
                 }
             }
         };
-        // A pass that fails is followed by one through all products.
-        maintenance.full_pass_at = None;
+        // After a failed pass comes a full one.
+        state.full_pass_at = None;
         Ok(Some(Pass {
             now,
-            through,
+            scope,
             lists: Lists::default(),
             changed: 0,
-            ahead: 0,
+            from_future: 0,
             failed: None,
         }))
     }
 
-    /// Looks at the next products. Returns whether there are more.
-    async fn look_on(&self, pass: &mut Pass) -> Result<bool, DomainError> {
-        match &mut pass.through {
-            Through::All { rows, after, .. } => {
+    /// Processes the next products. Returns whether there are more.
+    async fn process_next(&self, pass: &mut Pass) -> Result<bool, DomainError> {
+        match &mut pass.scope {
+            Scope::All { rows, after, .. } => {
                 let (rows, after) = (Arc::clone(rows), *after);
-                let some = self
+                let batch = self
                     .maintain(|_| async move { rows.lock().await.next(BATCH as usize).await })
                     .await?;
-                let more = some.len() >= BATCH as usize;
-                let until = some.last().filter(|_| more).map(|last| last.product);
-                let ids = some.iter().map(|one| one.product).collect();
-                let attention = self.look_at(ids, some, pass).await?;
+                let more = batch.len() >= BATCH as usize;
+                let until = batch.last().filter(|_| more).map(|last| last.product);
+                let ids = batch.iter().map(|one| one.product).collect();
+                let attention = self.process(ids, batch, pass).await?;
                 self.clear_stale((after, until), &attention, pass).await?;
-                if let Through::All { after, .. } = &mut pass.through {
+                if let Scope::All { after, .. } = &mut pass.scope {
                     *after = until;
                 }
                 Ok(more)
             }
-            Through::Busy { left, .. } => {
-                let some = left.split_off(left.len().saturating_sub(BUSY));
+            Scope::Busy { left, .. } => {
+                let batch = left.split_off(left.len().saturating_sub(BUSY_BATCH));
                 let more = !left.is_empty();
-                let (ids, now) = (some.clone(), pass.now);
+                let (ids, now) = (batch.clone(), pass.now);
                 let attention = self
                     .maintain(|store| async move { store.attention_of(&ids, now).await })
                     .await?;
-                self.look_at(some, attention, pass).await?;
+                self.process(batch, attention, pass).await?;
                 Ok(more)
             }
         }
     }
 
-    /// Adds products to the lists, and writes how they stand. Returns what they get of attention.
-    async fn look_at(
+    /// Adds products to the lists and writes their summaries. Returns their attention.
+    async fn process(
         &self,
         products: Vec<ProductId>,
         attention: Vec<Attention>,
@@ -252,37 +248,36 @@ impl Catalog {
             .into_iter()
             .map(|one| (one.product, one))
             .collect();
-        let placed = self.placed(products, pass).await?;
+        let summaries = self.summaries(products, pass).await?;
         let categories = &self.reference().categories;
-        pass.lists.add(&placed, &attention, categories);
-        self.write_summaries(placed, &attention, pass).await?;
+        pass.lists.add(&summaries, &attention, categories);
+        self.write_summaries(summaries, &attention, pass).await?;
         Ok(attention)
     }
 
-    /// Keeps the lists of a pass. Where not all products were looked at, they are merged with those
-    /// that are kept.
-    async fn keep_lists(&self, pass: &mut Pass) -> Result<(), DomainError> {
-        let (now, full) = (pass.now, matches!(pass.through, Through::All { .. }));
+    /// Stores the lists of a pass. Unless it was a full pass, merges them with the stored ones.
+    async fn store_lists(&self, pass: &mut Pass) -> Result<(), DomainError> {
+        let (now, full) = (pass.now, matches!(pass.scope, Scope::All { .. }));
         let mut lists = std::mem::take(&mut pass.lists);
         if !full {
-            let wanted = lists.keys();
-            let kept = self.maintain(|store| async move { store.kept_trending(&wanted).await });
+            let keys = lists.keys();
+            let kept = self.maintain(|store| async move { store.get_trending_lists(&keys).await });
             for (kept, as_of) in kept.await? {
                 lists.merge(&kept, now.as_millis() - as_of.as_millis());
             }
         }
-        let lists = lists.whole();
+        let lists = lists.into_stored();
         self.maintain(|store| async move {
-            store.keep_trending(&lists, now).await?;
+            store.save_trending_lists(&lists, now).await?;
             if full {
-                store.forget_trending(now).await?;
+                store.delete_trending_before(now).await?;
             }
             Ok(())
         })
         .await
     }
 
-    async fn placed(
+    async fn summaries(
         &self,
         ids: Vec<ProductId>,
         pass: &mut Pass,
@@ -291,46 +286,47 @@ impl Catalog {
             return Ok(Vec::new());
         }
         let batch = self
-            .maintain(|store| async move { store.placed(&ids).await })
+            .maintain(|store| async move { store.product_summaries(&ids).await })
             .await?;
         pass.failed = pass.failed.take().or(batch.failed);
-        let ahead = batch.placed.iter().filter(|one| one.is_ahead(pass.now));
-        pass.ahead += ahead.count();
-        Ok(batch.placed)
+        let from_future = batch.summaries.iter().filter(|one| one.is_ahead(pass.now));
+        pass.from_future += from_future.count();
+        Ok(batch.summaries)
     }
 
-    /// Writes how products stand, of those that stand otherwise than before, or whose popularity is
-    /// to be put right.
+    /// Writes the summaries that changed or whose popularity needs correction.
     async fn write_summaries(
         &self,
-        placed: Vec<ProductSummary>,
+        summaries: Vec<ProductSummary>,
         attention: &HashMap<ProductId, Attention>,
         pass: &mut Pass,
     ) -> Result<(), DomainError> {
         let now = pass.now;
-        let standing = |placed: ProductSummary| {
+        let new_summary = |placed: ProductSummary| {
             let attention = attention.get(&placed.product);
-            // The score of the week says what gets attention now.
+            // The score of the last week is the current attention.
             let standing = attention.map(|one| ActivitySummary::of(one.counts, one.scores[1], now));
-            let same = placed.standing.is_near(standing.unwrap_or_default())
-                && placed.standing.as_of.is_some() == standing.is_some();
-            (!same || placed.adrift || placed.is_ahead(now))
-                .then_some(NewSummary { placed, standing })
+            let same = placed.activity.is_near(standing.unwrap_or_default())
+                && placed.activity.as_of.is_some() == standing.is_some();
+            (!same || placed.has_stale_popularity || placed.is_ahead(now)).then_some(NewSummary {
+                product: placed,
+                activity: standing,
+            })
         };
-        let changed: Vec<NewSummary> = placed.into_iter().filter_map(standing).collect();
+        let changed: Vec<NewSummary> = summaries.into_iter().filter_map(new_summary).collect();
         if changed.is_empty() {
             return Ok(());
         }
         let batch = self
-            .maintain(|store| async move { store.keep_standings(&changed, now).await })
+            .maintain(|store| async move { store.apply_activity_summaries(&changed, now).await })
             .await?;
         pass.changed += u64::try_from(batch.written).unwrap_or(u64::MAX);
         pass.failed = pass.failed.take().or(batch.failed);
         Ok(())
     }
 
-    /// Products around which nothing happened for so long do not stand out any more: those behind the
-    /// last that was looked at, up to this one.
+    /// Clears the summaries of products without recent activity, between the last processed product
+    /// and this one.
     async fn clear_stale(
         &self,
         (mut after, until): (Option<ProductId>, Option<ProductId>),
@@ -338,17 +334,19 @@ impl Catalog {
         pass: &mut Pass,
     ) -> Result<(), DomainError> {
         loop {
-            let some = self
-                .maintain(|store| async move { store.standing_products(after, until, BATCH).await })
+            let batch = self
+                .maintain(
+                    |store| async move { store.products_with_activity(after, until, BATCH).await },
+                )
                 .await?;
-            let more = some.len() >= BATCH as usize;
-            after = some.last().copied();
-            let gone: Vec<ProductId> = some
+            let more = batch.len() >= BATCH as usize;
+            after = batch.last().copied();
+            let gone: Vec<ProductId> = batch
                 .into_iter()
                 .filter(|product| !attention.contains_key(product))
                 .collect();
-            let placed = self.placed(gone, pass).await?;
-            self.write_summaries(placed, attention, pass).await?;
+            let summaries = self.summaries(gone, pass).await?;
+            self.write_summaries(summaries, attention, pass).await?;
             if !more {
                 return Ok(());
             }
@@ -356,58 +354,57 @@ impl Catalog {
     }
 }
 
-/// What a pass goes through.
+/// The products of a pass.
 #[derive(Debug)]
-enum Through {
-    /// All products with activity, in the order of their ids.
+enum Scope {
+    /// All products with activity, ordered by id.
     All {
         rows: Arc<Mutex<AttentionCursor>>,
-        /// The last product that was looked at.
+        /// The last processed product.
         after: Option<ProductId>,
-        /// How long it took.
+        /// The duration so far.
         spent: Duration,
     },
-    /// Those whose activity was counted since the last pass.
+    /// Products whose activity has been aggregated since the last pass.
     Busy {
         left: Vec<ProductId>,
-        /// When all products are looked at again.
+        /// When the next full pass is due.
         full_pass_at: Option<Instant>,
     },
 }
 
-/// The best of each category, window by window.
+/// The highest scores of each category, per window.
 #[derive(Debug, Default)]
 struct Lists([BTreeMap<Option<CategoryId>, Items>; 3]);
 
-/// Products with their scores.
 type Items = Vec<(ProductId, f64)>;
 
 impl Lists {
-    /// Adds products to their categories, to all above these, and to the list of all.
+    /// Adds products to their categories, the ancestors of these, and the list of the whole shop.
     fn add(
         &mut self,
-        placed: &[ProductSummary],
+        summaries: &[ProductSummary],
         attention: &HashMap<ProductId, Attention>,
         categories: &CategoryTree,
     ) {
-        let on_sale = |placed: &&ProductSummary| placed.status == ProductStatus::Active;
-        for placed in placed.iter().filter(on_sale) {
-            let Some(one) = attention.get(&placed.product) else {
+        let on_sale = |summaries: &&ProductSummary| summaries.status == ProductStatus::Active;
+        for summaries in summaries.iter().filter(on_sale) {
+            let Some(one) = attention.get(&summaries.product) else {
                 continue;
             };
-            let above = categories.ancestors(placed.category);
+            let above = categories.ancestors(summaries.category);
             let above = above.iter().map(|category| Some(category.id));
             let within: Vec<Option<CategoryId>> =
-                above.chain([Some(placed.category), None]).collect();
+                above.chain([Some(summaries.category), None]).collect();
             for (lists, score) in self.0.iter_mut().zip(one.scores) {
                 if score <= 0.0 {
                     continue;
                 }
                 for category in &within {
                     let list = lists.entry(*category).or_default();
-                    list.push((placed.product, score));
-                    if list.len() >= 2 * KEPT {
-                        shorten(list);
+                    list.push((summaries.product, score));
+                    if list.len() >= 2 * LIST_LENGTH {
+                        keep_best(list);
                     }
                 }
             }
@@ -420,7 +417,7 @@ impl Lists {
         keys.collect()
     }
 
-    /// Adds what was kept so long ago, of products that are not in a list yet.
+    /// Adds products of a stored list of this age that are not in the list yet.
     fn merge(&mut self, kept: &Trending, age_millis: i64) {
         let aged = decay(age_millis, kept.window.half_life_millis());
         let at = TrendingWindow::ALL
@@ -434,11 +431,11 @@ impl Lists {
         list.extend(others.map(|(product, score)| (*product, score * aged)));
     }
 
-    fn whole(self) -> Vec<Trending> {
+    fn into_stored(self) -> Vec<Trending> {
         let windows = self.0.into_iter().zip(TrendingWindow::ALL);
         let lists = windows.flat_map(|(lists, window)| {
             lists.into_iter().map(move |(category, mut items)| {
-                shorten(&mut items);
+                keep_best(&mut items);
                 Trending {
                     category,
                     window,
@@ -450,8 +447,8 @@ impl Lists {
     }
 }
 
-/// Keeps the best; of equals the same ones every time.
-fn shorten(items: &mut Items) {
+/// Keeps the highest scores; ties are broken by id.
+fn keep_best(items: &mut Items) {
     items.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    items.truncate(KEPT);
+    items.truncate(LIST_LENGTH);
 }

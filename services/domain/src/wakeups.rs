@@ -1,30 +1,30 @@
-//! What wakes workers before their time: changes in the database, as they happen.
+//! Change streams that wake workers early.
 //!
-//! Nothing depends on them. Whoever misses one finds the work by looking for it, a few seconds
-//! later; so when a stream of changes is lost, whom it wakes looks.
+//! They are an optimization: a missed event delays the work by some seconds, until the worker's
+//! next regular run. When a stream is lost, the workers it wakes do a full check.
 
-use vitrine_storage::changes::{ChangePoint, Reason, WorkChanges};
+use vitrine_storage::changes::{Reason, WorkChanges, WorkResumeToken};
 
 use crate::workers::Worker;
 use crate::{Catalog, DomainError};
 
-/// Changes in the database that are a reason for some worker to look.
+/// A stream of changes that give a worker something to do.
 #[derive(Debug)]
 pub struct Wakeups {
     changes: WorkChanges,
-    /// Whether nothing was missed since the stream was left.
+    /// Whether the stream resumed without a gap.
     pub resumed: bool,
 }
 
 impl Catalog {
-    /// Follows changes from where they were followed last, or from now on if that is not known any
-    /// more.
+    /// Opens the change stream at the saved resume token, or at the current time if there is none
+    /// or it is no longer valid.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails or gives no streams of changes.
+    /// Fails with the database, or when it does not support change streams.
     pub async fn wakeups(&self) -> Result<Wakeups, DomainError> {
         let store = self.store();
-        if let Some(point) = store.work_point().await? {
+        if let Some(point) = store.work_resume_token().await? {
             match store.work_changes(Some(point)).await {
                 Ok(changes) => {
                     return Ok(Wakeups {
@@ -32,8 +32,10 @@ impl Catalog {
                         resumed: true,
                     });
                 }
-                // Forgotten, or damaged: whoever is woken by changes looks instead.
-                Err(error) => tracing::info!(%error, "changes are followed from now on"),
+                // The token is outdated or damaged: the woken workers check everything instead.
+                Err(error) => {
+                    tracing::info!(%error, "the change stream starts at the current time")
+                }
             }
         }
         let changes = store.work_changes(None).await?;
@@ -43,29 +45,29 @@ impl Catalog {
         })
     }
 
-    /// Notes that what came before this point is dealt with.
-    pub async fn keep_wakeups(&self, point: ChangePoint) -> Result<(), DomainError> {
-        self.maintain(|store| async move { store.keep_work_point(&point).await })
+    /// Saves the resume token, after everything before it has been processed.
+    pub async fn save_wakeup_point(&self, point: WorkResumeToken) -> Result<(), DomainError> {
+        self.maintain(|store| async move { store.save_work_resume_token(&point).await })
             .await
     }
 }
 
 impl Wakeups {
-    /// The workers that changes are a reason for.
+    /// The workers that the stream can wake.
     pub const WOKEN: [Worker; 3] = [Worker::Suppliers, Worker::Bundles, Worker::Merges];
 
-    /// The next worker that has a reason to look; `None` when none has had one for some seconds. To
-    /// be waited for to its end: given up half way, it may lose changes.
+    /// The next worker to wake; `None` after some seconds without an event. Not cancellation safe:
+    /// a dropped call may lose events.
     ///
     /// # Errors
-    /// [`DomainError`] when the stream has ended: [`Wakeups::WOKEN`] should look.
+    /// Fails when the stream has ended: [`Wakeups::WOKEN`] should check everything.
     pub async fn next(&mut self) -> Result<Option<Worker>, DomainError> {
         Ok(self.changes.next().await?.map(worker))
     }
 
-    /// Where the stream is.
+    /// The current resume token.
     #[must_use]
-    pub fn point(&self) -> Option<ChangePoint> {
+    pub fn point(&self) -> Option<WorkResumeToken> {
         self.changes.point()
     }
 }

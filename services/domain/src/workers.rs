@@ -1,8 +1,8 @@
-//! The workers: what each does, and when.
+//! The background workers: what each does, and how often.
 //!
-//! A worker is a reconciler. It takes no input, finds out by itself what is to be done, does a
-//! part of it that takes seconds at most, and says what is left. It may run at any time, in any
-//! process, and be killed at any point. Who runs it and waits is the server's business.
+//! A worker is a reconciler: it takes no input, finds its work in the database, does a part of it
+//! that takes at most a few seconds, and reports what is left. It may run at any time, in any
+//! process, and be killed at any point. The server decides who runs it and schedules it.
 
 use std::time::Duration;
 
@@ -10,76 +10,75 @@ use vitrine_model::id::ProductId;
 use vitrine_model::worker::{WorkerReport, WorkerRun};
 use vitrine_storage::leases::Lease;
 
-use crate::facets::PanelUpkeep;
-use crate::maintenance::{FoldUpkeep, RanksUpkeep};
-use crate::propagation::{BundleUpkeep, PropagationUpkeep};
-use crate::trending::TrendingUpkeep;
+use crate::facets::PanelState;
+use crate::maintenance::{FoldRoundState, RanksState};
+use crate::propagation::{BundleState, PropagationState};
+use crate::trending::TrendingState;
 use crate::{Catalog, DomainError};
 
-/// The lease of whoever does the work in the background.
+/// The lease of the process that runs the workers.
 const WORK: &str = "work";
-/// How many products are counted anew in one run.
-const RECOUNTED: i32 = 100;
+/// The number of products audited per run.
+const AUDIT_BATCH: i32 = 100;
 
-/// What is done in the background, by one process at a time.
+/// A background worker. One process at a time runs them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Worker {
-    /// Counts reviews that wait.
+    /// Folds new and changed reviews into the statistics of their products.
     Fold,
-    /// Moves products in lists by rating and popularity.
+    /// Updates the sort positions of products by rating and popularity.
     Ranks,
-    /// Carries changes of suppliers to their products.
+    /// Updates the copies of suppliers in products.
     Suppliers,
-    /// Carries changes of products to the bundles they are in.
+    /// Updates the copies of products in bundles.
     Bundles,
     /// Rewrites products whose spec keys were merged.
     Merges,
-    /// Counts ahead what filter panels show.
+    /// Precomputes filter panels.
     Panels,
-    /// Completes erasures that were cut off.
+    /// Completes interrupted erasures.
     Erasures,
-    /// Brings reviews to the newest version.
+    /// Upgrades reviews to the current schema version.
     ReviewVersions,
-    /// Brings products to the newest version.
+    /// Upgrades products to the current schema version.
     ProductVersions,
-    /// Puts views, carts and purchases into buckets.
+    /// Aggregates views, carts and purchases into buckets.
     Activity,
-    /// Counts anew what gets attention.
+    /// Recomputes trending products and activity summaries.
     Trending,
-    /// Looks again at purchases that were recorded while a review was written.
+    /// Verifies reviews written while a purchase of the product was recorded.
     Purchases,
-    /// Counts reviews anew and compares.
+    /// Recounts reviews and compares the result with the stored statistics.
     Audit,
 }
 
-/// What workers remember between their runs, each its own; lost with the process, and not needed
-/// for correctness.
+/// What workers remember between runs. Lost with the process, and not needed for correctness.
 #[derive(Debug, Default)]
-pub struct Maintenance {
-    fold: FoldUpkeep,
-    propagation: PropagationUpkeep,
-    bundles: BundleUpkeep,
-    panels: PanelUpkeep,
-    ranks: RanksUpkeep,
-    trending: TrendingUpkeep,
+pub struct MaintenanceState {
+    fold: FoldRoundState,
+    propagation: PropagationState,
+    bundles: BundleState,
+    panels: PanelState,
+    ranks: RanksState,
+    trending: TrendingState,
     audited: Option<ProductId>,
-    /// What the audit found in its last run.
-    pub audit: Audited,
+    /// The result of the audit's last run.
+    pub audit: AuditRun,
 }
 
-/// What a run of the audit found.
+/// The result of a run of the audit.
 #[derive(Debug, Default)]
-pub struct Audited {
-    /// How many products were counted anew.
+pub struct AuditRun {
+    /// The number of products recounted.
     pub products: usize,
-    /// Whether these were the last ones, so that it begins at the first again.
+    /// Whether these were the last ones, so that the next run begins with the first.
     pub round: bool,
-    /// Which fields were not what the reviews say.
+    /// The statistics that differed from the recount.
     pub differences: Vec<&'static str>,
 }
 
 impl Worker {
-    /// All of them.
+    /// All workers.
     pub const ALL: [Self; 13] = [
         Self::Fold,
         Self::Ranks,
@@ -96,7 +95,7 @@ impl Worker {
         Self::Audit,
     ];
 
-    /// Its name, in logs, counters and reports.
+    /// Its name in logs, metrics and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,35 +115,37 @@ impl Worker {
         }
     }
 
-    /// The one with this name.
+    /// The worker with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|worker| worker.name() == name)
     }
 
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     #[must_use]
     pub const fn purpose(self) -> &'static str {
         match self {
-            Self::Fold => "Counts reviews that wait in the numbers of their products.",
-            Self::Ranks => "Moves products in lists by rating and popularity.",
-            Self::Suppliers => "Carries changes of suppliers to the products that name them.",
-            Self::Bundles => "Carries names and prices of products to the bundles they are in.",
+            Self::Fold => "Folds new and changed reviews into the statistics of their products.",
+            Self::Ranks => "Updates the sort positions of products by rating and popularity.",
+            Self::Suppliers => "Updates the copies of suppliers in products.",
+            Self::Bundles => "Updates the copies of products in bundles.",
             Self::Merges => "Rewrites products whose spec keys were merged.",
-            Self::Panels => "Counts ahead what filter panels show.",
-            Self::Erasures => "Completes erasures of authors that were cut off.",
-            Self::ReviewVersions => "Brings reviews of older versions to the newest.",
-            Self::ProductVersions => "Brings products of older versions to the newest.",
-            Self::Activity => "Puts views, carts and purchases into buckets.",
-            Self::Trending => "Counts anew what gets attention, and how products stand with it.",
-            Self::Purchases => "Looks again at purchases recorded while a review was written.",
-            Self::Audit => "Counts reviews anew, some products at a time, and compares.",
+            Self::Panels => "Precomputes filter panels.",
+            Self::Erasures => "Completes interrupted erasures of authors.",
+            Self::ReviewVersions => "Upgrades reviews to the current schema version.",
+            Self::ProductVersions => "Upgrades products to the current schema version.",
+            Self::Activity => "Aggregates views, carts and purchases into buckets.",
+            Self::Trending => "Recomputes trending products and activity summaries.",
+            Self::Purchases => {
+                "Verifies reviews written while a purchase of the product was recorded."
+            }
+            Self::Audit => "Recounts reviews and compares the result with the stored statistics.",
         }
     }
 
-    /// How long it rests after a run that left nothing, unless it is woken. After one that took long
-    /// it rests longer, for some minutes at most, so that it works a twentieth of the time; unless
-    /// it [is prompt](Self::is_prompt).
+    /// How long it waits after a run that left no backlog, unless it is woken. After a long run it
+    /// waits longer, up to some minutes, so that it works a twentieth of the time; unless it [is
+    /// prompt](Self::is_prompt).
     #[must_use]
     pub const fn every(self) -> Duration {
         match self {
@@ -158,16 +159,16 @@ impl Worker {
         }
     }
 
-    /// Whether it rests no longer after a run that took long: what it does next was promised to
-    /// somebody, and costs nearly nothing when there is nothing to do.
+    /// Whether it never waits longer after a long run: somebody is waiting for its work, and an
+    /// idle run costs almost nothing.
     #[must_use]
     pub const fn is_prompt(self) -> bool {
         matches!(self, Self::Erasures)
     }
 
-    /// How long it rests after a run that took so long and left something: enough for readers not
-    /// to notice. Those that rewrite many products leave the database alone for two fifths of the
-    /// time, so that most reads are answered while they rest.
+    /// How long it waits after a run that took `took` and left a backlog. Workers that rewrite many
+    /// products leave the database alone for two fifths of the time, so that most reads are
+    /// answered during pauses.
     #[must_use]
     pub fn pause(self, took: Duration) -> Duration {
         match self {
@@ -181,25 +182,25 @@ impl Worker {
 }
 
 impl Catalog {
-    /// One run of a worker: it does some of what is to be done, and says what is left. Running it
-    /// again changes nothing when nothing is left.
+    /// One run of a worker: does a part of the work and reports the backlog. Running it without a
+    /// backlog changes nothing.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be done is done. Many workers fail only once nothing
-    /// else is to be done.
+    /// The first error, after everything else that could be done. Many workers report an error only
+    /// once nothing else is left to do.
     pub async fn work(
         &self,
         worker: Worker,
-        maintenance: &mut Maintenance,
+        state: &mut MaintenanceState,
     ) -> Result<WorkerRun, DomainError> {
         match worker {
             Worker::Fold => {
-                let (folded, all) = self.fold_some(&mut maintenance.fold).await?;
-                self.fold_run(folded, all).await
+                let (folded, complete) = self.fold_some(&mut state.fold).await?;
+                self.fold_run(folded, complete).await
             }
-            Worker::Ranks => self.move_ranks(&mut maintenance.ranks).await,
-            Worker::Suppliers => self.propagate_suppliers(&mut maintenance.propagation).await,
-            Worker::Bundles => self.refresh_bundles(&mut maintenance.bundles).await,
+            Worker::Ranks => self.move_ranks(&mut state.ranks).await,
+            Worker::Suppliers => self.propagate_suppliers(&mut state.propagation).await,
+            Worker::Bundles => self.refresh_bundles(&mut state.bundles).await,
             Worker::Merges => {
                 let products = self.continue_merges().await?;
                 let keys = self.reference();
@@ -212,22 +213,22 @@ impl Catalog {
                     ..WorkerRun::default()
                 })
             }
-            Worker::Panels => self.refresh_panels(&mut maintenance.panels).await,
+            Worker::Panels => self.refresh_panels(&mut state.panels).await,
             Worker::Erasures => self.continue_erasures().await,
             Worker::ReviewVersions => self.upgrade_reviews().await,
             Worker::ProductVersions => self.upgrade_products().await,
             Worker::Activity => self.fill_buckets().await,
-            Worker::Trending => self.refresh_trending(&mut maintenance.trending).await,
+            Worker::Trending => self.refresh_trending(&mut state.trending).await,
             Worker::Purchases => self.recheck_purchases().await,
-            Worker::Audit => self.recount_some(maintenance).await,
+            Worker::Audit => self.audit_some(state).await,
         }
     }
 
-    /// Runs a worker until nothing is left.
+    /// Runs a worker until there is no backlog. Returns what it has done.
     pub async fn work_off(&self, worker: Worker) -> Result<u64, DomainError> {
-        let (mut maintenance, mut done) = (Maintenance::default(), 0);
+        let (mut state, mut done) = (MaintenanceState::default(), 0);
         loop {
-            let run = self.work(worker, &mut maintenance).await?;
+            let run = self.work(worker, &mut state).await?;
             done += run.done;
             if run.backlog == 0 {
                 return Ok(done);
@@ -235,11 +236,10 @@ impl Catalog {
         }
     }
 
-    /// Counts the reviews of the next products anew; behind the last one it begins at the first
-    /// again.
-    async fn recount_some(&self, maintenance: &mut Maintenance) -> Result<WorkerRun, DomainError> {
+    /// Audits the next products, starting again after the last one.
+    async fn audit_some(&self, state: &mut MaintenanceState) -> Result<WorkerRun, DomainError> {
         let audit = self
-            .rating_stats_audit(maintenance.audited, RECOUNTED, None)
+            .rating_stats_audit(state.audited, AUDIT_BATCH, None)
             .await?;
         for one in &audit.differences {
             tracing::warn!(
@@ -247,11 +247,11 @@ impl Catalog {
                 field = one.field,
                 stored = one.stored,
                 expected = one.expected,
-                "a number is not what the reviews say; `vitrine audit --repair` makes it so"
+                "a stored statistic differs from the recount; repair it with `vitrine audit --repair`"
             );
         }
-        maintenance.audited = audit.last;
-        maintenance.audit = Audited {
+        state.audited = audit.last;
+        state.audit = AuditRun {
             products: audit.checked,
             round: audit.last.is_none(),
             differences: audit.differences.iter().map(|one| one.field).collect(),
@@ -259,42 +259,42 @@ impl Catalog {
         Ok(done(audit.checked))
     }
 
-    /// Takes the lease of the work in the background, or renews it. One command.
+    /// Acquires or renews the lease for background work. One command.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; it is not known then who holds it.
+    /// Fails with the database; the holder is then unknown.
     pub async fn take_work(&self, owner: &str, time: Duration) -> Result<Lease, DomainError> {
         let owner = owner.to_owned();
         self.maintain(|store| async move { store.take_lease(WORK, &owner, time).await })
             .await
     }
 
-    /// Gives the lease of the work back, so that another process may take it at once.
+    /// Releases the lease, so that another process can acquire it at once.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the lease ends by itself then.
+    /// Fails with the database; the lease then expires.
     pub async fn release_work(&self, owner: &str) -> Result<(), DomainError> {
         let owner = owner.to_owned();
         self.maintain(|store| async move { store.release_lease(WORK, &owner).await })
             .await
     }
 
-    /// Keeps what workers report. One command, none when there is nothing.
-    pub async fn keep_reports(
+    /// Stores what workers report. One command, none without reports.
+    pub async fn save_worker_reports(
         &self,
         reports: Vec<(&'static str, WorkerReport)>,
     ) -> Result<(), DomainError> {
-        self.maintain(|store| async move { store.keep_reports(&reports).await })
+        self.maintain(|store| async move { store.save_worker_reports(&reports).await })
             .await
     }
 
-    /// Who does the work, and what each worker reported last; three commands. A worker that never
-    /// ran has an empty report. What waits for the fold is as of now, whoever runs it.
-    pub async fn workers(&self) -> Result<WorkersSeen, DomainError> {
+    /// The holder of the lease and the last report of each worker; three commands. A worker that
+    /// has never run has an empty report. The backlog of the fold is current, whoever runs it.
+    pub async fn workers(&self) -> Result<WorkerStatuses, DomainError> {
         let (lease, reports, uncounted) = self
             .read(|store| async move {
                 let (lease, reports) = (store.lease(WORK), store.reports());
-                futures_util::future::try_join3(lease, reports, store.uncounted()).await
+                futures_util::future::try_join3(lease, reports, store.fold_backlog()).await
             })
             .await?;
         let report = |worker: Worker| {
@@ -305,19 +305,19 @@ impl Catalog {
             }
             (worker, report)
         };
-        Ok(WorkersSeen {
+        Ok(WorkerStatuses {
             lease,
             reports: Worker::ALL.into_iter().map(report).collect(),
         })
     }
 }
 
-/// Who does the work, and what became of it.
+/// The holder of the lease and the reports of the workers.
 #[derive(Clone, Debug)]
-pub struct WorkersSeen {
-    /// The process that does it, or did last.
+pub struct WorkerStatuses {
+    /// The current or last holder.
     pub lease: Option<Lease>,
-    /// What each worker reported last.
+    /// The last report of each worker.
     pub reports: Vec<(Worker, WorkerReport)>,
 }
 
@@ -328,12 +328,12 @@ fn done(count: usize) -> WorkerRun {
     }
 }
 
-/// A full batch leaves at least one.
-pub(crate) fn batch(count: usize, most: u32) -> WorkerRun {
+/// The run of a batch of at most `max`. After a full batch, at least one is left.
+pub(crate) fn batch(count: usize, max: u32) -> WorkerRun {
     let done = u64::try_from(count).unwrap_or(u64::MAX);
     WorkerRun {
         done,
-        backlog: u64::from(done >= u64::from(most)),
+        backlog: u64::from(done >= u64::from(max)),
         ..WorkerRun::default()
     }
 }
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn a_worker_is_found_by_its_name() {
         for worker in Worker::ALL {
             assert_eq!(Worker::named(worker.name()), Some(worker));
             assert!(worker.purpose().ends_with('.'));

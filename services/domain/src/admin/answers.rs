@@ -1,4 +1,4 @@
-//! Answers in the form in which they are kept, so that an order given again is answered the same.
+//! Answers in the form in which they are from_stored for repeated idempotency keys.
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::category::Category;
@@ -13,20 +13,20 @@ use vitrine_storage::write::Answer;
 use super::Merge;
 use crate::reviewing::dimensions::ReviewDimensions;
 
-/// What can be kept as an answer.
-pub(crate) trait Answered: Send + Sync + Sized + 'static {
-    /// The form in which it is kept.
-    fn record(&self) -> Answer;
-    /// What was kept; `None` when it is something else.
-    fn recorded(answer: Answer) -> Option<Self>;
+/// A type that can be from_stored as an answer.
+pub(crate) trait StorableAnswer: Send + Sync + Sized + 'static {
+    /// Returns the stored form.
+    fn to_stored(&self) -> Answer;
+    /// Reads the stored form; `None` when it holds another type.
+    fn from_stored(answer: Answer) -> Option<Self>;
 }
 
-impl Answered for ProductView {
-    fn record(&self) -> Answer {
+impl StorableAnswer for ProductView {
+    fn to_stored(&self) -> Answer {
         Answer::Product(Box::new(self.clone()))
     }
 
-    fn recorded(answer: Answer) -> Option<Self> {
+    fn from_stored(answer: Answer) -> Option<Self> {
         match answer {
             Answer::Product(view) => Some(*view),
             Answer::Text(_) | Answer::Review(..) => None,
@@ -62,18 +62,18 @@ struct MergeText {
     remaining: u64,
 }
 
-/// Types that are kept as JSON, through a type that says how.
-macro_rules! kept_as_json {
+/// Implements the trait for types that are stored as JSON, through a serde definition.
+macro_rules! stored_as_json {
     ($($type:ty, $write:path, $read:path;)*) => {$(
-        impl Answered for $type {
-            fn record(&self) -> Answer {
+        impl StorableAnswer for $type {
+            fn to_stored(&self) -> Answer {
                 let mut text = Vec::new();
                 let written = $write(self, &mut serde_json::Serializer::new(&mut text));
                 written.expect("answers hold nothing that JSON cannot");
                 Answer::Text(String::from_utf8(text).expect("JSON is UTF-8"))
             }
 
-            fn recorded(answer: Answer) -> Option<Self> {
+            fn from_stored(answer: Answer) -> Option<Self> {
                 match answer {
                     Answer::Text(text) => $read(&mut serde_json::Deserializer::from_str(&text)).ok(),
                     Answer::Product(_) | Answer::Review(..) => None,
@@ -83,7 +83,7 @@ macro_rules! kept_as_json {
     )*};
 }
 
-kept_as_json! {
+stored_as_json! {
     Category, CategoryText::serialize, CategoryText::deserialize;
     Supplier, SupplierText::serialize, SupplierText::deserialize;
     SpecKey, SpecKey::serialize, SpecKey::deserialize;
@@ -91,8 +91,8 @@ kept_as_json! {
     ReviewDimensions, ReviewDimensions::serialize, ReviewDimensions::deserialize;
 }
 
-impl Answered for Merge {
-    fn record(&self) -> Answer {
+impl StorableAnswer for Merge {
+    fn to_stored(&self) -> Answer {
         let text = MergeText {
             key: self.key.clone(),
             remaining: self.remaining,
@@ -101,7 +101,7 @@ impl Answered for Merge {
         Answer::Text(text.expect("answers hold nothing that JSON cannot"))
     }
 
-    fn recorded(answer: Answer) -> Option<Self> {
+    fn from_stored(answer: Answer) -> Option<Self> {
         let Answer::Text(text) = answer else {
             return None;
         };
@@ -117,13 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_back_as_they_went() {
+    fn answers_survive_a_round_trip() {
         let parent = Some(CategoryId::random());
         let category = Category {
             revision: 3,
             ..Category::new(CategoryId::random(), "screens", "Screens", parent)
         };
-        assert_eq!(Category::recorded(category.record()), Some(category));
+        assert_eq!(Category::from_stored(category.to_stored()), Some(category));
         let supplier = Supplier {
             id: SupplierId::random(),
             name: "Nørd \"A\"".to_owned(),
@@ -133,10 +133,10 @@ mod tests {
             changed_at: Some(Timestamp::from_millis(5)),
         };
         assert_eq!(
-            Supplier::recorded(supplier.record()),
+            Supplier::from_stored(supplier.to_stored()),
             Some(supplier.clone())
         );
-        assert_eq!(Category::recorded(supplier.record()), None);
+        assert_eq!(Category::from_stored(supplier.to_stored()), None);
         let mut key = SpecKey::new("color", ValueType::Text);
         key.allowed_values = Some(vec!["red".to_owned()]);
         key.absorbing = vec!["colour".to_owned()];
@@ -144,7 +144,7 @@ mod tests {
             key: key.clone(),
             remaining: u64::MAX,
         };
-        let merge = Merge::recorded(merge.record()).unwrap();
+        let merge = Merge::from_stored(merge.to_stored()).unwrap();
         assert_eq!((merge.key, merge.remaining), (key, u64::MAX));
     }
 }

@@ -10,14 +10,14 @@ use vitrine_storage::{StorageError, Store};
 use crate::limits::{self, MAX_ITEMS};
 use crate::outcome::{FieldPath, ValidationErrors};
 
-/// The products of a bundle as they are now, none of which is a bundle; what is wrong with them is noted.
+/// The current products of a bundle, none of which may be a bundle; adds to the errors.
 pub(super) async fn read(
     items: &[(ProductId, i32)],
     store: &Store,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Result<Bundle, StorageError> {
-    check_form(items, found);
-    if !found.is_empty() {
+    check_form(items, errors);
+    if !errors.is_empty() {
         return Ok(Bundle::default());
     }
     let ids: Vec<ProductId> = items.iter().map(|(id, _)| *id).collect();
@@ -28,9 +28,9 @@ pub(super) async fn read(
     for (at, (id, quantity)) in items.iter().enumerate() {
         let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
         match views.get(id) {
-            None => found.missing(place, "there is no such product"),
+            None => errors.missing(place, "there is no such product"),
             Some(view) if Kind::of(view.kind()?) == Kind::Bundle => {
-                found.invalid(place, "is a bundle itself; name the products in it");
+                errors.invalid(place, "is a bundle itself; name its products instead");
             }
             Some(view) => read.items.push(copy(view, *quantity)?),
         }
@@ -38,22 +38,22 @@ pub(super) async fn read(
     Ok(read)
 }
 
-fn check_form(items: &[(ProductId, i32)], found: &mut ValidationErrors) {
+fn check_form(items: &[(ProductId, i32)], errors: &mut ValidationErrors) {
     let place: FieldPath<'_> = &[&"details", &"bundle", &"items"];
     if items.is_empty() {
-        found.invalid(place, "a bundle has at least one item");
+        errors.invalid(place, "a bundle has at least one item");
     }
     if items.len() > MAX_ITEMS {
         let message = format!("{} items; a bundle may have {MAX_ITEMS}", items.len());
-        found.cap(place, Err(message));
+        errors.cap(place, Err(message));
     }
     for (at, (_, quantity)) in items.iter().enumerate() {
         let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"quantity"];
-        found.check(place, limits::quantity(*quantity));
+        errors.check(place, limits::quantity(*quantity));
     }
 }
 
-/// What a bundle carries of a product.
+/// The extended reference that a bundle stores of a product.
 pub(crate) fn copy(view: &ProductView, quantity: i32) -> Result<BundleItem, StorageError> {
     Ok(BundleItem {
         product_id: view.id(),
@@ -76,13 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_items() {
-        let mut found = ValidationErrors::default();
-        check_form(&[(id(1), 0), (id(2), 1), (id(3), 10_001)], &mut found);
-        check_form(&[], &mut found);
-        check_form(&vec![(id(1), 1); 101], &mut found);
+    fn the_number_and_quantities_of_items_are_limited() {
+        let mut errors = ValidationErrors::default();
+        check_form(&[(id(1), 0), (id(2), 1), (id(3), 10_001)], &mut errors);
+        check_form(&[], &mut errors);
+        check_form(&vec![(id(1), 1); 101], &mut errors);
         assert_eq!(
-            found.places(),
+            errors.places(),
             [
                 (
                     UserErrorCode::Invalid,

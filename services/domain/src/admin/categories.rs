@@ -1,4 +1,4 @@
-//! Categories as admins make and change them. Products name them by an id that never changes, so no
+//! Creating, renaming and moving categories. Products refer to them by an immutable id, so no
 //! product is written.
 
 use vitrine_model::category::{Category, CategoryTree, MAX_CATEGORY_DEPTH};
@@ -15,24 +15,24 @@ use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
-    /// Makes a category.
+    /// Creates a category.
     pub async fn create_category(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         new: NewCategory,
     ) -> Result<Outcome<Category>, DomainError> {
         let create = CreateCategory {
             id: CategoryId::random(),
             new: new.clone(),
         };
-        self.execute(order, ("createCategory", "", &new), create)
+        self.execute(request, ("createCategory", "", &new), create)
             .await
     }
 
     /// Renames or moves a category. No product is written.
     pub async fn update_category(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: CategoryId,
         patch: CategoryPatch,
     ) -> Result<Outcome<Category>, DomainError> {
@@ -41,7 +41,7 @@ impl Catalog {
             id,
             patch: patch.clone(),
         };
-        self.execute(order, named, update).await
+        self.execute(request, named, update).await
     }
 }
 
@@ -69,8 +69,8 @@ impl Command for CreateCategory {
             Err(refusals) => return Ok(Step::refused(refusals, None)),
         };
         match unit.insert_category(&category).await {
-            // Somebody else made a category with this slug meanwhile.
-            Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            // Another writer has inserted a category with this slug.
+            Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             inserted => inserted.map(|()| Step::done(category, Change::Reference)),
         }
     }
@@ -103,7 +103,7 @@ impl Command for UpdateCategory {
         after.revision += 1;
         match unit.replace_category(&after, before.revision).await {
             Ok(true) => Ok(Step::done(after, Change::Reference)),
-            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             Err(error) => Err(error),
         }
     }
@@ -114,10 +114,10 @@ fn create(
     new: &NewCategory,
     tree: &CategoryTree,
 ) -> Result<Category, Vec<UserError>> {
-    let mut found = ValidationErrors::default();
+    let mut errors = ValidationErrors::default();
     let parent = match &new.parent {
         None => None,
-        Some(slug) => find_parent(slug, tree, &mut found),
+        Some(slug) => find_parent(slug, tree, &mut errors),
     };
     let name = collapse(&new.name);
     let above = parent.and_then(|id| tree.get(id));
@@ -126,11 +126,11 @@ fn create(
         free_slug(&name, above.map(|above| above.slug.as_str()), taken)
     });
     let category = Category::new(id, &slug, &name, parent);
-    check(&category, tree, &mut found);
-    if found.is_empty() {
+    check(&category, tree, &mut errors);
+    if errors.is_empty() {
         Ok(category)
     } else {
-        Err(found.0)
+        Err(errors.0)
     }
 }
 
@@ -139,7 +139,7 @@ fn update(
     patch: &CategoryPatch,
     tree: &CategoryTree,
 ) -> Result<Category, Vec<UserError>> {
-    let mut found = ValidationErrors::default();
+    let mut errors = ValidationErrors::default();
     let mut after = before.clone();
     if let Some(name) = &patch.name {
         after.name = collapse(name);
@@ -150,39 +150,40 @@ fn update(
     match &patch.parent {
         None => {}
         Some(None) => after.parent = None,
-        Some(Some(slug)) => after.parent = find_parent(slug, tree, &mut found),
+        Some(Some(slug)) => after.parent = find_parent(slug, tree, &mut errors),
     }
-    check(&after, tree, &mut found);
-    if found.is_empty() {
+    check(&after, tree, &mut errors);
+    if errors.is_empty() {
         Ok(after)
     } else {
-        Err(found.0)
+        Err(errors.0)
     }
 }
 
 fn find_parent(
     slug: &str,
     tree: &CategoryTree,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Option<CategoryId> {
     let parent = tree.by_slug(slug).map(|parent| parent.id);
     if parent.is_none() {
         let shown = excerpt(slug, 80).text;
-        let message = format!("there is no category {shown:?}; give the slug of one");
-        found.missing(&[&"parent"], message);
+        let message =
+            format!("there is no category {shown:?}; use the slug of an existing category");
+        errors.missing(&[&"parent"], message);
     }
     parent
 }
 
-/// Checks a category as it would be, among the others as they are.
-fn check(category: &Category, tree: &CategoryTree, found: &mut ValidationErrors) {
+/// Checks a category against the others.
+fn check(category: &Category, tree: &CategoryTree, errors: &mut ValidationErrors) {
     let name = limits::text(&category.name, 1..=MAX_LABEL_CHARACTERS);
-    found.check(&[&"name"], name);
-    found.check(&[&"slug"], limits::slug(&category.slug));
+    errors.check(&[&"name"], name);
+    errors.check(&[&"slug"], limits::slug(&category.slug));
     let other = tree.by_slug(&category.slug);
     if let Some(other) = other.filter(|other| other.id != category.id) {
         let message = format!("the category {:?} has the slug {}", other.name, other.slug);
-        found.taken(&[&"slug"], message);
+        errors.taken(&[&"slug"], message);
     }
     let named = |other: &Category| (&other.name, other.parent) == (&category.name, category.parent);
     let same = tree.get(category.id).is_some_and(named);
@@ -194,25 +195,25 @@ fn check(category: &Category, tree: &CategoryTree, found: &mut ValidationErrors)
              case and accents",
             category.name
         );
-        found.taken(&[&"name"], message);
+        errors.taken(&[&"name"], message);
     }
-    check_place(category, tree, found);
+    check_place(category, tree, errors);
 }
 
-fn check_place(category: &Category, tree: &CategoryTree, found: &mut ValidationErrors) {
+fn check_place(category: &Category, tree: &CategoryTree, errors: &mut ValidationErrors) {
     let (id, parent) = (category.id, category.parent);
     if parent.is_some_and(|parent| tree.would_cycle(id, parent)) {
         let message = "a category cannot be moved below itself";
-        found.invalid(&[&"parent"], message);
+        errors.invalid(&[&"parent"], message);
         return;
     }
     let depth = tree.depth_below(id, parent);
     let moved = tree.get(id).is_none_or(|before| before.parent != parent);
     if moved && depth > MAX_CATEGORY_DEPTH {
         let message = format!(
-            "the categories would be {depth} levels deep; {MAX_CATEGORY_DEPTH} are possible"
+            "categories would be nested {depth} levels deep; at most {MAX_CATEGORY_DEPTH} are allowed"
         );
-        found.cap(&[&"parent"], Err(message));
+        errors.cap(&[&"parent"], Err(message));
     }
 }
 
@@ -224,7 +225,7 @@ mod tests {
         CategoryId::from_i64(n.into())
     }
 
-    /// `1` down to `depth`, one in the other, and `side` beside `1`.
+    /// `c1` down to `c{depth}`, each the parent of the next, and the root `side`.
     fn tree(depth: u8) -> CategoryTree {
         let chain = (1..=depth).map(|n| {
             let parent = (n > 1).then(|| id(n - 1));
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_category_finds_its_place_and_slug() {
+    fn a_new_category_gets_a_parent_and_a_slug() {
         let tree = tree(2);
         let made = create(id(50), &new(" Big  Screens ", None, Some("c1")), &tree).unwrap();
         assert_eq!(
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_with_a_new_category_is_told() {
+    fn all_errors_of_a_new_category_are_reported() {
         let tree = tree(8);
         let all = refused(create(id(50), &new(" ", Some("A B"), Some("x")), &tree));
         let at = |code, place: &str| (code, place.to_owned());
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_category_moves_with_all_below_it() {
+    fn a_category_moves_with_its_descendants() {
         let tree = tree(7);
         let one = tree.get(id(1)).unwrap();
         let into = |slug: Option<&str>| CategoryPatch {
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_category_may_keep_what_it_has() {
+    fn a_category_may_keep_its_name_slug_and_parent() {
         let tree = tree(3);
         let two = tree.get(id(2)).unwrap();
         let same = CategoryPatch {

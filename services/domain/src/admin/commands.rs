@@ -1,5 +1,5 @@
-//! Carrying out an order: one transaction, tried again when another writer is met, and answered the
-//! same way when it is given again.
+//! Executing a mutation: one transaction, retried after write conflicts, answered from the recorded
+//! answer when its idempotency key is repeated.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use vitrine_storage::write::{RecordedMutation, WriteUnit};
 use vitrine_storage::{StorageError, Store, backoff};
 
 use super::MutationRequest;
-use super::answers::Answered;
+use super::answers::StorableAnswer;
 use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// How often an order is tried when other writers are met.
+/// How often a mutation is tried in the face of write conflicts.
 const MAX_TRIES: u32 = 9;
-/// After how many tries in vain somebody may have left a transaction open.
+/// After this many failed tries an abandoned transaction is suspected.
 const SUSPICIOUS_TRIES: u32 = 3;
-/// How long the answer to an order is kept: two days.
-pub(crate) const KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
+/// How long recorded answers are kept: two days.
+pub(crate) const ANSWER_KEPT_MILLIS: i64 = 48 * 60 * 60 * 1000;
 
-/// What an order is to do.
+/// One kind of mutation.
 pub(crate) trait Command: Send + Sync + 'static {
-    /// What it gives.
-    type Answer: Answered;
+    /// What it returns.
+    type Answer: StorableAnswer;
 
-    /// Does it within a transaction that the caller commits. It may be called again, with another
-    /// transaction, when this one met another writer.
+    /// Performs the mutation within a transaction that the caller commits. Called again, with a new
+    /// transaction, after a write conflict.
     fn attempt(
         &self,
         unit: &mut WriteUnit,
@@ -37,30 +37,30 @@ pub(crate) trait Command: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Step<Self::Answer>, StorageError>> + Send;
 }
 
-/// The circumstances of one try.
+/// The context of one try.
 pub(crate) struct Attempt {
     pub(crate) catalog: Catalog,
-    /// Not older than the try.
+    /// Reference data read at the start of the try or later.
     pub(crate) reference: Arc<Reference>,
     pub(crate) now: Timestamp,
-    /// The revision that the caller has seen.
+    /// The revision that the caller expects.
     pub(crate) expected: Option<i64>,
     /// 0 for the first try.
     pub(crate) nth: u32,
 }
 
 impl Attempt {
-    /// For what is read or written outside the transaction.
+    /// For reads and writes outside the transaction.
     pub(crate) fn store(&self) -> &Store {
         self.catalog.store()
     }
 
-    /// Why an order is refused that expects another revision than the thing has.
+    /// Returns a refusal when the object does not have the expected revision.
     pub(crate) fn stale(&self, thing: &str, revision: i64) -> Option<UserError> {
         let expected = self.expected.filter(|expected| *expected != revision)?;
         let message = format!(
-            "the {thing} has revision {revision}, not {expected}: it changed meanwhile; read it \
-             again and decide anew"
+            "the {thing} has revision {revision}, not {expected}: it changed in the meantime; \
+             read it again and retry with the current revision"
         );
         Some(UserError {
             current_revision: Some(revision),
@@ -73,26 +73,26 @@ impl Attempt {
     }
 }
 
-/// Where a try ends.
+/// The result of one try.
 pub(crate) enum Step<T> {
-    /// All is written that is to be; commit.
+    /// Everything is written; commit.
     Done { answer: T, change: Change },
     /// Write nothing.
     Refused {
         refusals: Vec<UserError>,
         current: Option<T>,
     },
-    /// What was taken for granted is not so any more; read it again and begin anew.
-    Again,
+    /// Data changed since it was read; retry from the beginning.
+    Retry,
 }
 
-/// What was written.
+/// The kind of data that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Nothing,
     /// Products or suppliers.
     Content,
-    /// Something that processes keep in memory.
+    /// Reference data, which processes cache.
     Reference,
 }
 
@@ -105,23 +105,23 @@ impl<T> Step<T> {
         Self::Refused { refusals, current }
     }
 
-    /// Refused for one reason.
+    /// Refused for a single reason.
     pub(crate) fn refuse(refusal: UserError, current: Option<T>) -> Self {
         Self::refused(vec![refusal], current)
     }
 }
 
-/// An order on its way.
-struct Run<T> {
-    task: T,
-    /// What the order is remembered by, when it may be given again.
-    name: Option<String>,
+/// A mutation in progress.
+struct Execution<T> {
+    command: T,
+    /// The idempotency key, prefixed with the subject.
+    key: Option<String>,
     input: String,
 }
 
 /// How a try ended.
 struct End<T> {
-    /// `None` to begin anew.
+    /// `None` to retry.
     outcome: Option<Outcome<T>>,
     change: Change,
     /// Whether there is anything to commit.
@@ -129,34 +129,34 @@ struct End<T> {
 }
 
 impl<T> End<T> {
-    const AGAIN: Self = Self {
+    const RETRY: Self = Self {
         outcome: None,
         change: Change::Nothing,
         writes: false,
     };
 
-    /// An end for which nothing is written.
-    const fn quiet(outcome: Outcome<T>) -> Self {
+    /// An end without writes.
+    const fn without_writes(outcome: Outcome<T>) -> Self {
         Self {
             outcome: Some(outcome),
-            ..Self::AGAIN
+            ..Self::RETRY
         }
     }
 }
 
 impl Catalog {
-    /// Carries out an order, once, however often it is given with the same idempotency key.
-    /// `operation`, `id` and `input` are what must be the same then.
+    /// Executes a mutation once per idempotency key, however often it is requested. `operation`,
+    /// `id` and `input` must be identical in every request with that key.
     pub(crate) async fn execute<T: Command>(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         (operation, id, input): (&str, &str, &(impl Serialize + Sync)),
-        task: T,
+        command: T,
     ) -> Result<Outcome<T::Answer>, DomainError> {
-        let expected = order.expected_revision;
+        let expected = request.expected_revision;
         let input = digest(&(operation, id, input, expected));
-        let name = match name(order) {
-            Ok(name) => name,
+        let key = match scoped_key(request) {
+            Ok(key) => key,
             Err(refusal) => {
                 return Ok(Outcome::Refused {
                     refusals: vec![refusal],
@@ -164,7 +164,11 @@ impl Catalog {
                 });
             }
         };
-        let run = Arc::new(Run { task, name, input });
+        let execution = Arc::new(Execution {
+            command,
+            key,
+            input,
+        });
         for nth in 0..MAX_TRIES {
             if nth > 0 {
                 if nth > SUSPICIOUS_TRIES {
@@ -180,11 +184,11 @@ impl Catalog {
                 expected,
                 nth,
             };
-            let run = Arc::clone(&run);
-            let end = self.write(|_| async move { run.attempt(&attempt).await });
+            let execution = Arc::clone(&execution);
+            let end = self.write(|_| async move { execution.attempt(&attempt).await });
             let end = end.await?;
             if end.change == Change::Reference {
-                self.see_own_change().await;
+                self.reload_changed_reference().await;
             }
             if let Some(outcome) = end.outcome {
                 return Ok(outcome);
@@ -193,19 +197,19 @@ impl Catalog {
         Err(DomainError::Unavailable(None))
     }
 
-    /// Reads the reference data that this process has just changed. If that fails, the order is
-    /// carried out all the same; whoever looks next reads it.
-    pub(crate) async fn see_own_change(&self) {
+    /// Reads the reference data that this process has just changed. A failure does not fail the
+    /// mutation; the next reader tries again.
+    pub(crate) async fn reload_changed_reference(&self) {
         if let Err(error) = self.refresh_reference().await {
             tracing::warn!(%error, "the reference data could not be read after it changed");
         }
     }
 }
 
-impl<T: Command> Run<T> {
+impl<T: Command> Execution<T> {
     async fn attempt(&self, at: &Attempt) -> Result<End<T::Answer>, StorageError> {
         match self.in_transaction(at).await {
-            Err(StorageError::Contended(_) | StorageError::Interrupted(_)) => Ok(End::AGAIN),
+            Err(StorageError::Contended(_) | StorageError::Interrupted(_)) => Ok(End::RETRY),
             result => result,
         }
     }
@@ -226,46 +230,46 @@ impl<T: Command> Run<T> {
         unit: &mut WriteUnit,
         at: &Attempt,
     ) -> Result<End<T::Answer>, StorageError> {
-        if let Some(outcome) = self.recall(unit, at.now).await? {
-            return Ok(End::quiet(outcome));
+        if let Some(outcome) = self.recorded_outcome(unit, at.now).await? {
+            return Ok(End::without_writes(outcome));
         }
-        // What the order was checked against must be what it is written beside.
+        // The input was checked against this version of the reference data.
         if unit.reference_version().await? != at.reference.version() {
-            return Ok(End::AGAIN);
+            return Ok(End::RETRY);
         }
-        match self.task.attempt(unit, at).await? {
-            Step::Again => Ok(End::AGAIN),
+        match self.command.attempt(unit, at).await? {
+            Step::Retry => Ok(End::RETRY),
             Step::Refused { refusals, current } => {
-                Ok(End::quiet(Outcome::Refused { refusals, current }))
+                Ok(End::without_writes(Outcome::Refused { refusals, current }))
             }
             Step::Done { answer, change } => {
-                self.remember(unit, &answer, at.now).await?;
+                self.record_answer(unit, &answer, at.now).await?;
                 Ok(End {
                     outcome: Some(Outcome::Done(answer)),
                     change,
-                    writes: change != Change::Nothing || self.name.is_some(),
+                    writes: change != Change::Nothing || self.key.is_some(),
                 })
             }
         }
     }
 
-    /// What became of the order when it was given before.
-    async fn recall(
+    /// The outcome of an earlier request with the same idempotency key.
+    async fn recorded_outcome(
         &self,
         unit: &mut WriteUnit,
         now: Timestamp,
     ) -> Result<Option<Outcome<T::Answer>>, StorageError> {
-        let Some(name) = &self.name else {
+        let Some(key) = &self.key else {
             return Ok(None);
         };
-        let Some(recorded) = unit.recall(name, now).await? else {
+        let Some(recorded) = unit.get_mutation(key, now).await? else {
             return Ok(None);
         };
         if recorded.input == self.input {
-            let answer = T::Answer::recorded(recorded.answer);
+            let answer = T::Answer::from_stored(recorded.answer);
             let answer = answer.ok_or_else(|| StorageError::Corrupt {
                 collection: "mutations",
-                id: name.clone(),
+                id: key.clone(),
                 field: "answer".to_owned(),
             })?;
             return Ok(Some(Outcome::Done(answer)));
@@ -276,31 +280,31 @@ impl<T: Command> Run<T> {
         }))
     }
 
-    async fn remember(
+    async fn record_answer(
         &self,
         unit: &mut WriteUnit,
         answer: &T::Answer,
         now: Timestamp,
     ) -> Result<(), StorageError> {
-        let Some(name) = &self.name else {
+        let Some(key) = &self.key else {
             return Ok(());
         };
         let recorded = RecordedMutation {
             input: self.input.clone(),
-            answer: answer.record(),
+            answer: answer.to_stored(),
         };
-        unit.record(name, &recorded, now.plus_millis(KEPT_MILLIS))
+        unit.record(key, &recorded, now.plus_millis(ANSWER_KEPT_MILLIS))
             .await
     }
 }
 
-/// What an order is remembered by: the key, which each subject chooses for itself.
-fn name(order: MutationRequest) -> Result<Option<String>, UserError> {
-    let key = order.idempotency_key.map(idempotency_key).transpose()?;
-    Ok(key.map(|key| key.of(&order.subject)))
+/// The idempotency key, prefixed with the subject: each subject has its own keys.
+fn scoped_key(request: MutationRequest) -> Result<Option<String>, UserError> {
+    let key = request.idempotency_key.map(idempotency_key).transpose()?;
+    Ok(key.map(|key| key.of(&request.subject)))
 }
 
-/// Reads an idempotency key of an input.
+/// Parses an idempotency key.
 pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, UserError> {
     IdempotencyKey::parse(text).map_err(|wrong| {
         UserError::new(
@@ -311,10 +315,10 @@ pub(crate) fn idempotency_key(text: String) -> Result<IdempotencyKey, UserError>
     })
 }
 
-/// Refuses a key that was used for another input.
+/// Refuses a key that was used with different input.
 pub(crate) fn key_clash() -> UserError {
     let message =
-        "this idempotency key was used for another input; give every order a key of its own";
+        "this idempotency key was used with different input; use a new key for every mutation";
     UserError::new(
         UserErrorCode::IdempotencyConflict,
         &[&"idempotencyKey"],
@@ -327,14 +331,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_none_is_refused_at_its_place() {
-        let order = |key: &str| MutationRequest {
+    fn an_invalid_key_is_refused_with_its_path() {
+        let request = |key: &str| MutationRequest {
             subject: "ann".to_owned(),
             idempotency_key: Some(key.to_owned()),
             expected_revision: None,
         };
-        assert_eq!(name(order("k 1")), Ok(Some("ann\nk 1".to_owned())));
-        let refusal = name(order("")).unwrap_err();
+        assert_eq!(scoped_key(request("k 1")), Ok(Some("ann\nk 1".to_owned())));
+        let refusal = scoped_key(request("")).unwrap_err();
         assert_eq!(refusal.code, UserErrorCode::Invalid);
         assert_eq!(refusal.path, ["idempotencyKey"]);
     }

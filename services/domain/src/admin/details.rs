@@ -1,4 +1,4 @@
-//! What only one kind of product has, as admins give it.
+//! The fields of one product kind.
 
 use vitrine_model::product::{
     Apparel, Book, Bundle, Contributor, Details, Electronics, Grocery, Kind,
@@ -9,11 +9,11 @@ use super::DetailsInput;
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, ValidationErrors};
 
-/// The most pages of a book, months of a warranty, minutes of a film.
-const MAX_OF_ANYTHING: i32 = 1_000_000;
+/// The maximum of pages, months of warranty, minutes of runtime.
+const MAX_NUMBER: i32 = 1_000_000;
 
 impl DetailsInput {
-    /// The kind of product that they are for.
+    /// The kind of product that has these fields.
     pub(super) const fn kind(&self) -> Kind<'static> {
         match self {
             Self::Apparel(_) => Kind::Apparel,
@@ -26,45 +26,45 @@ impl DetailsInput {
     }
 }
 
-/// Checks details by themselves and gives them as they will be stored. The items of a bundle have
-/// to be looked up and are not among them.
-pub(super) fn read(input: &DetailsInput, found: &mut ValidationErrors) -> Details {
+/// Checks the fields and returns them in stored form. The items of a bundle are looked up
+/// elsewhere.
+pub(super) fn read(input: &DetailsInput, errors: &mut ValidationErrors) -> Details {
     match input {
-        DetailsInput::Apparel(apparel) => Details::Apparel(read_apparel(apparel, found)),
-        DetailsInput::Book(book) => Details::Book(read_book(book, found)),
-        DetailsInput::Electronics(device) => Details::Electronics(read_electronics(device, found)),
-        DetailsInput::Grocery(grocery) => Details::Grocery(read_grocery(grocery, found)),
-        DetailsInput::Movie(movie) => Details::Movie(read_movie(movie, found)),
+        DetailsInput::Apparel(apparel) => Details::Apparel(read_apparel(apparel, errors)),
+        DetailsInput::Book(book) => Details::Book(read_book(book, errors)),
+        DetailsInput::Electronics(device) => Details::Electronics(read_electronics(device, errors)),
+        DetailsInput::Grocery(grocery) => Details::Grocery(read_grocery(grocery, errors)),
+        DetailsInput::Movie(movie) => Details::Movie(read_movie(movie, errors)),
         DetailsInput::Bundle(_) => Details::Bundle(Bundle::default()),
     }
 }
 
-fn read_apparel(apparel: &Apparel, found: &mut ValidationErrors) -> Apparel {
+fn read_apparel(apparel: &Apparel, errors: &mut ValidationErrors) -> Apparel {
     let place: FieldPath<'_> = &[&"details", &"apparel"];
-    optional(apparel.fit.as_deref(), place, "fit", found);
+    optional(apparel.fit.as_deref(), place, "fit", errors);
     for (at, row) in apparel.size_chart.iter().enumerate() {
         let place: FieldPath<'_> = &[&"details", &"apparel", &"sizeChart", &at];
-        label(&row.size, &within(place, &[&"size"]), found);
+        label(&row.size, &within(place, &[&"size"]), errors);
         for (nth, measurement) in row.measurements.iter().enumerate() {
             let place = within(place, &[&"measurements", &nth]);
-            check_measurement(measurement, &place, found);
+            check_measurement(measurement, &place, errors);
         }
     }
     apparel.clone()
 }
 
-fn read_book(book: &Book, found: &mut ValidationErrors) -> Book {
+fn read_book(book: &Book, errors: &mut ValidationErrors) -> Book {
     let place: FieldPath<'_> = &[&"details", &"book"];
-    check_people(&book.contributors, place, "contributors", found);
-    optional(book.format.as_deref(), place, "format", found);
-    count(book.pages, 1, place, "pages", found);
+    check_people(&book.contributors, place, "contributors", errors);
+    optional(book.format.as_deref(), place, "format", errors);
+    count(book.pages, 1, place, "pages", errors);
     let isbn = book.isbn.as_deref().map(plain_isbn);
     if let Some(isbn) = isbn.as_deref().filter(|isbn| !is_isbn(isbn)) {
         let shown = vitrine_model::text::excerpt(isbn, 40).text;
         let message = format!(
             "{shown:?} is no ISBN: 13 digits, or 10 of which the last may be X; hyphens may be left out"
         );
-        found.invalid(&[&"details", &"book", &"isbn"], message);
+        errors.invalid(&[&"details", &"book", &"isbn"], message);
     }
     Book {
         isbn,
@@ -72,31 +72,31 @@ fn read_book(book: &Book, found: &mut ValidationErrors) -> Book {
     }
 }
 
-fn read_electronics(device: &Electronics, found: &mut ValidationErrors) -> Electronics {
+fn read_electronics(device: &Electronics, errors: &mut ValidationErrors) -> Electronics {
     let place: FieldPath<'_> = &[&"details", &"electronics"];
-    optional(device.energy_label.as_deref(), place, "energyLabel", found);
-    count(device.warranty_months, 0, place, "warrantyMonths", found);
-    labels(&device.compatibility, place, "compatibility", found);
+    optional(device.energy_label.as_deref(), place, "energyLabel", errors);
+    count(device.warranty_months, 0, place, "warrantyMonths", errors);
+    labels(&device.compatibility, place, "compatibility", errors);
     device.clone()
 }
 
-fn read_grocery(grocery: &Grocery, found: &mut ValidationErrors) -> Grocery {
+fn read_grocery(grocery: &Grocery, errors: &mut ValidationErrors) -> Grocery {
     let place: FieldPath<'_> = &[&"details", &"grocery"];
     if let Some(ingredients) = &grocery.ingredients {
         let checked = limits::text(ingredients, 1..=MAX_DESCRIPTION_CHARACTERS);
-        found.check(&within(place, &[&"ingredients"]), checked);
+        errors.check(&within(place, &[&"ingredients"]), checked);
     }
-    labels(&grocery.allergens, place, "allergens", found);
+    labels(&grocery.allergens, place, "allergens", errors);
     for (at, measurement) in grocery.nutrition.iter().enumerate() {
-        check_measurement(measurement, &within(place, &[&"nutrition", &at]), found);
+        check_measurement(measurement, &within(place, &[&"nutrition", &at]), errors);
     }
     grocery.clone()
 }
 
-fn read_movie(movie: &Movie, found: &mut ValidationErrors) -> Movie {
+fn read_movie(movie: &Movie, errors: &mut ValidationErrors) -> Movie {
     let place: FieldPath<'_> = &[&"details", &"movie"];
-    check_people(&movie.cast, place, "cast", found);
-    count(movie.runtime_minutes, 1, place, "runtimeMinutes", found);
+    check_people(&movie.cast, place, "cast", errors);
+    count(movie.runtime_minutes, 1, place, "runtimeMinutes", errors);
     movie.clone()
 }
 
@@ -104,57 +104,65 @@ fn check_people(
     people: &[Contributor],
     place: FieldPath<'_>,
     field: &str,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) {
     for (at, person) in people.iter().enumerate() {
-        label(&person.name, &within(place, &[&field, &at, &"name"]), found);
-        label(&person.role, &within(place, &[&field, &at, &"role"]), found);
+        label(
+            &person.name,
+            &within(place, &[&field, &at, &"name"]),
+            errors,
+        );
+        label(
+            &person.role,
+            &within(place, &[&field, &at, &"role"]),
+            errors,
+        );
     }
 }
 
 fn check_measurement(
     measurement: &Measurement,
     place: FieldPath<'_>,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) {
-    label(&measurement.name, &within(place, &[&"name"]), found);
-    label(&measurement.unit, &within(place, &[&"unit"]), found);
+    label(&measurement.name, &within(place, &[&"name"]), errors);
+    label(&measurement.unit, &within(place, &[&"unit"]), errors);
     if !measurement.value.is_finite() {
-        found.invalid(&within(place, &[&"value"]), "not a finite number");
+        errors.invalid(&within(place, &[&"value"]), "not a finite number");
     }
 }
 
-fn label(text: &str, place: FieldPath<'_>, found: &mut ValidationErrors) {
-    found.check(place, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
+fn label(text: &str, place: FieldPath<'_>, errors: &mut ValidationErrors) {
+    errors.check(place, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
 }
 
-fn optional(text: Option<&str>, place: FieldPath<'_>, field: &str, found: &mut ValidationErrors) {
+fn optional(text: Option<&str>, place: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
     if let Some(text) = text {
-        label(text, &within(place, &[&field]), found);
+        label(text, &within(place, &[&field]), errors);
     }
 }
 
-fn labels(texts: &[String], place: FieldPath<'_>, field: &str, found: &mut ValidationErrors) {
+fn labels(texts: &[String], place: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
     for (at, text) in texts.iter().enumerate() {
-        label(text, &within(place, &[&field, &at]), found);
+        label(text, &within(place, &[&field, &at]), errors);
     }
 }
 
 fn count(
     number: Option<i32>,
-    least: i32,
+    min: i32,
     place: FieldPath<'_>,
     field: &str,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) {
-    let Some(number) = number.filter(|number| !(least..=MAX_OF_ANYTHING).contains(number)) else {
+    let Some(number) = number.filter(|number| !(min..=MAX_NUMBER).contains(number)) else {
         return;
     };
-    let message = format!("{number} is out of range: {least} to 1,000,000");
-    found.invalid(&within(place, &[&field]), message);
+    let message = format!("{number} is out of range: {min} to 1,000,000");
+    errors.invalid(&within(place, &[&field]), message);
 }
 
-/// A place inside another one.
+/// A path within another one.
 fn within<'a>(
     place: FieldPath<'a>,
     inner: &[&'a dyn std::fmt::Display],
@@ -162,7 +170,7 @@ fn within<'a>(
     place.iter().chain(inner).copied().collect()
 }
 
-/// Without the hyphens and blanks that printed ISBNs have, in capitals.
+/// Removes hyphens and blanks; upper case.
 fn plain_isbn(isbn: &str) -> String {
     let kept = isbn.chars().filter(|c| !c.is_whitespace() && *c != '-');
     kept.collect::<String>().to_ascii_uppercase()
@@ -185,15 +193,15 @@ mod tests {
     use crate::outcome::UserErrorCode;
 
     fn book(isbn: &str) -> (Option<String>, Vec<(UserErrorCode, String)>) {
-        let mut found = ValidationErrors::default();
+        let mut errors = ValidationErrors::default();
         let input = DetailsInput::Book(Book {
             isbn: Some(isbn.to_owned()),
             ..Book::default()
         });
-        let Details::Book(book) = read(&input, &mut found) else {
+        let Details::Book(book) = read(&input, &mut errors) else {
             panic!("a book")
         };
-        (book.isbn, found.places())
+        (book.isbn, errors.places())
     }
 
     #[test]
@@ -217,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_with_its_place() {
+    fn all_errors_are_reported_with_their_paths() {
         let measurement = Measurement {
             name: " ".to_owned(),
             value: f64::INFINITY,
@@ -227,12 +235,12 @@ mod tests {
             size: "M".to_owned(),
             measurements: vec![measurement],
         };
-        let mut found = ValidationErrors::default();
+        let mut errors = ValidationErrors::default();
         let apparel = DetailsInput::Apparel(Apparel {
             fit: Some(String::new()),
             size_chart: vec![row],
         });
-        read(&apparel, &mut found);
+        read(&apparel, &mut errors);
         let movie = DetailsInput::Movie(Movie {
             cast: vec![Contributor {
                 name: "A".to_owned(),
@@ -240,8 +248,8 @@ mod tests {
             }],
             runtime_minutes: Some(0),
         });
-        read(&movie, &mut found);
-        let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+        read(&movie, &mut errors);
+        let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
         assert_eq!(
             places,
             [

@@ -1,4 +1,4 @@
-//! Keys of the spec dictionary as admins define and change them.
+//! Defining and changing keys of the spec dictionary.
 
 use vitrine_model::derived::text_token;
 use vitrine_model::spec::{Dictionary, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key};
@@ -13,29 +13,29 @@ use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
-/// The most other names that an admin may give a key.
+/// The maximum number of aliases of a key.
 const MAX_ALIASES: usize = 20;
-/// The most texts that a key may be limited to.
+/// The maximum number of allowed values of a key.
 const MAX_ALLOWED_VALUES: usize = 200;
-/// How many values that are in the way a refusal names.
+/// How many conflicting values a refusal names.
 const NAMED_VALUES: usize = 5;
 
 impl Catalog {
     /// Defines a spec key before products have it.
     pub async fn define_spec_key(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         new: NewSpecKey,
     ) -> Result<Outcome<SpecKey>, DomainError> {
         let define = DefineKey(new.clone());
-        self.execute(order, ("defineSpecKey", "", &new), define)
+        self.execute(request, ("defineSpecKey", "", &new), define)
             .await
     }
 
-    /// Changes a spec key, named by itself or by an alias.
+    /// Changes a spec key, which may be named by an alias.
     pub async fn update_spec_key(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         key: String,
         patch: SpecKeyPatch,
     ) -> Result<Outcome<SpecKey>, DomainError> {
@@ -43,7 +43,7 @@ impl Catalog {
             key: key.clone(),
             patch: patch.clone(),
         };
-        self.execute(order, ("updateSpecKey", &key, &patch), update)
+        self.execute(request, ("updateSpecKey", &key, &patch), update)
             .await
     }
 }
@@ -70,8 +70,8 @@ impl Command for DefineKey {
             Err(refusals) => return Ok(Step::refused(refusals, None)),
         };
         match unit.insert_spec_key(&key).await {
-            // Somebody else made a key of one of these names meanwhile.
-            Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            // Another writer has inserted a key with one of these names.
+            Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             inserted => inserted.map(|()| Step::done(key, Change::Reference)),
         }
     }
@@ -93,17 +93,21 @@ impl Command for UpdateKey {
         if let Some(refusal) = at.stale("key", before.revision) {
             return Ok(Step::refuse(refusal, Some(before.clone())));
         }
-        let mut found = ValidationErrors::default();
-        let mut after = update(before, &self.patch, &dictionary, &units, &mut found);
-        if found.is_empty() && after.allowed_values != before.allowed_values {
+        let mut errors = ValidationErrors::default();
+        let mut after = update(before, &self.patch, &dictionary, &units, &mut errors);
+        if errors.is_empty() && after.allowed_values != before.allowed_values {
             let allowed = after.allowed_values.as_deref().unwrap_or_default();
             let others = other_values(before, allowed, at.store()).await?;
             if !others.is_empty() {
-                found.add(UserErrorCode::InUse, &[&"allowedValues"], told(&others));
+                errors.add(
+                    UserErrorCode::InUse,
+                    &[&"allowedValues"],
+                    other_values_message(&others),
+                );
             }
         }
-        if !found.is_empty() {
-            return Ok(Step::refused(found.0, Some(before.clone())));
+        if !errors.is_empty() {
+            return Ok(Step::refused(errors.0, Some(before.clone())));
         }
         if after == *before {
             return Ok(Step::done(after, Change::Nothing));
@@ -111,21 +115,20 @@ impl Command for UpdateKey {
         after.revision += 1;
         match unit.replace_spec_key(before, &after).await {
             Ok(true) => Ok(Step::done(after, Change::Reference)),
-            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+            Ok(false) | Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
             Err(error) => Err(error),
         }
     }
 }
 
-/// That there is no such key.
 pub(super) fn unknown(field: &str, key: &str) -> UserError {
     let shown = excerpt(key, 80).text;
     let message = format!("there is no spec key {shown:?}");
     UserError::new(UserErrorCode::NotFound, &[&field], message)
 }
 
-/// Texts that products have for the key beyond those allowed, at most [`NAMED_VALUES`], by every
-/// name that products may carry it by. None when nothing is forbidden.
+/// Returns stored texts of the key that are not allowed, at most [`NAMED_VALUES`], under every name
+/// that products may have it by. Empty when every text is allowed.
 pub(super) async fn other_values(
     key: &SpecKey,
     allowed: &[String],
@@ -141,16 +144,15 @@ pub(super) async fn other_values(
             .iter()
             .filter_map(|text| text_token(name, None, text))
             .collect();
-        let found = store.other_tokens(name, &tokens, NAMED_VALUES).await?;
-        others.extend(found.iter().map(|token| shown(name, token)));
+        let stored = store.other_tokens(name, &tokens, NAMED_VALUES).await?;
+        others.extend(stored.iter().map(|token| shown(name, token)));
     }
     others.dedup();
     others.truncate(NAMED_VALUES);
     Ok(others)
 }
 
-/// That products have values which would not be allowed.
-pub(super) fn told(others: &[String]) -> String {
+pub(super) fn other_values_message(others: &[String]) -> String {
     format!(
         "products have other values: {}; allow these or change the products first",
         others.join(", ")
@@ -163,7 +165,7 @@ fn shown(key: &str, token: &str) -> String {
         .and_then(|rest| rest.strip_prefix('='));
     match value {
         Some(value) if !value.starts_with('#') => format!("{value:?}"),
-        // Others are known by a digest only.
+        // Longer texts are stored as a digest.
         _ => "a text that is longer than 64 bytes or begins with #".to_owned(),
     }
 }
@@ -173,67 +175,67 @@ fn define(
     dictionary: &Dictionary,
     units: &UnitTable,
 ) -> Result<SpecKey, Vec<UserError>> {
-    let mut found = ValidationErrors::default();
+    let mut errors = ValidationErrors::default();
     let mut key = SpecKey::new(&new.key, new.value_type);
     match check_key(&new.key) {
-        Err(wrong) => found.invalid(&[&"key"], wrong.to_string()),
+        Err(wrong) => errors.invalid(&[&"key"], wrong.to_string()),
         Ok(()) => {
             if let Some(other) = dictionary.get(&new.key) {
-                found.taken(&[&"key"], taken_by(&new.key, other));
+                errors.taken(&[&"key"], taken_by(&new.key, other));
             }
         }
     }
     if let Some(label) = &new.label {
-        key.label = read_label(label, &mut found);
+        key.label = read_label(label, &mut errors);
     }
     let given = Measure {
         dimension: new.dimension.as_deref(),
         base_unit: new.base_unit.as_deref(),
     };
-    (key.dimension, key.base_unit) = given.read(new.value_type, units, &mut found);
+    (key.dimension, key.base_unit) = given.read(new.value_type, units, &mut errors);
     key.facetable = new.facetable;
     key.filterable = new.filterable;
-    key.allowed_values = read_allowed(new.allowed_values.as_deref(), new.value_type, &mut found);
-    key.aliases = read_aliases(&new.aliases, &key, dictionary, &mut found);
-    if found.is_empty() {
+    key.allowed_values = read_allowed(new.allowed_values.as_deref(), new.value_type, &mut errors);
+    key.aliases = read_aliases(&new.aliases, &key, dictionary, &mut errors);
+    if errors.is_empty() {
         Ok(key)
     } else {
-        Err(found.0)
+        Err(errors.0)
     }
 }
 
-/// The key as it would be; what is wrong is noted.
+/// Returns the changed key; adds to the errors.
 fn update(
     before: &SpecKey,
     patch: &SpecKeyPatch,
     dictionary: &Dictionary,
     units: &UnitTable,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> SpecKey {
     let mut after = before.clone();
     if let Some(label) = &patch.label {
-        after.label = read_label(label, found);
+        after.label = read_label(label, errors);
     }
-    update_type(&mut after, patch, units, found);
+    update_type(&mut after, patch, units, errors);
     after.facetable = patch.facetable.unwrap_or(before.facetable);
     after.filterable = patch.filterable.unwrap_or(before.filterable);
     let allowed = match &patch.allowed_values {
         None => before.allowed_values.as_deref(),
         Some(given) => given.as_deref(),
     };
-    after.allowed_values = read_allowed(allowed, after.value_type, found);
+    after.allowed_values = read_allowed(allowed, after.value_type, errors);
     if let Some(aliases) = &patch.aliases {
-        after.aliases = read_aliases(aliases, before, dictionary, found);
+        after.aliases = read_aliases(aliases, before, dictionary, errors);
     }
     after
 }
 
-/// Type and dimension are fixed once products have the key.
+/// Type and dimension are immutable once products have the key.
 fn update_type(
     after: &mut SpecKey,
     patch: &SpecKeyPatch,
     units: &UnitTable,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) {
     let value_type = patch.value_type.unwrap_or(after.value_type);
     let given = Measure {
@@ -241,16 +243,16 @@ fn update_type(
         base_unit: patch.base_unit.as_deref(),
     };
     if value_type != after.value_type && after.used {
-        found.add(UserErrorCode::InUse, &[&"type"], in_use(after));
+        errors.add(UserErrorCode::InUse, &[&"type"], in_use(after));
         return;
     }
     if value_type == after.value_type && given.is_empty() {
         return;
     }
-    let (dimension, base_unit) = given.read(value_type, units, found);
+    let (dimension, base_unit) = given.read(value_type, units, errors);
     if after.used && dimension != after.dimension {
-        if found.is_empty() {
-            found.add(UserErrorCode::InUse, &[&given.field()], in_use(after));
+        if errors.is_empty() {
+            errors.add(UserErrorCode::InUse, &[&given.field()], in_use(after));
         }
         return;
     }
@@ -264,12 +266,12 @@ fn in_use(key: &SpecKey) -> String {
         .as_deref()
         .map_or_else(String::new, |dimension| format!(" ({dimension})"));
     format!(
-        "products have {}, of type {}{measures}; set the values anew under another key and remove them here",
+        "products have {}, of type {}{measures}; store the values under another key and remove them from this one",
         key.key, key.value_type
     )
 }
 
-/// What quantities measure, as callers say it.
+/// What the quantities measure, as in the input.
 #[derive(Clone, Copy)]
 struct Measure<'a> {
     dimension: Option<&'a str>,
@@ -281,7 +283,7 @@ impl Measure<'_> {
         self.dimension.is_none() && self.base_unit.is_none()
     }
 
-    /// The input that says it.
+    /// The input field to report errors at.
     const fn field(&self) -> &'static str {
         if self.dimension.is_some() {
             "dimension"
@@ -295,21 +297,21 @@ impl Measure<'_> {
         self,
         value_type: ValueType,
         units: &UnitTable,
-        found: &mut ValidationErrors,
+        errors: &mut ValidationErrors,
     ) -> (Option<String>, Option<String>) {
         if value_type != ValueType::Quantity {
             for (field, given) in [("dimension", self.dimension), ("baseUnit", self.base_unit)] {
                 if given.is_some() {
                     let message =
                         format!("only quantities have one, and this is of type {value_type}");
-                    found.invalid(&[&field], message);
+                    errors.invalid(&[&field], message);
                 }
             }
             return (None, None);
         }
         if self.is_empty() {
             let message = "quantities need a dimension or the base unit of one";
-            found.invalid(&[&"dimension"], message);
+            errors.invalid(&[&"dimension"], message);
         }
         let of_dimension = self.dimension.and_then(|dimension| {
             let base = units.base(dimension);
@@ -317,13 +319,13 @@ impl Measure<'_> {
                 let shown = excerpt(dimension, 40).text;
                 let message =
                     format!("there is no dimension {shown:?}; define its base unit first");
-                found.missing(&[&"dimension"], message);
+                errors.missing(&[&"dimension"], message);
             }
             base
         });
         let of_unit = self
             .base_unit
-            .and_then(|unit| read_base(unit, self.dimension, units, found));
+            .and_then(|unit| read_base(unit, self.dimension, units, errors));
         let base = of_dimension.or(of_unit);
         (
             base.map(|unit| unit.dimension.clone()),
@@ -332,17 +334,17 @@ impl Measure<'_> {
     }
 }
 
-/// The unit, if it is the base unit of its dimension, and of this one if one is given.
+/// The unit, if it is the base unit of its dimension, and of `dimension` if there is one.
 fn read_base<'a>(
     spelling: &str,
     dimension: Option<&str>,
     units: &'a UnitTable,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Option<&'a vitrine_model::unit::Unit> {
     let unit = match units.get(spelling) {
         Ok(unit) => unit,
         Err(wrong) => {
-            found.missing(&[&"baseUnit"], wrong.to_string());
+            errors.missing(&[&"baseUnit"], wrong.to_string());
             return None;
         }
     };
@@ -354,20 +356,20 @@ fn read_base<'a>(
         "{} is not the base unit of {}; that is {}",
         unit.id, right.dimension, right.id
     );
-    found.invalid(&[&"baseUnit"], message);
+    errors.invalid(&[&"baseUnit"], message);
     None
 }
 
-fn read_label(label: &str, found: &mut ValidationErrors) -> String {
-    found.check(&[&"label"], limits::text(label, 1..=MAX_LABEL_CHARACTERS));
+fn read_label(label: &str, errors: &mut ValidationErrors) -> String {
+    errors.check(&[&"label"], limits::text(label, 1..=MAX_LABEL_CHARACTERS));
     collapse(label)
 }
 
-/// The texts allowed; of those that are alike but for case and accents the first.
+/// The allowed texts; of texts that differ only in case or accents, the first.
 fn read_allowed(
     given: Option<&[String]>,
     value_type: ValueType,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Option<Vec<String>> {
     let given = given?;
     let place = "allowedValues";
@@ -375,15 +377,15 @@ fn read_allowed(
         let message = format!(
             "only keys that hold text have allowed values, and this is of type {value_type}"
         );
-        found.invalid(&[&place], message);
+        errors.invalid(&[&place], message);
         return None;
     }
     if given.is_empty() {
-        found.invalid(&[&place], "give at least one value, or null to allow any");
+        errors.invalid(&[&place], "give at least one value, or null to allow any");
     }
     if given.len() > MAX_ALLOWED_VALUES {
         let message = format!("{} values; {MAX_ALLOWED_VALUES} are possible", given.len());
-        found.cap(&[&place], Err(message));
+        errors.cap(&[&place], Err(message));
     }
     let mut allowed: Vec<String> = Vec::with_capacity(given.len());
     for (at, text) in given.iter().enumerate() {
@@ -393,7 +395,7 @@ fn read_allowed(
                 "{} bytes; 1 to {MAX_FILTERABLE_BYTES} without NUL characters are possible",
                 text.len()
             );
-            found.invalid(&[&place, &at], message);
+            errors.invalid(&[&place, &at], message);
         }
         if !allowed.iter().any(|other| fold(other) == fold(&text)) {
             allowed.push(text);
@@ -402,24 +404,24 @@ fn read_allowed(
     Some(allowed)
 }
 
-/// Other names of a key, in order. Names that it is absorbing mean it anyway.
+/// Sorted aliases, without those that the key is absorbing anyway.
 fn read_aliases(
     given: &[String],
     key: &SpecKey,
     dictionary: &Dictionary,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Vec<String> {
     if given.len() > MAX_ALIASES {
         let message = format!("{} aliases; {MAX_ALIASES} are possible", given.len());
-        found.cap(&[&"aliases"], Err(message));
+        errors.cap(&[&"aliases"], Err(message));
     }
     for (at, alias) in given.iter().enumerate() {
         if let Err(wrong) = check_key(alias) {
-            found.invalid(&[&"aliases", &at], wrong.to_string());
+            errors.invalid(&[&"aliases", &at], wrong.to_string());
         } else if *alias == key.key {
-            found.invalid(&[&"aliases", &at], "this is the key itself");
+            errors.invalid(&[&"aliases", &at], "this is the key itself");
         } else if let Some(other) = dictionary.get(alias).filter(|other| other.key != key.key) {
-            found.taken(&[&"aliases", &at], taken_by(alias, other));
+            errors.taken(&[&"aliases", &at], taken_by(alias, other));
         }
     }
     let new = given.iter().filter(|alias| !key.absorbing.contains(alias));
@@ -473,19 +475,19 @@ mod tests {
     }
 
     fn changed(key: &str, patch: &SpecKeyPatch) -> Result<SpecKey, Vec<(UserErrorCode, String)>> {
-        let (dictionary, mut found) = (dictionary(), ValidationErrors::default());
+        let (dictionary, mut errors) = (dictionary(), ValidationErrors::default());
         let before = dictionary.get(key).unwrap();
         let after = update(
             before,
             patch,
             &dictionary,
             &UnitTable::built_in(),
-            &mut found,
+            &mut errors,
         );
-        if found.is_empty() {
+        if errors.is_empty() {
             Ok(after)
         } else {
-            Err(found.places())
+            Err(errors.places())
         }
     }
 
@@ -540,16 +542,16 @@ mod tests {
             wrong(Some("mass"), Some(&base)),
             at(UserErrorCode::Invalid, "baseUnit")
         );
-        let mut found = ValidationErrors::default();
-        read_base("in", None, &units, &mut found);
+        let mut errors = ValidationErrors::default();
+        read_base("in", None, &units, &mut errors);
         assert!(
-            found.0[0].message.contains(&format!("that is {base}")),
-            "{found:?}"
+            errors.0[0].message.contains(&format!("that is {base}")),
+            "{errors:?}"
         );
     }
 
     #[test]
-    fn everything_wrong_with_a_definition_is_told() {
+    fn all_errors_of_a_definition_are_reported() {
         let bad = NewSpecKey {
             label: Some(" ".to_owned()),
             dimension: Some("mass".to_owned()),
@@ -683,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_that_says_nothing_changes_nothing() {
+    fn an_empty_patch_changes_nothing() {
         let dictionary = dictionary();
         for key in ["color", "weight", "fit"] {
             let after = changed(key, &SpecKeyPatch::default());
@@ -697,7 +699,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_the_way_are_named() {
+    fn conflicting_values_are_named() {
         assert_eq!(shown("color", "color=light blue"), "\"light blue\"");
         assert_eq!(
             shown("color", "color=#00ff"),

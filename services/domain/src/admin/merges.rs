@@ -1,9 +1,9 @@
-//! Merging spec keys. From the moment of the order both names mean the same key; products that
-//! carry the old one are rewritten in batches.
+//! Merging spec keys. Once the mutation is committed, both names mean the same key; products that
+//! have the old key are rewritten in batches.
 //!
-//! Other processes may write products with the old key for as long as they have not heard of the
-//! merge, which is seconds. So a merge is over only when, some time after the last product was
-//! rewritten, still none carries the old key.
+//! Another process may write products with the old key until it reads the new dictionary, which
+//! takes seconds. A merge is therefore finished only when no product has had the old key for some
+//! time after the last rewrite.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,33 +17,33 @@ use vitrine_storage::write::WriteUnit;
 use vitrine_storage::{StorageError, retry_contended};
 
 use super::commands::{Attempt, Change, Command, Step};
-use super::keys::{other_values, told, unknown};
+use super::keys::{other_values, other_values_message, unknown};
 use super::{Merge, MutationRequest};
 use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
 use crate::specs::renamed;
 use crate::{Catalog, DomainError};
 
-/// How many products are rewritten in one transaction.
+/// The number of products per transaction.
 const BATCH: u32 = 100;
-/// How many times that many for each key in one run.
+/// The maximum number of batches per key in one run.
 const BATCHES: usize = 50;
-/// How long no product may carry the old key before a merge is over: far longer than a process
-/// goes on with the dictionary as it was.
+/// How long no product may have the old key before a merge is finished: far longer than a process
+/// uses an outdated dictionary.
 const SETTLED_MILLIS: i64 = 10_000;
 
-/// How often the names of finished merges are looked at again.
+/// How often the names of finished merges are checked again.
 const SWEEP: Duration = Duration::from_mins(1);
 
-/// Since when no product was seen that carries an old key.
+/// For each old key, the time since when no product has had it.
 #[derive(Debug, Default)]
-pub(crate) struct Settling {
+pub(crate) struct MergeTracker {
     since: Mutex<HashMap<String, Timestamp>>,
     swept: Mutex<Option<Instant>>,
 }
 
-impl Settling {
-    /// Whether it is time to look at the names of finished merges again; if so, that is noted.
+impl MergeTracker {
+    /// Whether the names of finished merges are due for another check. If so, records the check.
     fn is_sweep_due(&self) -> bool {
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         let due = swept.is_none_or(|at| at.elapsed() >= SWEEP);
@@ -53,11 +53,11 @@ impl Settling {
         due
     }
 
-    /// Notes whether products have carried the name just now. Gives whether none has for long
+    /// Records whether products had the name just now. Returns whether none has had it for long
     /// enough.
-    fn is_settled(&self, name: &str, carried: bool, now: Timestamp) -> bool {
+    fn is_settled(&self, name: &str, has_carriers: bool, now: Timestamp) -> bool {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        if carried {
+        if has_carriers {
             since.remove(name);
         }
         let since = *since.entry(name.to_owned()).or_insert(now);
@@ -70,19 +70,19 @@ impl Settling {
     }
 }
 
-/// What a pass over the products that carry a name did.
+/// The result of one pass over the products that have a name.
 struct Pass {
     rewritten: u64,
-    /// Whether none carried it at the end.
+    /// Whether no product had it at the end.
     clean: bool,
 }
 
 impl Catalog {
-    /// Begins to merge one key into another: from now on both names mean the same, and products are
-    /// rewritten in batches by [`Catalog::continue_merges`].
+    /// Begins to merge one key into another. Both names mean the same from now on;
+    /// [`Catalog::continue_merges`] rewrites the products in batches.
     pub async fn merge_spec_keys(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         from: String,
         into: String,
     ) -> Result<Outcome<Merge>, DomainError> {
@@ -90,21 +90,21 @@ impl Catalog {
             from: from.clone(),
             into: into.clone(),
         };
-        self.execute(order, ("mergeSpecKeys", &from, &into), merge)
+        self.execute(request, ("mergeSpecKeys", &from, &into), merge)
             .await
     }
 
-    /// Rewrites products whose spec keys are being merged; gives how many. Killed at any point, the
-    /// next call goes on.
+    /// Rewrites products whose spec keys are being merged; returns how many. Can be interrupted at
+    /// any point; the next call continues.
     ///
     /// # Errors
-    /// The first [`DomainError`] met; what could be rewritten is rewritten.
+    /// The first error, after everything that could be rewritten has been.
     pub async fn continue_merges(&self) -> Result<u64, DomainError> {
         self.refresh_reference().await?;
         let reference = self.reference();
         let (mut total, mut over, mut failed) = (0, false, None);
-        if self.settling().is_sweep_due() {
-            // A writer that was held up for very long may still have stored a merged key.
+        if self.merge_tracker().is_sweep_due() {
+            // A delayed writer may still have stored a merged key.
             for alias in reference
                 .dictionary
                 .keys()
@@ -123,7 +123,7 @@ impl Catalog {
             .iter()
             .flat_map(|key| &key.absorbing)
         {
-            // One that cannot be completed does not keep others from it.
+            // One merge that fails does not block the others.
             let pass = match self.rewrite_all(name).await {
                 Ok(pass) => pass,
                 Err(error) => {
@@ -132,19 +132,22 @@ impl Catalog {
                 }
             };
             total += pass.rewritten;
-            let carried = pass.rewritten > 0 || !pass.clean;
-            if self.settling().is_settled(name, carried, self.now()) {
+            let has_carriers = pass.rewritten > 0 || !pass.clean;
+            if self
+                .merge_tracker()
+                .is_settled(name, has_carriers, self.now())
+            {
                 over |= self.finish_merge(name).await?;
             }
         }
         if over {
-            self.see_own_change().await;
+            self.reload_changed_reference().await;
         }
         failed.map_or(Ok(total), Err)
     }
 
-    /// Rewrites products until none carries the name, or those that do are being rewritten by
-    /// others; so many at once that it takes seconds at most.
+    /// Rewrites products until none has the name, or until other writers are rewriting the rest.
+    /// Limited to an amount that takes seconds.
     async fn rewrite_all(&self, name: &str) -> Result<Pass, DomainError> {
         let mut rewritten = 0;
         for _ in 0..BATCHES {
@@ -169,19 +172,19 @@ impl Catalog {
         })
     }
 
-    /// Rewrites products together, or each alone when other writers are met, or one belongs to a
-    /// newer release, which keeps no other from it.
+    /// Rewrites products in one transaction, or one by one after a write conflict or when one of
+    /// them has a newer schema version, so that the others are still rewritten.
     async fn rewrite(&self, products: Vec<ProductId>) -> Result<u64, DomainError> {
         let catalog = self.clone();
         self.maintain(|_| async move {
-            match catalog.rewrite_together(&products).await {
+            match catalog.rewrite_in_transaction(&products).await {
                 Err(StorageError::Contended(_) | StorageError::Newer { .. }) => {}
                 result => return result,
             }
             let (mut total, mut newer) = (0, None);
             for product in products {
                 let one = [product];
-                match retry_contended(|| catalog.rewrite_together(&one)).await {
+                match retry_contended(|| catalog.rewrite_in_transaction(&one)).await {
                     Ok(rewritten) => total += rewritten,
                     Err(error @ StorageError::Newer { .. }) => newer = newer.or(Some(error)),
                     Err(error) => return Err(error),
@@ -195,7 +198,7 @@ impl Catalog {
         .await
     }
 
-    async fn rewrite_together(&self, products: &[ProductId]) -> Result<u64, StorageError> {
+    async fn rewrite_in_transaction(&self, products: &[ProductId]) -> Result<u64, StorageError> {
         let mut unit = self.store().begin_write().await?;
         match self.rewrite_in(&mut unit, products).await {
             Ok(rewritten) if rewritten > 0 => unit.commit().await.map(|()| rewritten),
@@ -221,8 +224,8 @@ impl Catalog {
             let Some(after) = rewritten_product(&before, &reference, now) else {
                 continue;
             };
-            // What a value says is found by its words; dropping one that was there twice may make
-            // room for others.
+            // The words of a value make it searchable; removing a duplicate value may make room for
+            // others.
             self.words().learn(self.store(), [&after]).await?;
             let encoding = self.encoding(&reference.units);
             if unit
@@ -235,7 +238,7 @@ impl Catalog {
         Ok(rewritten)
     }
 
-    /// Notes that no product carries the name any more. Gives whether that was written.
+    /// Marks a merge as finished. Returns whether that was written.
     async fn finish_merge(&self, name: &str) -> Result<bool, DomainError> {
         let key = name.to_owned();
         let finished = self
@@ -243,20 +246,20 @@ impl Catalog {
                 let mut unit = store.begin_write().await?;
                 unit.finish_absorbing(&key).await?;
                 match unit.commit().await {
-                    // The next call tries again.
+                    // The next call retries.
                     Err(StorageError::Contended(_)) => Ok(false),
                     committed => committed.map(|()| true),
                 }
             })
             .await?;
         if finished {
-            self.settling().forget(name);
+            self.merge_tracker().forget(name);
         }
         Ok(finished)
     }
 }
 
-/// The product with the keys that the dictionary knows now; `None` when it has them already.
+/// The product with the current names of its keys; `None` if it has them already.
 fn rewritten_product(before: &Product, reference: &Reference, now: Timestamp) -> Option<Product> {
     let specs = renamed(&before.specs, &reference.dictionary);
     (specs != before.specs).then(|| Product {
@@ -272,14 +275,13 @@ struct MergeKeys {
     into: String,
 }
 
-/// What is to be done with two keys.
 #[derive(Debug, PartialEq)]
 enum Plan<'a> {
     Absorb {
         from: &'a SpecKey,
         into: &'a SpecKey,
     },
-    /// The one is a name of the other already.
+    /// One is already a name of the other.
     Nothing { into: &'a SpecKey },
 }
 
@@ -311,15 +313,19 @@ impl Command for MergeKeys {
         let allowed = into.allowed_values.as_deref().unwrap_or_default();
         let others = other_values(from, allowed, at.store()).await?;
         if !others.is_empty() {
-            let refusal = UserError::new(UserErrorCode::InUse, &[&"from"], told(&others));
+            let refusal = UserError::new(
+                UserErrorCode::InUse,
+                &[&"from"],
+                other_values_message(&others),
+            );
             return Ok(Step::refuse(refusal, Some(merge(into))));
         }
         if !unit.absorb_spec_key(from, into).await? {
-            return Ok(Step::Again);
+            return Ok(Step::Retry);
         }
         let after = Dictionary::new(unit.spec_keys().await?);
         let after = after.get(&into.key).map(merge);
-        Ok(after.map_or(Step::Again, |merge| Step::done(merge, Change::Reference)))
+        Ok(after.map_or(Step::Retry, |merge| Step::done(merge, Change::Reference)))
     }
 }
 
@@ -395,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_merged() {
+    fn only_distinct_keys_of_one_type_and_dimension_merge() {
         let dictionary = dictionary();
         let plan = |from: &str, into: &str| match super::plan(from, into, &dictionary) {
             Ok(Plan::Absorb { from, into }) => format!("{} into {}", from.key, into.key),
@@ -435,20 +441,20 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_over_when_no_product_turned_up_for_a_while() {
-        let settling = Settling::default();
+    fn a_merge_is_finished_when_no_product_has_the_key_for_a_while() {
+        let merge_tracker = MergeTracker::default();
         let at = Timestamp::from_millis;
-        assert!(!settling.is_settled("colour", true, at(0)));
-        assert!(!settling.is_settled("colour", false, at(9_999)));
-        assert!(settling.is_settled("colour", false, at(10_000)));
+        assert!(!merge_tracker.is_settled("colour", true, at(0)));
+        assert!(!merge_tracker.is_settled("colour", false, at(9_999)));
+        assert!(merge_tracker.is_settled("colour", false, at(10_000)));
         assert!(
-            !settling.is_settled("colour", true, at(11_000)),
-            "one turned up"
+            !merge_tracker.is_settled("colour", true, at(11_000)),
+            "one appeared"
         );
-        assert!(!settling.is_settled("colour", false, at(20_999)));
-        assert!(settling.is_settled("colour", false, at(21_000)));
-        assert!(!settling.is_settled("tint", false, at(21_000)));
-        settling.forget("colour");
-        assert!(!settling.is_settled("colour", false, at(30_000)));
+        assert!(!merge_tracker.is_settled("colour", false, at(20_999)));
+        assert!(merge_tracker.is_settled("colour", false, at(21_000)));
+        assert!(!merge_tracker.is_settled("tint", false, at(21_000)));
+        merge_tracker.forget("colour");
+        assert!(!merge_tracker.is_settled("colour", false, at(30_000)));
     }
 }

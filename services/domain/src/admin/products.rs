@@ -1,4 +1,4 @@
-//! Products as admins make and change them.
+//! Creating and changing products.
 
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::fold::Computed;
@@ -25,78 +25,80 @@ use crate::specs::renamed;
 use crate::{Catalog, DomainError};
 
 impl Catalog {
-    /// Makes a product.
+    /// Creates a product.
     pub async fn create_product(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         new: NewProduct,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let create = CreateProduct {
             id: ProductId::random(),
             new: new.clone(),
         };
-        self.execute(order, ("createProduct", "", &new), create)
+        self.execute(request, ("createProduct", "", &new), create)
             .await
     }
 
     /// Changes a product.
     pub async fn update_product(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: ProductId,
         patch: ProductPatch,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::Patch(Box::new(patch.clone()));
         let named = ("updateProduct", &*id.to_string(), &patch);
-        self.execute(order, named, ChangeProduct { id, edit }).await
+        self.execute(request, named, ChangeProduct { id, edit })
+            .await
     }
 
-    /// Sets specs of a product: those given replace all with the same key and qualifier; others
+    /// Sets specs of a product: they replace all specs with the same key and qualifier; other specs
     /// stay.
     pub async fn set_specs(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: ProductId,
         specs: Vec<Spec>,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::SetSpecs(specs.clone());
         let named = ("setSpecs", &*id.to_string(), &specs);
-        self.execute(order, named, ChangeProduct { id, edit }).await
+        self.execute(request, named, ChangeProduct { id, edit })
+            .await
     }
 
-    /// Removes specs of a product; what it does not have is no error.
+    /// Removes specs of a product. Specs that it does not have are ignored.
     pub async fn remove_specs(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: ProductId,
         refs: Vec<SpecRef>,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::RemoveSpecs(refs.clone());
         let named = ("removeSpecs", &*id.to_string(), &refs);
-        self.execute(order, named, ChangeProduct { id, edit }).await
+        self.execute(request, named, ChangeProduct { id, edit })
+            .await
     }
 
-    /// Takes a product off sale for good, or brings an archived one back on sale. A product that is
-    /// not archived is not brought back: it stays as it is.
+    /// Archives a product, or makes an archived one active again. Unarchiving a product that is not
+    /// archived changes nothing.
     pub async fn set_archived(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: ProductId,
         archived: bool,
     ) -> Result<Outcome<ProductView>, DomainError> {
         let edit = Edit::Archived(archived);
         let named = ("setArchived", &*id.to_string(), &archived);
-        self.execute(order, named, ChangeProduct { id, edit }).await
+        self.execute(request, named, ChangeProduct { id, edit })
+            .await
     }
 }
 
-/// The order to make a product.
 struct CreateProduct {
     id: ProductId,
     new: NewProduct,
 }
 
-/// The order to change a product.
 struct ChangeProduct {
     id: ProductId,
     edit: Edit,
@@ -118,11 +120,11 @@ impl Command for CreateProduct {
         at: &Attempt,
     ) -> Result<Step<ProductView>, StorageError> {
         let mut draft = Draft::new(self.blank(at), at);
-        draft.found.check(&[&"kind"], limits::kind(&self.new.kind));
+        draft.errors.check(&[&"kind"], limits::kind(&self.new.kind));
         draft.apply(&self.new.as_patch(), unit).await?;
         if Kind::of(&self.new.kind) == Kind::Bundle && self.new.details.is_none() {
             let place: FieldPath<'_> = &[&"details", &"bundle"];
-            draft.found.invalid(place, "a bundle needs its items");
+            draft.errors.invalid(place, "a bundle needs its items");
         }
         draft.product.specs = draft.read_specs(&self.new.specs);
         if self.new.slug.is_none() {
@@ -132,7 +134,7 @@ impl Command for CreateProduct {
             return Ok(Step::refused(refusals, None));
         }
         if !draft.teach(unit).await? {
-            return Ok(Step::Again);
+            return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
         match unit.insert_product(&draft.product, encoding).await {
@@ -146,7 +148,7 @@ impl Command for CreateProduct {
 }
 
 impl CreateProduct {
-    /// The product before anything is said of it.
+    /// The product before the input is applied.
     fn blank(&self, at: &Attempt) -> Product {
         Product {
             id: self.id,
@@ -165,7 +167,7 @@ impl CreateProduct {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: ActivitySummary::default(),
+            activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,
@@ -176,16 +178,16 @@ impl CreateProduct {
     }
 
     fn taken(&self, key: &str, product: &Product) -> Result<Step<ProductView>, StorageError> {
-        // A slug that was made of the name is made anew; an id that exists is reported as retryable.
+        // A derived slug is derived again; a duplicate id is reported as retryable.
         if key == "_id" || (key == "slug" && self.new.slug.is_none()) {
-            return Ok(Step::Again);
+            return Ok(Step::Retry);
         }
         taken(key, product, None)
     }
 }
 
 impl NewProduct {
-    /// Everything that is said of the product, as changes to a blank one.
+    /// The input as a patch of a blank product.
     fn as_patch(&self) -> ProductPatch {
         ProductPatch {
             sku: self.sku.clone(),
@@ -218,11 +220,11 @@ impl Command for ChangeProduct {
         if let Some(refusal) = at.stale("product", before.revision) {
             return Ok(Step::refuse(refusal, Some(view)));
         }
-        // A key that was merged into another one is rewritten on the way.
+        // A key that was merged into another one is rewritten with this write.
         before.specs = renamed(&before.specs, &at.reference.dictionary);
         let mut draft = Draft::new(before.clone(), at);
         self.edit(&mut draft, unit).await?;
-        if draft.found.is_empty() && draft.product == before {
+        if draft.errors.is_empty() && draft.product == before {
             return Ok(Step::done(view, Change::Nothing));
         }
         draft.product.revision += 1;
@@ -231,7 +233,7 @@ impl Command for ChangeProduct {
             return Ok(Step::refused(refusals, Some(view)));
         }
         if !draft.teach(unit).await? {
-            return Ok(Step::Again);
+            return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
         let replaced = unit
@@ -239,7 +241,7 @@ impl Command for ChangeProduct {
             .await;
         match replaced {
             Err(StorageError::Conflict { key }) => taken(&key, &draft.product, Some(view)),
-            Ok(false) => Ok(Step::Again),
+            Ok(false) => Ok(Step::Retry),
             replaced => {
                 replaced?;
                 stored(unit, &draft).await
@@ -282,11 +284,11 @@ impl ChangeProduct {
     }
 }
 
-/// A product as it would be, with what is wrong with it and what it teaches.
+/// The new state of a product, with its errors and the spec keys it introduces.
 struct Draft<'a> {
     product: Product,
     at: &'a Attempt,
-    found: ValidationErrors,
+    errors: ValidationErrors,
     learnt: Vec<SpecKey>,
     unused: Vec<SpecKey>,
 }
@@ -296,24 +298,24 @@ impl<'a> Draft<'a> {
         Self {
             product,
             at,
-            found: ValidationErrors::default(),
+            errors: ValidationErrors::default(),
             learnt: Vec::new(),
             unused: Vec::new(),
         }
     }
 
-    /// Changes what the patch names.
+    /// Applies the fields that the patch sets.
     async fn apply(
         &mut self,
         patch: &ProductPatch,
         unit: &mut WriteUnit,
     ) -> Result<(), StorageError> {
-        apply_texts(&mut self.product, patch, &mut self.found);
+        apply_texts(&mut self.product, patch, &mut self.errors);
         if let Some(status) = patch.status {
             self.product.status = status;
         }
         if let Some(media) = &patch.media {
-            check_media(media, &mut self.found);
+            check_media(media, &mut self.errors);
             self.product.media.clone_from(media);
         }
         if let Some(slug) = &patch.category {
@@ -338,7 +340,7 @@ impl<'a> Draft<'a> {
         }
         let shown = vitrine_model::text::excerpt(slug, 80).text;
         let message = format!("there is no category {shown:?}; give the slug of one");
-        self.found.missing(&[&"category"], message);
+        self.errors.missing(&[&"category"], message);
     }
 
     async fn set_supplier(
@@ -352,7 +354,7 @@ impl<'a> Draft<'a> {
         };
         let Some(supplier) = unit.supplier(id).await? else {
             let message = "there is no such supplier";
-            self.found.missing(&[&"supplierId"], message);
+            self.errors.missing(&[&"supplierId"], message);
             return Ok(());
         };
         let carried = self.product.supplier.as_ref();
@@ -366,7 +368,7 @@ impl<'a> Draft<'a> {
         if Kind::of(&self.product.kind) == Kind::Bundle {
             if given.is_some() {
                 let message = "the price of a bundle is computed from its items; leave it out";
-                self.found.invalid(&[&"price"], message);
+                self.errors.invalid(&[&"price"], message);
             }
             return;
         }
@@ -381,7 +383,7 @@ impl<'a> Draft<'a> {
         let currency = match currency {
             Ok(currency) => currency,
             Err(wrong) => {
-                self.found
+                self.errors
                     .invalid(&[&"price", &"currency"], wrong.to_string());
                 return None;
             }
@@ -389,7 +391,7 @@ impl<'a> Draft<'a> {
         match minor_units(given.amount, currency) {
             Ok(minor) => Some(Money { minor, currency }),
             Err(wrong) => {
-                self.found
+                self.errors
                     .invalid(&[&"price", &"amount"], wrong.to_string());
                 None
             }
@@ -401,52 +403,53 @@ impl<'a> Draft<'a> {
         if of != self.product.kind {
             let shown = vitrine_model::text::excerpt(&self.product.kind, 40).text;
             let message = format!("the product's kind is {shown}; it has no details of a {of}");
-            self.found.invalid(&[&"details", &of], message);
+            self.errors.invalid(&[&"details", &of], message);
             return Ok(());
         }
         if let DetailsInput::Bundle(items) = given {
-            let mut found = ValidationErrors::default();
-            let read = bundles::read(items, self.at.store(), &mut found).await?;
-            self.found.0.append(&mut found.0);
+            let mut errors = ValidationErrors::default();
+            let read = bundles::read(items, self.at.store(), &mut errors).await?;
+            self.errors.0.append(&mut errors.0);
             self.product.price = read.price();
             self.product.details = Details::Bundle(read);
         } else {
-            self.product.details = details::read(given, &mut self.found);
+            self.product.details = details::read(given, &mut self.errors);
         }
         Ok(())
     }
 
-    /// Specs as they will be stored. What they teach is noted.
+    /// Returns specs in stored form; notes the keys they introduce.
     fn read_specs(&mut self, given: &[Spec]) -> Vec<Spec> {
         let reference = &self.at.reference;
         let read = specs::read(
             given,
             &reference.dictionary,
             &reference.units,
-            &mut self.found,
+            &mut self.errors,
         );
         self.learnt.extend(read.learnt);
         self.unused.extend(read.unused);
         read.specs
     }
 
-    /// What is wrong with the whole; `None` when nothing is.
+    /// Returns all errors, after checking the limits of the whole product; `None` if there are
+    /// none.
     fn refusals(&mut self) -> Option<Vec<UserError>> {
         let count = limits::spec_count(self.product.specs.len());
-        self.found.cap(&[&"specs"], count);
+        self.errors.cap(&[&"specs"], count);
         let count = limits::media_count(self.product.media.len());
-        self.found.cap(&[&"media"], count);
-        if self.found.is_empty() {
+        self.errors.cap(&[&"media"], count);
+        if self.errors.is_empty() {
             let encoding = self.at.catalog.encoding(&self.at.reference.units);
-            self.found
+            self.errors
                 .cap(&[], limits::content(&self.product, encoding));
         }
-        let refusals = std::mem::take(&mut self.found.0);
+        let refusals = std::mem::take(&mut self.errors.0);
         (!refusals.is_empty()).then_some(refusals)
     }
 
-    /// Writes what the product teaches: words outside the transaction, keys in it. Gives whether
-    /// the dictionary still was what it was taken to be.
+    /// Writes what the product introduces: search words outside the transaction, spec keys within
+    /// it. Returns whether the dictionary was unchanged.
     async fn teach(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
         let words = self.at.catalog.words();
         words.learn(self.at.store(), [&self.product]).await?;
@@ -472,47 +475,47 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What has a text and nothing else.
-fn apply_texts(product: &mut Product, patch: &ProductPatch, found: &mut ValidationErrors) {
+/// Applies the text fields.
+fn apply_texts(product: &mut Product, patch: &ProductPatch, errors: &mut ValidationErrors) {
     if let Some(name) = &patch.name {
-        found.check(&[&"name"], limits::text(name, 1..=MAX_NAME_CHARACTERS));
+        errors.check(&[&"name"], limits::text(name, 1..=MAX_NAME_CHARACTERS));
         product.name = collapse(name);
     }
     if let Some(sku) = &patch.sku {
-        found.check(&[&"sku"], limits::code(sku));
+        errors.check(&[&"sku"], limits::code(sku));
         product.sku.clone_from(sku);
     }
     if let Some(slug) = &patch.slug {
-        found.check(&[&"slug"], limits::slug(slug));
+        errors.check(&[&"slug"], limits::slug(slug));
         product.slug.clone_from(slug);
     }
     if let Some(description) = &patch.description {
         if let Some(text) = description {
             let checked = limits::text(text, 1..=MAX_DESCRIPTION_CHARACTERS);
-            found.check(&[&"description"], checked);
+            errors.check(&[&"description"], checked);
         }
         product.description.clone_from(description);
     }
     if let Some(brand) = &patch.brand {
         if let Some(text) = brand {
             let checked = limits::text(text, 1..=MAX_LABEL_CHARACTERS);
-            found.check(&[&"brand"], checked);
+            errors.check(&[&"brand"], checked);
         }
         product.brand = brand.as_deref().map(collapse);
     }
 }
 
-fn check_media(media: &[Media], found: &mut ValidationErrors) {
+fn check_media(media: &[Media], errors: &mut ValidationErrors) {
     for (at, medium) in media.iter().enumerate() {
-        found.check(&[&"media", &at, &"url"], limits::address(&medium.url));
+        errors.check(&[&"media", &at, &"url"], limits::address(&medium.url));
         if let Some(alt) = &medium.alt {
             let checked = limits::text(alt, 0..=MAX_DESCRIPTION_CHARACTERS);
-            found.check(&[&"media", &at, &"alt"], checked);
+            errors.check(&[&"media", &at, &"alt"], checked);
         }
     }
 }
 
-/// The name as a slug; with a few digits of the id, more with each try, when that is taken.
+/// The name as a slug. If it is taken, digits of the id are appended, more with each try.
 async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageError> {
     let plain = slug(&product.name)
         .or_else(|| slug(&product.sku))
@@ -529,7 +532,7 @@ async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageErr
     Ok(slug_with(&plain, &digits))
 }
 
-/// What a unique index says.
+/// Turns a duplicate key of a unique index into a refusal.
 fn taken(
     key: &str,
     product: &Product,
@@ -549,14 +552,14 @@ fn taken(
     Ok(Step::refuse(refusal, current))
 }
 
-/// The product as it is stored now.
+/// The product as it is now stored.
 async fn stored(
     unit: &mut WriteUnit,
     draft: &Draft<'_>,
 ) -> Result<Step<ProductView>, StorageError> {
     let view = unit.product(draft.product.id).await?;
-    // What this transaction has just written it also sees.
-    Ok(view.map_or(Step::Again, |view| Step::done(view, draft.change())))
+    // A transaction reads its own writes.
+    Ok(view.map_or(Step::Retry, |view| Step::done(view, draft.change())))
 }
 
 #[cfg(test)]
@@ -584,7 +587,7 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: ActivitySummary::default(),
+            activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 3,
@@ -595,27 +598,27 @@ mod tests {
     }
 
     fn applied(patch: &ProductPatch) -> (Product, Vec<(UserErrorCode, String)>) {
-        let (mut product, mut found) = (product(), ValidationErrors::default());
-        apply_texts(&mut product, patch, &mut found);
-        (product, found.places())
+        let (mut product, mut errors) = (product(), ValidationErrors::default());
+        apply_texts(&mut product, patch, &mut errors);
+        (product, errors.places())
     }
 
     #[test]
     fn what_is_not_named_stays_and_null_clears() {
-        let (same, found) = applied(&ProductPatch::default());
+        let (same, errors) = applied(&ProductPatch::default());
         assert_eq!(
             (same.name, same.description),
             (product().name, product().description)
         );
-        assert!(found.is_empty());
+        assert!(errors.is_empty());
         let patch = ProductPatch {
             name: Some("  Full \n Night ".to_owned()),
             description: Some(None),
             brand: Some(Some(" Sun  & Moon ".to_owned())),
             ..ProductPatch::default()
         };
-        let (changed, found) = applied(&patch);
-        assert!(found.is_empty(), "{found:?}");
+        let (changed, errors) = applied(&patch);
+        assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(changed.name, "Full Night");
         assert_eq!(changed.slug, "night", "a name does not change the address");
         assert_eq!(changed.description, None);
@@ -644,14 +647,14 @@ mod tests {
             alt: alt.map(str::to_owned),
             kind: vitrine_model::product::MediaKind::Image,
         };
-        let mut found = ValidationErrors::default();
+        let mut errors = ValidationErrors::default();
         let all = [
             media("https://e.org/a", None),
             media("ftp://e.org/b", Some("")),
             media("http://e.org/c", Some("\0")),
         ];
-        check_media(&all, &mut found);
-        let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+        check_media(&all, &mut errors);
+        let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
         assert_eq!(places, ["media.1.url", "media.2.alt"]);
     }
 

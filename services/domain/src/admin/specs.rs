@@ -1,4 +1,4 @@
-//! The specs of a product as admins give, set and remove them.
+//! Setting and removing the specs of a product.
 
 use vitrine_model::spec::{
     self, Dictionary, Spec, SpecError, SpecValue, ValueType, normal_qualifier,
@@ -9,12 +9,12 @@ use super::SpecRef;
 use crate::outcome::{UserErrorCode, ValidationErrors};
 use crate::specs::{Fitted, fit, main};
 
-/// Checks specs by themselves and against the dictionary; what is wrong is noted.
+/// Checks specs on their own and against the dictionary; adds to the errors.
 pub(super) fn read(
     specs: &[Spec],
     dictionary: &Dictionary,
     units: &UnitTable,
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Fitted {
     let (mut sound, mut refused) = (Vec::with_capacity(specs.len()), Vec::new());
     for (at, given) in specs.iter().enumerate() {
@@ -27,14 +27,14 @@ pub(super) fn read(
     refused.append(&mut fitted.refused);
     refused.sort_by_key(|(at, _)| *at);
     for (at, wrong) in &refused {
-        refuse(*at, &specs[*at], wrong, found);
+        refuse(*at, &specs[*at], wrong, errors);
     }
     fitted.specs = distinct(std::mem::take(&mut fitted.specs));
     fitted
 }
 
-/// The specs of a product after some were set: those given replace all with the same key and
-/// qualifier, where the first of them was; others stay.
+/// The specs after some were set: those replace all with the same key and qualifier, at the
+/// position of the first of them; others stay.
 pub(super) fn set(before: &[Spec], given: &[Spec]) -> Vec<Spec> {
     let mut after = before.to_vec();
     let mut done: Vec<&Spec> = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn set(before: &[Spec], given: &[Spec]) -> Vec<Spec> {
     after
 }
 
-/// The specs of a product after some were removed.
+/// The specs after some were removed.
 pub(super) fn remove(before: &[Spec], refs: &[SpecRef], dictionary: &Dictionary) -> Vec<Spec> {
     let named = |spec: &Spec| {
         refs.iter().any(|one| {
@@ -68,7 +68,7 @@ fn alike(a: &Spec, b: &Spec) -> bool {
     a.key == b.key && a.qualifier == b.qualifier
 }
 
-/// Saying the same twice says it once.
+/// Removes duplicates.
 fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
     let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
     for spec in specs {
@@ -79,9 +79,9 @@ fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
     out
 }
 
-fn refuse(at: usize, given: &Spec, wrong: &SpecError, found: &mut ValidationErrors) {
+fn refuse(at: usize, given: &Spec, wrong: &SpecError, errors: &mut ValidationErrors) {
     let (code, field) = place(given, wrong);
-    found.add(code, &[&"specs", &at, &field], wrong.to_string());
+    errors.add(code, &[&"specs", &at, &field], wrong.to_string());
 }
 
 fn place(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
@@ -95,7 +95,7 @@ fn place(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
             UnitError::Unknown(_) => (UserErrorCode::NotFound, "unit"),
             UnitError::Dimension { .. } => (UserErrorCode::TypeMismatch, "unit"),
         },
-        // A number with a unit too many, or without the one it needs.
+        // A number with a superfluous unit, or without the required one.
         SpecError::Type {
             expected: ValueType::Quantity,
             found_type: ValueType::Number,
@@ -112,7 +112,7 @@ fn place(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
     }
 }
 
-/// The field of the input that holds the value.
+/// The input field that holds the value.
 const fn value_field(given: &Spec) -> &'static str {
     match given.value {
         SpecValue::Text(_) => "text",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once_and_where() {
+    fn all_errors_are_reported_with_their_paths() {
         let given = [
             text("Bad Key", None, "x"),
             text("size", Some("a@b"), "M"),
@@ -170,9 +170,9 @@ mod tests {
             text("note", None, &"x".repeat(8193)),
             text("note", None, &"x".repeat(8192)),
         ];
-        let mut found = ValidationErrors::default();
-        read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
-        let places = found.places();
+        let mut errors = ValidationErrors::default();
+        read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
+        let places = errors.places();
         let place = |code, place: &str| (code, place.to_owned());
         assert_eq!(
             places,
@@ -189,7 +189,7 @@ mod tests {
                 place(UserErrorCode::Invalid, "specs.10.text"),
             ]
         );
-        let mismatch = found.0.iter().find(|r| r.path[1] == "8").unwrap();
+        let mismatch = errors.0.iter().find(|r| r.path[1] == "8").unwrap();
         assert!(
             mismatch.message.contains("number") && mismatch.message.contains("yes"),
             "the type expected and the value seen: {}",
@@ -198,15 +198,15 @@ mod tests {
     }
 
     #[test]
-    fn saying_the_same_twice_says_it_once() {
+    fn duplicates_are_removed() {
         let given = [
             quantity("heft", 2.0, "kilograms"),
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
         ];
-        let mut found = ValidationErrors::default();
-        let fitted = read(&given, &dictionary(), &UnitTable::built_in(), &mut found);
-        assert!(found.is_empty());
+        let mut errors = ValidationErrors::default();
+        let fitted = read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
+        assert!(errors.is_empty());
         let expected = [
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_replaces_all_of_its_key_and_qualifier_in_their_place() {
+    fn set_specs_replace_all_of_their_key_and_qualifier_in_place() {
         let before = [
             text("color", None, "Red"),
             text("size", Some("EU"), "42"),
@@ -237,12 +237,12 @@ mod tests {
         ];
         let after = set(&before, &given);
         assert_eq!(after, expected);
-        assert_eq!(set(&after, &given), after, "again changes nothing");
+        assert_eq!(set(&after, &given), after, "repeating it changes nothing");
         assert_eq!(set(&before, &[]), before);
     }
 
     #[test]
-    fn what_is_removed_is_named_by_key_alias_and_qualifier() {
+    fn specs_are_removed_by_key_alias_and_qualifier() {
         let before = [
             quantity("weight", 1.0, "kg"),
             text("size", Some("EU"), "S"),

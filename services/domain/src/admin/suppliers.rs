@@ -1,4 +1,4 @@
-//! Suppliers as admins make and change them.
+//! Creating and changing suppliers.
 
 use vitrine_model::id::SupplierId;
 use vitrine_model::supplier::{Supplier, country_code};
@@ -13,24 +13,24 @@ use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
-    /// Makes a supplier.
+    /// Creates a supplier.
     pub async fn create_supplier(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         new: NewSupplier,
     ) -> Result<Outcome<Supplier>, DomainError> {
         let create = CreateSupplier {
             id: SupplierId::random(),
             new: new.clone(),
         };
-        self.execute(order, ("createSupplier", "", &new), create)
+        self.execute(request, ("createSupplier", "", &new), create)
             .await
     }
 
-    /// Changes a supplier. Its products carry the new name and country a little later.
+    /// Changes a supplier. The copies in its products are updated a little later.
     pub async fn update_supplier(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         id: SupplierId,
         patch: SupplierPatch,
     ) -> Result<Outcome<Supplier>, DomainError> {
@@ -39,7 +39,7 @@ impl Catalog {
             id,
             patch: patch.clone(),
         };
-        self.execute(order, named, update).await
+        self.execute(request, named, update).await
     }
 }
 
@@ -61,7 +61,7 @@ impl Command for CreateSupplier {
         unit: &mut WriteUnit,
         _at: &Attempt,
     ) -> Result<Step<Supplier>, StorageError> {
-        let mut found = ValidationErrors::default();
+        let mut errors = ValidationErrors::default();
         let blank = Supplier {
             id: self.id,
             name: String::new(),
@@ -74,9 +74,9 @@ impl Command for CreateSupplier {
             name: Some(self.new.name.clone()),
             country: Some(self.new.country.clone()),
         };
-        let supplier = apply(&blank, &patch, &mut found);
-        if !found.is_empty() {
-            return Ok(Step::refused(found.0, None));
+        let supplier = apply(&blank, &patch, &mut errors);
+        if !errors.is_empty() {
+            return Ok(Step::refused(errors.0, None));
         }
         match unit.insert_supplier(&supplier).await {
             Err(StorageError::Conflict { .. }) => Ok(Step::refuse(taken(&supplier), None)),
@@ -101,10 +101,10 @@ impl Command for UpdateSupplier {
         if let Some(refusal) = at.stale("supplier", before.version) {
             return Ok(Step::refuse(refusal, Some(before)));
         }
-        let mut found = ValidationErrors::default();
-        let mut after = apply(&before, &self.patch, &mut found);
-        if !found.is_empty() {
-            return Ok(Step::refused(found.0, Some(before)));
+        let mut errors = ValidationErrors::default();
+        let mut after = apply(&before, &self.patch, &mut errors);
+        if !errors.is_empty() {
+            return Ok(Step::refused(errors.0, Some(before)));
         }
         if after == before {
             return Ok(Step::done(after, Change::Nothing));
@@ -113,17 +113,17 @@ impl Command for UpdateSupplier {
         after.changed_at = Some(at.now);
         match unit.replace_supplier(&after, before.version).await {
             Ok(true) => Ok(Step::done(after, Change::Content)),
-            Ok(false) => Ok(Step::Again),
+            Ok(false) => Ok(Step::Retry),
             Err(StorageError::Conflict { .. }) => Ok(Step::refuse(taken(&after), Some(before))),
             Err(error) => Err(error),
         }
     }
 }
 
-fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut ValidationErrors) -> Supplier {
+fn apply(before: &Supplier, patch: &SupplierPatch, errors: &mut ValidationErrors) -> Supplier {
     let mut after = before.clone();
     if let Some(name) = &patch.name {
-        found.check(&[&"name"], limits::text(name, 1..=MAX_LABEL_CHARACTERS));
+        errors.check(&[&"name"], limits::text(name, 1..=MAX_LABEL_CHARACTERS));
         after.name = collapse(name);
     }
     if let Some(country) = &patch.country {
@@ -131,7 +131,7 @@ fn apply(before: &Supplier, patch: &SupplierPatch, found: &mut ValidationErrors)
         if let Some(wrong) = country.as_deref().filter(|_| after.country.is_none()) {
             let shown = excerpt(wrong, 40).text;
             let message = format!("{shown:?} is no ISO 3166-1 alpha-2 country code such as DE");
-            found.invalid(&[&"country"], message);
+            errors.invalid(&[&"country"], message);
         }
     }
     after
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches() {
+    fn a_patch_changes_and_checks_what_it_names() {
         let before = Supplier {
             id: SupplierId::random(),
             name: "North".to_owned(),
@@ -160,13 +160,13 @@ mod tests {
             changed_at: None,
         };
         let after = |name: Option<&str>, country: Option<Option<&str>>| {
-            let mut found = ValidationErrors::default();
+            let mut errors = ValidationErrors::default();
             let patch = SupplierPatch {
                 name: name.map(str::to_owned),
                 country: country.map(|country| country.map(str::to_owned)),
             };
-            let after = apply(&before, &patch, &mut found);
-            let places: Vec<String> = found.places().into_iter().map(|(_, at)| at).collect();
+            let after = apply(&before, &patch, &mut errors);
+            let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
             (after.name, after.country, places)
         };
         let (north, de) = (|| "North".to_owned(), || Some("DE".to_owned()));

@@ -1,4 +1,4 @@
-//! Units as admins define them. They never change: values are stored in terms of them.
+//! Defining units. Units are immutable, because stored values refer to them.
 
 use vitrine_model::unit::{Unit, UnitDefinitionError, UnitTable};
 use vitrine_storage::StorageError;
@@ -10,15 +10,16 @@ use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
-    /// Defines a unit of measure. Units cannot be changed afterwards: values are stored in terms of
-    /// them. The same definition again is no error.
+    /// Defines a unit of measure. Units cannot be changed afterwards, because stored values refer
+    /// to them. Repeating a definition is not an error.
     pub async fn define_unit(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         unit: Unit,
     ) -> Result<Outcome<Unit>, DomainError> {
         let define = DefineUnit(unit.clone());
-        self.execute(order, ("defineUnit", "", &unit), define).await
+        self.execute(request, ("defineUnit", "", &unit), define)
+            .await
     }
 }
 
@@ -36,14 +37,14 @@ impl Command for DefineUnit {
             Err(refusal) => Ok(Step::refuse(refusal, None)),
             Ok(false) => Ok(Step::done(self.0.clone(), Change::Nothing)),
             Ok(true) => match unit.insert_unit(&self.0).await {
-                Err(StorageError::Conflict { .. }) => Ok(Step::Again),
+                Err(StorageError::Conflict { .. }) => Ok(Step::Retry),
                 inserted => inserted.map(|()| Step::done(self.0.clone(), Change::Reference)),
             },
         }
     }
 }
 
-/// Whether the unit is a new one.
+/// Returns whether the unit is new.
 fn define(unit: &Unit, mut table: UnitTable) -> Result<bool, UserError> {
     let before = table.units().len();
     match table.define(unit.clone()) {

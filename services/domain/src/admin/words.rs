@@ -1,4 +1,4 @@
-//! Teaching the vocabulary of searches the words of products, before the products can be found.
+//! Adding the words of products to the search vocabulary before the products can be found.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -10,16 +10,16 @@ use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
 
-/// How many words a process remembers to have taught.
+/// The maximum number of words that a process remembers.
 const MAX_REMEMBERED: usize = 100_000;
 
-/// Words that this process has taught, so that it need not say them again. Words are never removed
-/// from the vocabulary.
+/// Words that this process has added to the vocabulary, so that it need not add them again. Words
+/// are never removed from the vocabulary.
 #[derive(Debug, Default)]
 pub(crate) struct KnownWords(Mutex<HashSet<String>>);
 
 impl KnownWords {
-    /// Adds the words of products to the vocabulary. No command when all of them are known.
+    /// Adds the words of products to the vocabulary. Sends no command when all are known.
     pub(crate) async fn learn<'a>(
         &self,
         store: &Store,
@@ -29,7 +29,7 @@ impl KnownWords {
         if new.is_empty() {
             return Ok(());
         }
-        store.learn_words(&new).await?;
+        store.insert_words(&new).await?;
         self.remember(new);
         Ok(())
     }
@@ -57,9 +57,9 @@ impl KnownWords {
 }
 
 impl Catalog {
-    /// Adds the words of products to the vocabulary of searches. To be called before the products
-    /// are stored; words of a product that is not stored in the end do no harm.
-    pub(crate) async fn learn_words<'a>(
+    /// Adds the words of products to the search vocabulary. To be called before the products are
+    /// stored; words of a product that is never stored do no harm.
+    pub(crate) async fn insert_words<'a>(
         &self,
         products: impl IntoIterator<Item = &'a Product>,
     ) -> Result<(), DomainError> {
@@ -69,7 +69,7 @@ impl Catalog {
         }
         let catalog = self.clone();
         self.write(|_| async move {
-            catalog.store().learn_words(&new).await?;
+            catalog.store().insert_words(&new).await?;
             catalog.words().remember(new);
             Ok(())
         })
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_bounded_and_never_wrong() {
+    fn remembered_words_are_bounded() {
         let known = KnownWords::default();
         let many = |from: usize| (from..from + 60_000).map(|n| format!("word{n}")).collect();
         known.remember(many(0));

@@ -1,4 +1,4 @@
-//! How far products have each spec key.
+//! Coverage: how many products have each spec key.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,50 +8,50 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{FacetKey, FacetTally, Panel, TallyFields};
 use vitrine_model::filter::Condition;
 use vitrine_model::spec::SpecKey;
-use vitrine_storage::counts::Kept;
+use vitrine_storage::counts::CountSnapshot;
 
 use super::panel::{self, Units};
-use super::{KEPT_VALUES, Scope, generation};
+use super::{STORED_VALUES, Scope, generation};
 use crate::products::Visibility;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// The coverage of keys is counted while the caller waits of so many times as many products as facets
-/// read; of more it is given as it was counted last.
-const MAX_COVERED: u64 = 3;
-/// The entry that says what the coverage of all keys was counted from.
+/// Coverage is counted on request for up to this many times as many products as facets read; beyond
+/// that, the stored coverage is returned.
+const COVERAGE_FACTOR: u64 = 3;
+/// The entry that records the generation of the coverage of all keys.
 const ALL_KEYS: &str = "@all";
-/// The most keys that are suggested.
+/// The maximum number of suggested keys.
 const MAX_SUGGESTED: usize = 100;
 
-/// How far the products on sale have a spec key.
+/// How many active products have a spec key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyCoverage {
-    /// How many products have it.
+    /// The number of products that have it.
     pub products: u64,
-    /// How many different values they have.
+    /// The number of different values.
     pub distinct_values: u64,
-    /// For each kind some product of which has it: `(kind, products of the kind, those with the
+    /// For each kind with a product that has it: `(kind, products of the kind, those with the
     /// key)`.
     pub kinds: Vec<(String, u64, u64)>,
-    /// Up to five of the most common values, as they are shown.
+    /// Up to five of the most common values, as displayed.
     pub samples: Vec<String>,
-    /// As of when.
+    /// When it was counted.
     pub as_of: Timestamp,
 }
 
-/// A spec key that suits a category or kind.
+/// A spec key that is common in a category or kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuggestedKey {
     /// The key.
     pub key: Arc<SpecKey>,
-    /// How many of its products have it.
+    /// The number of the category's or kind's products that have it.
     pub products: u64,
-    /// Of how many.
+    /// The number of products in the category or kind.
     pub of: u64,
 }
 
-/// What is kept of the coverage of a key.
+/// The stored coverage of a key.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct CoverageSnapshot {
     products: u64,
@@ -61,28 +61,29 @@ struct CoverageSnapshot {
 }
 
 impl Catalog {
-    /// The coverage of these keys; those no product on sale has are absent. Of very many products as
-    /// it was counted last.
+    /// The coverage of these keys, without those that no active product has. In a very large
+    /// catalogue it may be outdated.
     ///
     /// # Errors
-    /// [`DomainError::Unavailable`] while so many products are counted for the first time.
+    /// [`DomainError::Unavailable`] while a very large catalogue is being counted for the first
+    /// time.
     pub async fn coverage(
         &self,
         keys: Vec<String>,
     ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
         let reference = self.reference();
-        let kept = self.kept_coverage(keys.clone(), &reference).await?;
-        let mut found = kept.found;
-        if !kept.current {
-            if self.own_counts().await?.on_sale(None) <= self.most_covered() {
+        let snapshot = self.get_coverage(keys.clone(), &reference).await?;
+        let mut found = snapshot.found;
+        if !snapshot.current {
+            if self.own_counts().await?.on_sale(None) <= self.max_covered() {
                 let counted = self
-                    .panel_memory()
+                    .panel_cache()
                     .coverage
                     .share(self.count_all(&reference));
                 let counted = counted.await?;
                 let all = counted.iter();
                 found = all.map(|(key, of)| (key.clone(), Arc::clone(of))).collect();
-            } else if !kept.counted {
+            } else if !snapshot.counted {
                 return Err(DomainError::Unavailable(None));
             }
         }
@@ -90,12 +91,12 @@ impl Catalog {
         Ok(found)
     }
 
-    /// The keys that most products of a category (with all below it) or kind have, the most common
-    /// first.
+    /// The keys that most products of a category (with its descendants) or of a kind have, most
+    /// common first.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] unless exactly one of the two is given, the category exists, and
-    /// `first` is in range.
+    /// [`DomainError::Invalid`] unless exactly one of `category` and `kind` is given, the category
+    /// exists, and `first` is in range.
     pub async fn suggested_keys(
         &self,
         category: Option<&str>,
@@ -112,7 +113,7 @@ impl Catalog {
             _ => {
                 return Err(DomainError::invalid(
                     "category",
-                    "give exactly one of category and kind",
+                    "set exactly one of category and kind",
                 ));
             }
         };
@@ -133,13 +134,13 @@ impl Catalog {
             return Err(DomainError::invalid("category", reason));
         };
         let scope = Scope::category(category.id, &reference);
-        let (kept, _) = self.kept_panel(&scope, &reference).await?;
-        let panel = match kept {
-            Some(kept) if kept.current => kept.panel,
-            kept => match self.count_scope(&scope, &reference).await? {
+        let (snapshot, _) = self.get_snapshot(&scope, &reference).await?;
+        let panel = match snapshot {
+            Some(snapshot) if snapshot.current => snapshot.panel,
+            snapshot => match self.count_scope(&scope, &reference).await? {
                 Some(counted) => Panel::clone(&counted),
-                // What suits a category does not change from one product to the next.
-                None => kept.ok_or(DomainError::Unavailable(None))?.panel,
+                // Outdated counts are good enough for suggestions.
+                None => snapshot.ok_or(DomainError::Unavailable(None))?.panel,
             },
         };
         let of = panel.products;
@@ -175,34 +176,34 @@ impl Catalog {
         Ok(suggested.collect())
     }
 
-    fn most_covered(&self) -> u64 {
-        MAX_COVERED * u64::from(self.most_read())
+    fn max_covered(&self) -> u64 {
+        COVERAGE_FACTOR * u64::from(self.max_products_read())
     }
 
-    /// Counts a category with all below it, and keeps its panel; `None` when it holds too many
-    /// products for that. Of those who ask at once, one counts.
+    /// Counts a category with its descendants and stores its panel; `None` when it has too many
+    /// products. Concurrent callers share one count.
     async fn count_scope(
         &self,
         scope: &Scope,
         reference: &Reference,
     ) -> Result<Option<Arc<Panel>>, DomainError> {
         let own = self.own_counts().await?;
-        if own.on_sale(scope.categories.as_deref()) > self.most_covered() {
+        if own.on_sale(scope.categories.as_deref()) > self.max_covered() {
             return Ok(None);
         }
-        let single_flight = self.panel_memory().panel(&scope.name);
+        let single_flight = self.panel_cache().panel(&scope.name);
         let count = async {
-            let (_, sum) = self.kept_panel(scope, reference).await?;
+            let (_, sum) = self.get_snapshot(scope, reference).await?;
             let (as_of, tally) = (self.now(), self.tally_scope(scope, reference).await?);
             let panel = panel_of(&tally, reference);
-            self.keep_panel(scope, sum, &panel, as_of, reference)
+            self.save_panel(scope, sum, &panel, as_of, reference)
                 .await?;
             Ok(Arc::new(panel))
         };
         single_flight.share(count).await.map(Some)
     }
 
-    /// Counts everything on sale and keeps panel and coverage.
+    /// Counts all active products, and stores panel and coverage.
     async fn count_all(
         &self,
         reference: &Reference,
@@ -212,14 +213,14 @@ impl Catalog {
             .read(|store| async move { store.generation(None).await })
             .await?;
         let tally = self.tally_scope(&scope, reference).await?;
-        let found = self.keep_coverage(&tally, sum, as_of, reference).await?;
-        self.keep_panel(&scope, sum, &panel_of(&tally, reference), as_of, reference)
+        let found = self.save_coverage(&tally, sum, as_of, reference).await?;
+        self.save_panel(&scope, sum, &panel_of(&tally, reference), as_of, reference)
             .await?;
         Ok(Arc::new(found))
     }
 
-    /// Keeps the coverage of all keys, counted after the counters of everything had this sum.
-    pub(super) async fn keep_coverage(
+    /// Stores the coverage of all keys, counted after all generations had this sum.
+    pub(super) async fn save_coverage(
         &self,
         tally: &FacetTally,
         sum: i64,
@@ -227,20 +228,20 @@ impl Catalog {
         reference: &Reference,
     ) -> Result<HashMap<String, Arc<KeyCoverage>>, DomainError> {
         let generation = generation::of_coverage(sum, reference);
-        let (mut found, mut kept) = (HashMap::new(), Vec::new());
+        let (mut found, mut snapshot) = (HashMap::new(), Vec::new());
         for (key, _) in tally.keys() {
             let coverage = coverage_of(tally, key, reference, as_of);
-            kept.push(keep(key, &coverage, &generation));
+            snapshot.push(to_stored(key, &coverage, &generation));
             found.insert(key.to_owned(), Arc::new(coverage));
         }
-        // Last, because it says that the others are there.
-        kept.push(keep(ALL_KEYS, &KeyCoverage::none(as_of), &generation));
-        self.maintain(|store| async move { store.keep_coverage(&kept).await })
+        // Last, because it marks the others as complete.
+        snapshot.push(to_stored(ALL_KEYS, &KeyCoverage::none(as_of), &generation));
+        self.maintain(|store| async move { store.save_coverage(&snapshot).await })
             .await?;
         Ok(found)
     }
 
-    /// Counts a scope while a caller waits.
+    /// Counts a scope on request.
     async fn tally_scope(
         &self,
         scope: &Scope,
@@ -253,42 +254,42 @@ impl Catalog {
         Ok(tally.await?.expect("a count without a limit is whole"))
     }
 
-    async fn kept_coverage(
+    async fn get_coverage(
         &self,
         mut keys: Vec<String>,
         reference: &Reference,
-    ) -> Result<Ahead, DomainError> {
+    ) -> Result<StoredCoverage, DomainError> {
         keys.push(ALL_KEYS.to_owned());
-        let (mut kept, generation) = self
+        let (mut snapshot, generation) = self
             .read(|store| async move {
-                futures_util::future::try_join(store.kept_coverage(&keys), store.generation(None))
+                futures_util::future::try_join(store.get_coverage(&keys), store.generation(None))
                     .await
             })
             .await?;
         let generation = generation::of_coverage(generation, reference);
-        let all = kept.remove(ALL_KEYS);
+        let all = snapshot.remove(ALL_KEYS);
         let current = all.as_ref().is_some_and(|all| all.generation == generation);
         let counted = all.is_some();
-        // What other passes left behind of keys that have gone since is not given.
+        // Entries of earlier generations belong to keys that no longer exist.
         let newest = all.map(|all| all.generation);
-        let read = |(key, kept): (String, Kept)| {
-            let coverage: CoverageSnapshot = serde_json::from_str(&kept.counted).ok()?;
-            let same = Some(&kept.generation) == newest.as_ref();
-            same.then(|| (key, Arc::new(KeyCoverage::of(coverage, kept.as_of))))
+        let read = |(key, snapshot): (String, CountSnapshot)| {
+            let coverage: CoverageSnapshot = serde_json::from_str(&snapshot.counted).ok()?;
+            let same = Some(&snapshot.generation) == newest.as_ref();
+            same.then(|| (key, Arc::new(KeyCoverage::of(coverage, snapshot.as_of))))
         };
-        Ok(Ahead {
-            found: kept.into_iter().filter_map(read).collect(),
+        Ok(StoredCoverage {
+            found: snapshot.into_iter().filter_map(read).collect(),
             current,
             counted,
         })
     }
 }
 
-/// Coverage that was precomputed, and whether nothing has changed since.
-struct Ahead {
+/// Stored coverage.
+struct StoredCoverage {
     found: HashMap<String, Arc<KeyCoverage>>,
     current: bool,
-    /// Whether it was counted ever.
+    /// Whether it has ever been counted.
     counted: bool,
 }
 
@@ -297,19 +298,19 @@ impl KeyCoverage {
         Self::of(CoverageSnapshot::default(), as_of)
     }
 
-    fn of(kept: CoverageSnapshot, as_of: Timestamp) -> Self {
+    fn of(snapshot: CoverageSnapshot, as_of: Timestamp) -> Self {
         Self {
-            products: kept.products,
-            distinct_values: kept.distinct_values,
-            kinds: kept.kinds,
-            samples: kept.samples,
+            products: snapshot.products,
+            distinct_values: snapshot.distinct_values,
+            kinds: snapshot.kinds,
+            samples: snapshot.samples,
             as_of,
         }
     }
 }
 
 pub(super) fn panel_of(tally: &FacetTally, reference: &Reference) -> Panel {
-    panel::panel(tally, reference, &Units::default(), KEPT_VALUES)
+    panel::panel(tally, reference, &Units::default(), STORED_VALUES)
 }
 
 fn coverage_of(
@@ -331,19 +332,19 @@ fn coverage_of(
     }
 }
 
-fn keep(key: &str, coverage: &KeyCoverage, generation: &str) -> (String, Kept) {
-    let kept = CoverageSnapshot {
+fn to_stored(key: &str, coverage: &KeyCoverage, generation: &str) -> (String, CountSnapshot) {
+    let snapshot = CoverageSnapshot {
         products: coverage.products,
         distinct_values: coverage.distinct_values,
         kinds: coverage.kinds.clone(),
         samples: coverage.samples.clone(),
     };
-    let counted = serde_json::to_string(&kept).expect("coverage is plain data");
-    let kept = Kept {
+    let counted = serde_json::to_string(&snapshot).expect("coverage is plain data");
+    let snapshot = CountSnapshot {
         generation: generation.to_owned(),
         as_of: coverage.as_of,
         counted,
         products: i64::try_from(coverage.products).unwrap_or(i64::MAX),
     };
-    (key.to_owned(), kept)
+    (key.to_owned(), snapshot)
 }

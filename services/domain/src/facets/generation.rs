@@ -1,8 +1,8 @@
-//! What a kept count was made from, as a text that differs whenever a new count might.
+//! The generation of a stored count: a text that differs whenever a recount might.
 //!
-//! The first part stands for the products: the sum of the counters of their categories, and which
-//! categories these are. The second stands for what gives the counted keys their meaning, and for
-//! nothing else: a key that is learnt changes no panel in which it does not occur.
+//! The first part represents the products: the sum of the generations of their categories, and a
+//! digest of the category ids. The second represents the definitions of the counted keys, and
+//! nothing else: a new key does not affect panels in which it does not occur.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::Scope;
 use crate::reference::Reference;
 
-/// The generation of a panel of a scope that shows these spec keys.
+/// The generation of a panel of a scope with these spec keys.
 pub(super) fn of_panel(scope: &Scope, sum: i64, keys: &[String], reference: &Reference) -> String {
     format!(
         "{}/{}",
@@ -21,7 +21,7 @@ pub(super) fn of_panel(scope: &Scope, sum: i64, keys: &[String], reference: &Ref
     )
 }
 
-/// The part of it that stands for the products.
+/// The part that represents the products.
 pub(super) fn of_products(scope: &Scope, sum: i64) -> String {
     let Some(categories) = &scope.categories else {
         return format!("{sum}-all");
@@ -35,13 +35,13 @@ pub(super) fn of_products(scope: &Scope, sum: i64) -> String {
     format!("{sum}-{}", short(hash))
 }
 
-/// Whether a generation stands for these products, whatever its keys mean.
+/// Whether a generation has this product part, whatever its definitions.
 pub(super) fn is_of_products(generation: &str, products: &str) -> bool {
     generation.split_once('/').map(|(part, _)| part) == Some(products)
 }
 
-/// The generation of the coverage of all keys: it names keys as products do, so of the reference data it
-/// depends on the units and on which keys are being merged.
+/// The generation of the coverage of all keys. Coverage uses the stored names of keys, so it
+/// depends only on units and on merges in progress.
 pub(super) fn of_coverage(sum: i64, reference: &Reference) -> String {
     let mut hash = Sha256::new();
     for key in reference.dictionary.keys() {
@@ -55,7 +55,7 @@ pub(super) fn of_coverage(sum: i64, reference: &Reference) -> String {
     format!("{sum}/{}", short(hash))
 }
 
-/// Whether all keys that the one knows mean the same to the other.
+/// Whether all keys known to the first have the same meaning in the second.
 pub(super) fn mean_the_same(one: &Reference, other: &Reference) -> bool {
     let keys: Vec<String> = one
         .dictionary
@@ -66,13 +66,13 @@ pub(super) fn mean_the_same(one: &Reference, other: &Reference) -> bool {
     definitions(&keys, one) == definitions(&keys, other)
 }
 
-/// What these keys mean.
+/// A digest of the definitions of these keys.
 fn definitions(keys: &[String], reference: &Reference) -> String {
     let mut units: HashMap<&str, String> = HashMap::new();
     let mut hash = Sha256::new();
     for name in keys {
         let Some(key) = reference.dictionary.get(name) else {
-            // Once it is known it means something.
+            // A later definition changes the generation.
             hash.update(format!("{name}?\n"));
             continue;
         };
@@ -96,7 +96,7 @@ fn units_of(dimension: &str, reference: &Reference) -> String {
     text
 }
 
-/// Enough to tell some millions of texts apart.
+/// Long enough for millions of different texts.
 fn short(hash: Sha256) -> String {
     let mut text = String::with_capacity(24);
     for byte in &hash.finalize()[..12] {

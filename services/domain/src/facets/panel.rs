@@ -1,5 +1,5 @@
-//! From counts to panels: ranges with round ends in the unit that is asked for, each counted by the
-//! very range that its filter stands for.
+//! From counts to panels: ranges with round limits in the requested unit, each counted with the
+//! same range that its filter has.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,13 @@ use vitrine_model::unit::Unit;
 use crate::DomainError;
 use crate::reference::Reference;
 
-/// The most spec keys of a panel, those of most products: a panel is kept as one document.
+/// The maximum number of spec keys in a panel, those of most products: a panel is stored as one
+/// document.
 const MAX_KEYS: usize = 500;
-/// Stars that products are counted by.
+/// The minimum ratings that are counted.
 const RATINGS: [f64; 4] = [4.0, 3.0, 2.0, 1.0];
 
-/// The units that quantities are asked in.
+/// The requested units of quantities.
 #[derive(Debug, Default)]
 pub(super) struct Units {
     by_key: HashMap<String, String>,
@@ -29,11 +30,11 @@ pub(super) struct Units {
 
 impl Units {
     pub(super) fn new(
-        asked: &[(String, Option<String>)],
+        requested: &[(String, Option<String>)],
         reference: &Reference,
     ) -> Result<Self, DomainError> {
         let mut units = Self::default();
-        for (at, (unit, key)) in asked.iter().enumerate() {
+        for (at, (unit, key)) in requested.iter().enumerate() {
             let path = format!("displayUnits[{at}].unit");
             let wrong = |wrong: &dyn std::fmt::Display| {
                 DomainError::invalid(path.clone(), wrong.to_string())
@@ -58,11 +59,11 @@ impl Units {
         Ok(units)
     }
 
-    pub(super) fn is_usual(&self) -> bool {
+    pub(super) fn is_default(&self) -> bool {
         self.by_key.is_empty() && self.by_dimension.is_empty()
     }
 
-    /// The unit for a key: the one asked for, else the one most values were entered in.
+    /// The unit for a key: the requested one, otherwise the one used by most values.
     fn unit<'a>(
         &self,
         key: &SpecKey,
@@ -70,15 +71,17 @@ impl Units {
         reference: &'a Reference,
     ) -> Option<&'a Unit> {
         let dimension = key.dimension.as_deref()?;
-        let asked = self.by_key.get(&key.key);
-        let asked = asked.or_else(|| self.by_dimension.get(dimension));
-        let common = asked.map(String::as_str).or_else(|| numbers.common_unit());
+        let requested = self.by_key.get(&key.key);
+        let requested = requested.or_else(|| self.by_dimension.get(dimension));
+        let common = requested
+            .map(String::as_str)
+            .or_else(|| numbers.common_unit());
         let unit = common.and_then(|unit| reference.units.get_in(unit, dimension).ok());
         unit.or_else(|| reference.units.base(dimension))
     }
 }
 
-/// Everything that was counted, as it is kept and shown.
+/// The panel of a tally.
 pub(super) fn panel(
     tally: &FacetTally,
     reference: &Reference,
@@ -106,7 +109,7 @@ pub(super) fn panel(
     }
 }
 
-/// Whether a key is offered when nobody asks for it by name.
+/// Whether a key is offered when no keys are requested by name.
 pub(super) fn is_offered(facet: &PanelFacet, reference: &Reference) -> bool {
     let entry = reference.dictionary.get(&facet.key);
     let allowed = entry.is_some_and(|entry| entry.facetable && entry.filterable);
@@ -173,7 +176,7 @@ fn built_in(tally: &FacetTally, limit: usize) -> Vec<PanelFacet> {
     facets
 }
 
-/// How many different values a key has, and its values.
+/// The number of different values of a key, and the values.
 fn spec(
     tally: &FacetTally,
     key: &SpecKey,
@@ -213,7 +216,7 @@ fn numbers(
     unit: Option<&Unit>,
     reference: &Reference,
 ) -> Option<PanelData> {
-    let shown = |n: f64| unit.map_or(n, |unit| tidy(unit.from_base(n)));
+    let shown = |n: f64| unit.map_or(n, |unit| rounded(unit.from_base(n)));
     let (min, max) = (shown(found.min()?), shown(found.max()?));
     let few = unit.is_none() && found.distinct() <= MAX_SINGLE_VALUES;
     let values: Vec<f64> = if few {
@@ -249,7 +252,7 @@ fn dates(found: &Numbers) -> Option<PanelData> {
     Some(PanelData::Date { min, max, buckets })
 }
 
-/// The test that stands for a range of numbers.
+/// The number test of a range.
 pub(super) fn number_test(
     low: Option<f64>,
     high: Option<f64>,
@@ -266,7 +269,7 @@ pub(super) fn number_test(
     }
 }
 
-/// A converted number without the noise of the conversion: twelve significant digits.
-fn tidy(n: f64) -> f64 {
+/// Rounds to twelve significant digits, to remove conversion noise.
+fn rounded(n: f64) -> f64 {
     format!("{n:.11e}").parse().unwrap_or(n)
 }

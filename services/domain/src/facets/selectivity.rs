@@ -1,11 +1,10 @@
-//! How much of a list fits a filter, judged by panels that were counted ahead.
+//! Estimates, from precomputed panels, how many products of a list match a filter.
 //!
-//! A list that is sorted by something that no index combines with its filter can be read in two
-//! ways: read all that the filter's index gives and sort it, or walk the index of the order and
-//! pass over what does not fit. The first costs as many products as have the rarest value; the
-//! second as many as must be walked to fill the page. Which is less depends on how many products
-//! have the values, and the panels know. They may be a minute old here: a wrong guess takes longer
-//! and gives the same rows.
+//! A list whose sort and filter have no common index can be read in two ways: read everything from
+//! the filter's index and sort it, or scan the sort's index and skip what does not match. The first
+//! reads as many products as have the rarest value; the second as many as it scans to fill the
+//! page. Panels tell how many products have each value. They may be a minute old here: a wrong
+//! estimate takes longer but returns the same rows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,54 +16,54 @@ use vitrine_model::facet::{CountedBucket, Panel, PanelData, PanelFacet};
 use vitrine_model::filter::{Condition, Range};
 
 use super::panel::number_test;
-use super::{KEPT_VALUES, KeyCoverage, Scope};
+use super::{KeyCoverage, STORED_VALUES, Scope};
 use crate::Catalog;
 use crate::products::ProductsQuery;
 use crate::reference::Reference;
 use crate::single_flight::SingleFlight;
 
-/// How many counts of products are under way at once in a process.
-const MAX_COUNTING: usize = 4;
-/// How long a panel is judged by.
+/// The maximum number of concurrent counts in a process.
+const MAX_CONCURRENT_COUNTS: usize = 4;
+/// How long a cached panel is used.
 const MAX_AGE: Duration = Duration::from_mins(1);
-/// The most panels that are remembered.
-const MAX_REMEMBERED: usize = 200;
+/// The maximum number of cached panels.
+const MAX_CACHED: usize = 200;
 
-/// Panels as this process has seen them.
+/// Panels cached by this process.
 #[derive(Debug)]
-pub(crate) struct PanelMemory {
-    remembered: Mutex<HashMap<String, Remembered>>,
-    /// The coverage of all keys, counted while callers wait.
+pub(crate) struct PanelCache {
+    cached: Mutex<HashMap<String, CachedCounts>>,
+    /// The coverage of all keys, counted on request.
     pub(super) coverage: SingleFlight<Arc<HashMap<String, Arc<KeyCoverage>>>>,
-    /// Panels of categories, counted while callers wait, by scope.
+    /// Panels of categories, counted on request, by scope.
     panels: Mutex<HashMap<String, Arc<SingleFlight<Arc<Panel>>>>>,
-    /// Counting takes the database much longer than anything else that callers ask for.
-    turns: Semaphore,
+    /// Counting is by far the most expensive request for the database.
+    permits: Semaphore,
 }
 
-impl Default for PanelMemory {
+impl Default for PanelCache {
     fn default() -> Self {
         Self {
-            remembered: Mutex::default(),
+            cached: Mutex::default(),
             coverage: SingleFlight::default(),
             panels: Mutex::default(),
-            turns: Semaphore::new(MAX_COUNTING),
+            permits: Semaphore::new(MAX_CONCURRENT_COUNTS),
         }
     }
 }
 
-impl PanelMemory {
-    /// A turn to count products. Whoever waits for one is served in order.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // Nobody closes the semaphore.
-        self.turns.acquire().await.ok()
+impl PanelCache {
+    /// Waits for a permit to count products, first come, first served.
+    pub(super) async fn counting_permit(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.permits.acquire().await.ok()
     }
 
-    /// What callers share who have the panel of a scope counted.
+    /// The shared count of a scope's panel.
     pub(super) fn panel(&self, scope: &str) -> Arc<SingleFlight<Arc<Panel>>> {
         let mut panels = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
-        if panels.len() >= MAX_REMEMBERED {
-            // Those that are being counted stay with their callers.
+        if panels.len() >= MAX_CACHED {
+            // Running counts stay alive with their callers.
             panels.clear();
         }
         Arc::clone(panels.entry(scope.to_owned()).or_default())
@@ -72,61 +71,60 @@ impl PanelMemory {
 }
 
 #[derive(Clone, Debug)]
-struct Remembered {
-    shares: Option<Arc<Shares>>,
+struct CachedCounts {
+    value_counts: Option<Arc<ValueCounts>>,
     at: Instant,
 }
 
-/// How many products of a scope have which values.
+/// How many products of a scope have each value.
 #[derive(Debug, Default)]
-struct Shares {
+struct ValueCounts {
     products: f64,
     tokens: HashMap<String, f64>,
-    /// For keys of which not all values were kept: the count of the rarest that was.
+    /// For keys with more values than are stored: the count of the rarest stored one.
     rarest: HashMap<String, f64>,
     ranges: HashMap<String, Vec<(Range, f64)>>,
 }
 
-/// What is judged of a list.
+/// The estimate for a list.
 #[derive(Debug)]
-struct Judged {
-    /// How many products the rarest clause leaves.
+struct Estimate {
+    /// The number of products that match the rarest clause.
     bound: f64,
-    /// How many products all clauses together leave.
+    /// The number of products that match all clauses.
     matches: f64,
 }
 
 impl Catalog {
-    /// Whether a page of a list is found sooner by walking the index of its order than by sorting
-    /// what the index of its filter gives. `false` when nothing is known.
-    pub(crate) fn is_better_walked(
+    /// Whether scanning the index of the sort is estimated to be cheaper than sorting what the
+    /// index of the filter returns. `false` without data.
+    pub(crate) fn prefers_sort_index(
         &self,
         query: &ProductsQuery,
         condition: &Condition,
         reference: &Arc<Reference>,
     ) -> bool {
-        let Some(scope) = Scope::around(&query.filter, query.sight, reference) else {
+        let Some(scope) = Scope::around(&query.filter, query.visibility, reference) else {
             return false;
         };
-        let Some(shares) = self.shares(scope, reference) else {
+        let Some(value_counts) = self.value_counts(scope, reference) else {
             return false;
         };
-        let mut judged = Judged {
-            bound: shares.products,
-            matches: shares.products,
+        let mut estimate = Estimate {
+            bound: value_counts.products,
+            matches: value_counts.products,
         };
-        shares.judge(condition, &mut judged);
+        value_counts.estimate(condition, &mut estimate);
         let page = f64::from(query.page.first.or(query.page.last).unwrap_or(20).max(1)) + 1.0;
-        let walked = page * shares.products / judged.matches.max(0.5);
-        walked < judged.bound
+        let scanned = page * value_counts.products / estimate.matches.max(0.5);
+        scanned < estimate.bound
     }
 
-    /// The shares of a scope as far as they are known by now; has them read for the next time when
-    /// they are not, or are old.
-    fn shares(&self, scope: Scope, reference: &Arc<Reference>) -> Option<Arc<Shares>> {
+    /// The cached counts of a scope; refreshes them in the background if they are missing or old.
+    fn value_counts(&self, scope: Scope, reference: &Arc<Reference>) -> Option<Arc<ValueCounts>> {
         let mut memory = self
-            .panel_memory()
-            .remembered
+            .panel_cache()
+            .cached
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let known = memory.get(&scope.name).cloned();
@@ -134,49 +132,49 @@ impl Catalog {
             .as_ref()
             .is_none_or(|known| known.at.elapsed() > MAX_AGE)
         {
-            if memory.len() >= MAX_REMEMBERED {
+            if memory.len() >= MAX_CACHED {
                 memory.clear();
             }
-            let shares = known.as_ref().and_then(|known| known.shares.clone());
+            let value_counts = known.as_ref().and_then(|known| known.value_counts.clone());
             let at = Instant::now();
-            memory.insert(scope.name.clone(), Remembered { shares, at });
-            self.remember(scope, Arc::clone(reference));
+            memory.insert(scope.name.clone(), CachedCounts { value_counts, at });
+            self.refresh(scope, Arc::clone(reference));
         }
-        known.and_then(|known| known.shares)
+        known.and_then(|known| known.value_counts)
     }
 
-    fn remember(&self, scope: Scope, reference: Arc<Reference>) {
+    fn refresh(&self, scope: Scope, reference: Arc<Reference>) {
         let catalog = self.clone();
         self.in_background(async move {
-            let kept = catalog.kept_panel(&scope, &reference).await;
-            // A list is found without; the next one asks again.
-            let Ok((Some(kept), _)) = kept else {
+            let snapshot = catalog.get_snapshot(&scope, &reference).await;
+            // This request does without; the next one tries again.
+            let Ok((Some(snapshot), _)) = snapshot else {
                 return;
             };
-            let remembered = Remembered {
-                shares: Some(Arc::new(Shares::of(&kept.panel, &reference))),
+            let cached = CachedCounts {
+                value_counts: Some(Arc::new(ValueCounts::of(&snapshot.panel, &reference))),
                 at: Instant::now(),
             };
             let mut memory = catalog
-                .panel_memory()
-                .remembered
+                .panel_cache()
+                .cached
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            memory.insert(scope.name, remembered);
+            memory.insert(scope.name, cached);
         });
     }
 }
 
-impl Shares {
+impl ValueCounts {
     fn of(panel: &Panel, reference: &Reference) -> Self {
-        let mut shares = Self {
+        let mut value_counts = Self {
             products: number(panel.products),
             ..Self::default()
         };
         for facet in &panel.facets {
-            shares.add(facet, reference);
+            value_counts.add(facet, reference);
         }
-        shares
+        value_counts
     }
 
     fn add(&mut self, facet: &PanelFacet, reference: &Reference) {
@@ -192,7 +190,7 @@ impl Shares {
                     self.tokens
                         .extend(token.map(|token| (token, number(value.count))));
                 }
-                if values.len() >= KEPT_VALUES {
+                if values.len() >= STORED_VALUES {
                     let rarest = values.last().map_or(0.0, |value| number(value.count));
                     self.rarest.insert(key.to_owned(), rarest);
                 }
@@ -218,26 +216,26 @@ impl Shares {
         }
     }
 
-    /// Takes in every clause that must hold and of which something is known.
-    fn judge(&self, condition: &Condition, judged: &mut Judged) {
+    /// Applies every mandatory clause with known counts.
+    fn estimate(&self, condition: &Condition, estimate: &mut Estimate) {
         match condition {
-            Condition::All(parts) => parts.iter().for_each(|part| self.judge(part, judged)),
+            Condition::All(parts) => parts.iter().for_each(|part| self.estimate(part, estimate)),
             Condition::Token(tokens) => {
                 let products = tokens.iter().map(|token| self.token(token)).sum();
-                self.narrow(products, judged);
+                self.narrow(products, estimate);
             }
             Condition::SpecRange { key, range, .. } => {
                 let products = self.ranges.get(key).map(|known| within(known, range));
-                self.narrow(products.unwrap_or(0.0), judged);
+                self.narrow(products.unwrap_or(0.0), estimate);
             }
             _ => {}
         }
     }
 
-    /// As if values were spread independently of each other.
-    fn narrow(&self, products: f64, judged: &mut Judged) {
-        judged.bound = judged.bound.min(products);
-        judged.matches *= products / self.products.max(1.0);
+    /// Assumes that values are distributed independently.
+    fn narrow(&self, products: f64, estimate: &mut Estimate) {
+        estimate.bound = estimate.bound.min(products);
+        estimate.matches *= products / self.products.max(1.0);
     }
 
     fn token(&self, token: &str) -> f64 {
@@ -247,7 +245,7 @@ impl Shares {
     }
 }
 
-/// How many products have a number within a range, by what is known of parts of the line.
+/// The number of products with a number in a range, interpolated from counted ranges.
 fn within(known: &[(Range, f64)], range: &Range) -> f64 {
     let share = |part: &Range, count: f64| {
         let (low, high) = ends(part);
@@ -306,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_take_their_share() {
+    fn ranges_are_interpolated() {
         let known = [(between(0.0, 10.0), 100.0), (between(10.0, 20.0), 50.0)];
         let found = |low, high| within(&known, &between(low, high));
         assert!((found(5.0, 12.0) - 60.0).abs() < 1e-9);
@@ -315,26 +313,26 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_not_kept_are_at_most_as_common_as_the_rarest_that_was() {
-        let shares = Shares {
+    fn unknown_values_are_at_most_as_common_as_the_rarest_stored_one() {
+        let value_counts = ValueCounts {
             products: 1_000.0,
             tokens: HashMap::from([("color=red".to_owned(), 400.0)]),
             rarest: HashMap::from([("model".to_owned(), 3.0)]),
             ranges: HashMap::new(),
         };
-        let judge = |tokens: &[&str]| {
+        let estimate = |tokens: &[&str]| {
             let clause = |token: &&str| Condition::Token(vec![(*token).to_owned()]);
-            let mut judged = Judged {
-                bound: shares.products,
-                matches: shares.products,
+            let mut estimate = Estimate {
+                bound: value_counts.products,
+                matches: value_counts.products,
             };
             let condition = Condition::All(tokens.iter().map(clause).collect());
-            shares.judge(&condition, &mut judged);
-            judged
+            value_counts.estimate(&condition, &mut estimate);
+            estimate
         };
-        let red = judge(&["color=red"]);
+        let red = estimate(&["color=red"]);
         assert!((red.bound - 400.0).abs() < 1e-9 && (red.matches - 400.0).abs() < 1e-9);
-        let both = judge(&["color=red", "model=x9"]);
+        let both = estimate(&["color=red", "model=x9"]);
         assert!((both.bound - 3.0).abs() < 1e-9 && (both.matches - 1.2).abs() < 1e-9);
     }
 }

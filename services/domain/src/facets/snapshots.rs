@@ -1,9 +1,9 @@
-//! Counting ahead: panels of categories and of the whole catalogue, and with the latter the coverage
-//! of spec keys. A scope in which nothing has changed is not counted again.
+//! Precomputed panels of categories and of the whole catalogue, and with the latter the coverage of
+//! spec keys. A scope without changes is not recounted.
 //!
-//! A scope is counted some products at a time, category by category, and what was counted is added up
-//! over as many runs as it takes. Nothing of it is needed for correctness: what is out of date is
-//! counted when it is asked for, or given as it was counted last.
+//! A scope is counted in parts, category by category, and the counts are added up over as many runs
+//! as needed. Correctness does not depend on it: an outdated panel is recounted on request, or
+//! served with its date.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use vitrine_model::filter::Condition;
 use vitrine_model::id::CategoryId;
 use vitrine_model::worker::WorkerRun;
 use vitrine_storage::audit::Difference;
-use vitrine_storage::counts::{CountOrder, PanelSummary};
+use vitrine_storage::counts::{PanelSummary, TallyRequest};
 
 use super::coverage::panel_of;
 use super::{Scope, generation, renamed};
@@ -24,23 +24,23 @@ use crate::products::Visibility;
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// How old the counts of ratings in panels may be: reviews change them and no generation.
+/// The maximum age of rating counts in panels: reviews change them, but no generation.
 const RATINGS_MILLIS: i64 = 10 * 60 * 1000;
-/// A scope that changes all the time is counted although it is not quiet after so long.
-const MAX_STALE: Duration = Duration::from_mins(2);
-/// How long the server may work on one part of a scope.
+/// A scope that changes constantly is counted after this time without being quiet.
+const MAX_UNQUIET: Duration = Duration::from_mins(2);
+/// The server's time limit for one part of a scope.
 const MAX_TIME: Duration = Duration::from_mins(1);
-/// How many categories one part of a scope has at most.
+/// The maximum number of categories in one part of a scope.
 const MAX_CATEGORIES: usize = 500;
-/// How much the worker that counts ahead does at once.
+/// How much the panel worker counts at once.
 #[derive(Clone, Copy, Debug)]
 pub struct PanelLimits {
-    /// How many products one part of a scope has, about.
+    /// The approximate number of products in one part of a scope.
     pub part: u64,
-    /// For how long a scope of many parts is counted in one run, at least one part; others are counted
-    /// for twice as long.
+    /// The time budget per run for a scope of several parts, at least one part; others have twice
+    /// as much.
     pub time: Duration,
-    /// A scope is left alone for so many times as long as it took to be counted.
+    /// A scope is next counted after this many times the duration of its last count.
     pub rest: u32,
 }
 
@@ -54,35 +54,35 @@ impl Default for PanelLimits {
     }
 }
 
-/// What the worker that counts ahead remembers between its passes.
+/// What the panel worker remembers between its runs.
 #[derive(Debug, Default)]
-pub struct PanelUpkeep {
+pub struct PanelState {
     limits: PanelLimits,
-    scopes: HashMap<String, Seen>,
-    /// A scope of many parts that is being counted.
-    counting: Option<Counting>,
+    scopes: HashMap<String, ScopeState>,
+    /// A scope of several parts that is being counted.
+    counting: Option<OngoingCount>,
     reference: Option<Arc<Reference>>,
-    /// When it looked first: what was rated before is not known.
-    began: Option<Timestamp>,
-    /// How often other processes had moved products by ratings then.
-    moves_by_others: Option<i64>,
-    /// Scopes whose panels are to be looked at, because some key means something else than before.
-    in_doubt: HashSet<String>,
+    /// When it first ran: earlier changes of ratings are unknown.
+    started: Option<Timestamp>,
+    /// The counter of sort position updates by other processes.
+    rank_moves_by_others: Option<i64>,
+    /// Scopes whose panels must be checked because the meaning of a key has changed.
+    to_check: HashSet<String>,
 }
 
 /// What is remembered of a scope.
 #[derive(Debug)]
-struct Seen {
+struct ScopeState {
     products: String,
     stale_since: Instant,
     not_before: Option<Instant>,
 }
 
-/// A scope of which some parts are counted.
+/// A scope that is being counted.
 #[derive(Debug)]
-struct Counting {
+struct OngoingCount {
     scope: Scope,
-    /// The sum of the counters of the scope before the first part was counted.
+    /// The sum of the scope's generations before the first part.
     sum: i64,
     as_of: Timestamp,
     reference: Arc<Reference>,
@@ -91,15 +91,15 @@ struct Counting {
     spent: Duration,
 }
 
-/// Categories that are counted together, or the slots of one that is very large.
+/// Categories that are counted together, or slots of a very large one.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {
     categories: Vec<CategoryId>,
     slots: Option<(u8, u8)>,
 }
 
-impl PanelUpkeep {
-    /// Nothing is remembered yet.
+impl PanelState {
+    /// A state without memory.
     #[must_use]
     pub fn new(limits: PanelLimits) -> Self {
         Self {
@@ -108,89 +108,89 @@ impl PanelUpkeep {
         }
     }
 
-    /// Takes note of the reference data: a key that is learnt changes no panel, one that means
-    /// something else than before may change any.
-    fn learn(&mut self, reference: &Arc<Reference>) {
+    /// Takes note of the reference data. A new key changes no panel; one whose meaning changed may
+    /// change any.
+    fn note_reference(&mut self, reference: &Arc<Reference>) {
         let known = self.reference.replace(Arc::clone(reference));
         let same = known.is_none_or(|known| {
             known.version() == reference.version() || generation::mean_the_same(&known, reference)
         });
         if !same {
-            self.in_doubt
+            self.to_check
                 .extend(scopes(reference).into_iter().map(|scope| scope.name));
         }
     }
 
-    /// Whether a scope is to be counted: it changed and is quiet since the last pass, or has been
-    /// changing for so long that it cannot be waited for, or its ratings are old.
+    /// Whether a scope is due: it has changed and been quiet since the last run, or has been
+    /// changing for too long, or its ratings are old.
     fn is_due(&mut self, scope: &str, products: &str, current: bool, old: bool) -> bool {
-        let seen = self.scopes.entry(scope.to_owned()).or_insert_with(|| Seen {
-            products: String::new(),
-            stale_since: Instant::now(),
-            not_before: None,
-        });
-        let quiet = seen.products == products;
-        products.clone_into(&mut seen.products);
+        let scope_state = self
+            .scopes
+            .entry(scope.to_owned())
+            .or_insert_with(|| ScopeState {
+                products: String::new(),
+                stale_since: Instant::now(),
+                not_before: None,
+            });
+        let quiet = scope_state.products == products;
+        products.clone_into(&mut scope_state.products);
         if current {
-            seen.stale_since = Instant::now();
+            scope_state.stale_since = Instant::now();
         }
-        let waited = seen.stale_since.elapsed() > MAX_STALE;
-        let early = seen.not_before.is_some_and(|at| Instant::now() < at);
+        let waited = scope_state.stale_since.elapsed() > MAX_UNQUIET;
+        let early = scope_state.not_before.is_some_and(|at| Instant::now() < at);
         !early && (old || (!current && (quiet || waited)))
     }
 
-    /// Notes that a scope was counted, and for how long it is to be left alone.
+    /// Records that a scope was counted, and when it may be counted next.
     fn counted(&mut self, scope: &str, pause: Duration) {
-        if let Some(seen) = self.scopes.get_mut(scope) {
-            seen.not_before = Some(Instant::now() + pause);
+        if let Some(scope_state) = self.scopes.get_mut(scope) {
+            scope_state.not_before = Some(Instant::now() + pause);
         }
     }
 }
 
 impl Catalog {
-    /// Counts ahead what has changed and is quiet again: panels of categories, that of the whole
-    /// catalogue, and with it the coverage of keys. For seconds at most; says how many were counted,
-    /// and how many are still to be.
-    pub async fn refresh_panels(
-        &self,
-        maintenance: &mut PanelUpkeep,
-    ) -> Result<WorkerRun, DomainError> {
+    /// Precomputes panels that are outdated and quiet: those of categories, that of the whole
+    /// catalogue, and with it the coverage of keys. Runs for at most a few seconds; reports how
+    /// many were counted and how many are left.
+    pub async fn refresh_panels(&self, state: &mut PanelState) -> Result<WorkerRun, DomainError> {
         self.refresh_reference().await?;
         let reference = self.reference();
-        maintenance.learn(&reference);
-        let (sizes, kept) = (
-            self.counts_for_upkeep().await?,
+        state.note_reference(&reference);
+        let (sizes, snapshot) = (
+            self.counts_for_maintenance().await?,
             self.panel_summaries().await?,
         );
-        self.learn_of_moves(maintenance).await?;
-        let (now, began) = (self.now(), Instant::now());
+        self.note_rank_moves(state).await?;
+        let (now, started) = (self.now(), Instant::now());
         let mut run = WorkerRun::default();
         let mut worked = false;
-        if let Some(counting) = maintenance.counting.take() {
-            run.done += self.count_on(counting, maintenance).await;
+        if let Some(counting) = state.counting.take() {
+            run.done += self.continue_count(counting, state).await;
             worked = true;
         }
         for scope in scopes(&reference) {
-            if maintenance.is_counting(&scope) {
+            if state.is_counting(&scope) {
                 continue;
             }
             let sum = sizes.generation(scope.categories.as_deref());
             let products = generation::of_products(&scope, sum);
-            let changed = self.is_due(&scope, &products, kept.get(&scope.name), maintenance);
-            if !changed && !maintenance.in_doubt.contains(&scope.name) {
+            let changed = self.is_due(&scope, &products, snapshot.get(&scope.name), state);
+            if !changed && !state.to_check.contains(&scope.name) {
                 continue;
             }
-            let parts = parts(scope.among(&sizes), &sizes, maintenance.limits.part);
-            let waits = parts.len() > 1 && maintenance.counting.is_some();
-            if waits || worked && began.elapsed() > 2 * maintenance.limits.time {
+            let parts = parts(scope.among(&sizes), &sizes, state.limits.part);
+            let waits = parts.len() > 1 && state.counting.is_some();
+            if waits || worked && started.elapsed() > 2 * state.limits.time {
                 run.backlog += 1;
                 continue;
             }
-            maintenance.in_doubt.remove(&scope.name);
+            state.to_check.remove(&scope.name);
             if !changed && !self.is_outdated(&scope, &reference).await? {
                 continue;
             }
-            let counting = Counting {
+            let counting = OngoingCount {
                 scope,
                 sum,
                 as_of: now,
@@ -199,19 +199,19 @@ impl Catalog {
                 left: parts,
                 spent: Duration::ZERO,
             };
-            run.done += self.count_on(counting, maintenance).await;
+            run.done += self.continue_count(counting, state).await;
             worked = true;
         }
-        run.backlog += u64::from(maintenance.counting.is_some());
+        run.backlog += u64::from(state.counting.is_some());
         Ok(run)
     }
 
-    /// Takes note of products that other processes have moved by ratings.
-    async fn learn_of_moves(&self, maintenance: &mut PanelUpkeep) -> Result<(), DomainError> {
+    /// Takes note of sort positions updated by other processes.
+    async fn note_rank_moves(&self, state: &mut PanelState) -> Result<(), DomainError> {
         let moves = self
-            .maintain(|store| async move { store.moves_by_others().await })
+            .maintain(|store| async move { store.rank_moves_by_others().await })
             .await?;
-        let known = maintenance.moves_by_others.replace(moves);
+        let known = state.rank_moves_by_others.replace(moves);
         if known.is_some_and(|known| known != moves) {
             self.rated().note_any(self.now());
         }
@@ -223,89 +223,89 @@ impl Catalog {
             .await
     }
 
-    /// Whether a scope is to be counted. Its ratings are old when products of it were rated since,
-    /// minutes ago.
+    /// Whether a scope is due. Its ratings are old when the panel is some minutes old and products
+    /// of the scope were rated since.
     fn is_due(
         &self,
         scope: &Scope,
         products: &str,
-        kept: Option<&PanelSummary>,
-        maintenance: &mut PanelUpkeep,
+        snapshot: Option<&PanelSummary>,
+        state: &mut PanelState,
     ) -> bool {
         let now = self.now();
-        let began = *maintenance.began.get_or_insert(now);
-        let current =
-            kept.is_some_and(|kept| generation::is_of_products(&kept.generation, products));
-        let old = kept.is_some_and(|kept| {
-            let rated = || self.rated().since(scope.categories.as_deref(), kept.as_of);
-            now.as_millis() - kept.as_of.as_millis() > RATINGS_MILLIS
-                && (kept.as_of < began || rated())
+        let started = *state.started.get_or_insert(now);
+        let current = snapshot
+            .is_some_and(|snapshot| generation::is_of_products(&snapshot.generation, products));
+        let old = snapshot.is_some_and(|snapshot| {
+            let rated = || {
+                self.rated()
+                    .since(scope.categories.as_deref(), snapshot.as_of)
+            };
+            now.as_millis() - snapshot.as_of.as_millis() > RATINGS_MILLIS
+                && (snapshot.as_of < started || rated())
         });
-        maintenance.is_due(&scope.name, products, current, old)
+        state.is_due(&scope.name, products, current, old)
     }
 
-    /// Whether the kept panel of a scope is not what a new count would be.
+    /// Whether the stored panel of a scope differs from what a recount would return.
     async fn is_outdated(&self, scope: &Scope, reference: &Reference) -> Result<bool, DomainError> {
-        let (kept, _) = self.kept_panel(scope, reference).await?;
-        Ok(kept.is_none_or(|kept| !kept.current))
+        let (snapshot, _) = self.get_snapshot(scope, reference).await?;
+        Ok(snapshot.is_none_or(|snapshot| !snapshot.current))
     }
 
-    /// Counts parts of a scope for a while, and keeps the panel when it was the last. Returns how many
-    /// panels were kept. A scope that cannot be counted does not keep others from it.
-    async fn count_on(&self, counting: Counting, maintenance: &mut PanelUpkeep) -> u64 {
-        let (name, spent, began) = (counting.scope.name.clone(), counting.spent, Instant::now());
-        let outcome = match self
-            .count_parts(counting, Some(maintenance.limits.time))
-            .await
-        {
+    /// Counts parts of a scope for a while, and stores the panel after the last one. Returns the
+    /// number of stored panels. A failing scope does not block the others.
+    async fn continue_count(&self, counting: OngoingCount, state: &mut PanelState) -> u64 {
+        let (name, spent, started) = (counting.scope.name.clone(), counting.spent, Instant::now());
+        let outcome = match self.count_parts(counting, Some(state.limits.time)).await {
             Ok(mut counting) if !counting.left.is_empty() => {
-                counting.spent += began.elapsed();
-                maintenance.counting = Some(counting);
+                counting.spent += started.elapsed();
+                state.counting = Some(counting);
                 return 0;
             }
-            Ok(counting) => self.keep_counted(counting).await,
+            Ok(counting) => self.save_counted(counting).await,
             Err(error) => Err(error),
         };
-        maintenance.counted(&name, (spent + began.elapsed()) * maintenance.limits.rest);
+        state.counted(&name, (spent + started.elapsed()) * state.limits.rest);
         if let Err(error) = &outcome {
             let cause = std::error::Error::source(error).map(ToString::to_string);
-            tracing::warn!(scope = name, %error, cause, "a panel could not be counted ahead");
+            tracing::warn!(scope = name, %error, cause, "a panel could not be precomputed");
         }
         u64::from(outcome.is_ok())
     }
 
-    /// Counts the parts that are left, for so long, but at least one.
+    /// Counts the remaining parts for a limited time, but at least one.
     async fn count_parts(
         &self,
-        mut counting: Counting,
+        mut counting: OngoingCount,
         time: Option<Duration>,
-    ) -> Result<Counting, DomainError> {
-        let began = Instant::now();
+    ) -> Result<OngoingCount, DomainError> {
+        let started = Instant::now();
         while let Some(part) = counting.left.pop() {
-            let order = CountOrder {
+            let request = TallyRequest {
                 condition: Condition::All(vec![
                     Condition::Status(Visibility::Public.states().to_vec()),
                     Condition::Category(part.categories),
                 ]),
                 slots: part.slots,
-                most: u64::MAX - 1,
+                max: u64::MAX - 1,
                 max_time: Some(MAX_TIME),
                 renamed: renamed(&counting.reference),
             };
             let tally = counting.tally;
             let tally = self
-                .maintain(|store| async move { store.tally(order, tally).await })
+                .maintain(|store| async move { store.tally(request, tally).await })
                 .await?;
             counting.tally = tally.expect("a count without a limit is whole");
-            if time.is_some_and(|time| began.elapsed() >= time) {
+            if time.is_some_and(|time| started.elapsed() >= time) {
                 break;
             }
         }
         Ok(counting)
     }
 
-    async fn keep_counted(&self, counting: Counting) -> Result<(), DomainError> {
-        let Counting {
+    async fn save_counted(&self, counting: OngoingCount) -> Result<(), DomainError> {
+        let OngoingCount {
             scope,
             sum,
             as_of,
@@ -314,24 +314,24 @@ impl Catalog {
             ..
         } = counting;
         if scope.categories.is_none() {
-            self.keep_coverage(&tally, sum, as_of, &reference).await?;
+            self.save_coverage(&tally, sum, as_of, &reference).await?;
         }
         let panel = panel_of(&tally, &reference);
-        self.keep_panel(&scope, sum, &panel, as_of, &reference)
+        self.save_panel(&scope, sum, &panel, as_of, &reference)
             .await
     }
 
-    /// Compares what was counted ahead and counts as current with a new count.
+    /// Compares precomputed panels that are marked as current with a recount.
     pub(crate) async fn audit_panels(&self) -> Result<Vec<Difference>, DomainError> {
         let reference = self.reference();
         let mut differences = self.audit_category_counts().await?;
-        let sizes = self.counts_for_upkeep().await?;
+        let sizes = self.counts_for_maintenance().await?;
         for scope in scopes(&reference) {
-            let (kept, sum) = self.kept_panel(&scope, &reference).await?;
-            let Some(kept) = kept.filter(|kept| kept.current) else {
+            let (snapshot, sum) = self.get_snapshot(&scope, &reference).await?;
+            let Some(snapshot) = snapshot.filter(|snapshot| snapshot.current) else {
                 continue;
             };
-            let counting = Counting {
+            let counting = OngoingCount {
                 left: parts(scope.among(&sizes), &sizes, PanelLimits::default().part),
                 as_of: self.now(),
                 reference: Arc::clone(&reference),
@@ -342,8 +342,9 @@ impl Catalog {
             };
             let counting = self.count_parts(counting, None).await?;
             let mut expected = panel_of(&counting.tally, &reference);
-            let mut stored = kept.panel;
-            // Reviews change ratings without touching the generation, which is why they are labelled.
+            let mut stored = snapshot.panel;
+            // Reviews change rating counts without changing the generation; they are labelled
+            // accordingly.
             let rating = FacetKey::Rating;
             stored.facets.retain(|facet| facet.key != rating.name());
             expected.facets.retain(|facet| facet.key != rating.name());
@@ -360,7 +361,7 @@ impl Catalog {
     }
 }
 
-impl PanelUpkeep {
+impl PanelState {
     fn is_counting(&self, scope: &Scope) -> bool {
         let counting = self.counting.as_ref();
         counting.is_some_and(|counting| counting.scope.name == scope.name)
@@ -368,7 +369,7 @@ impl PanelUpkeep {
 }
 
 impl Scope {
-    /// Its categories, of those that ever held a product.
+    /// The scope's categories that have ever held a product.
     fn among(&self, sizes: &CategoryCounts) -> Vec<CategoryId> {
         let mut ids: Vec<CategoryId> = match &self.categories {
             None => sizes.known().collect(),
@@ -385,42 +386,42 @@ fn scopes(reference: &Reference) -> Vec<Scope> {
     std::iter::once(Scope::all()).chain(categories).collect()
 }
 
-/// The parts that categories are counted in.
-fn parts(categories: Vec<CategoryId>, sizes: &CategoryCounts, most: u64) -> Vec<Part> {
-    let (mut parts, mut some, mut products) = (Vec::new(), Vec::new(), 0);
+/// Divides categories into parts.
+fn parts(categories: Vec<CategoryId>, sizes: &CategoryCounts, max: u64) -> Vec<Part> {
+    let (mut parts, mut group, mut products) = (Vec::new(), Vec::new(), 0);
     for category in categories {
         let size = sizes.of_category(category, Visibility::Public);
-        if size > most {
-            parts.extend(slots(size, most).map(|slots| Part {
+        if size > max {
+            parts.extend(slots(size, max).map(|slots| Part {
                 categories: vec![category],
                 slots: Some(slots),
             }));
             continue;
         }
-        if products + size > most || some.len() >= MAX_CATEGORIES {
+        if products + size > max || group.len() >= MAX_CATEGORIES {
             parts.push(Part {
-                categories: std::mem::take(&mut some),
+                categories: std::mem::take(&mut group),
                 slots: None,
             });
             products = 0;
         }
-        some.push(category);
+        group.push(category);
         products += size;
     }
-    if !some.is_empty() {
+    if !group.is_empty() {
         parts.push(Part {
-            categories: some,
+            categories: group,
             slots: None,
         });
     }
     parts
 }
 
-/// The ranges of slots that products of a category are counted in.
-fn slots(products: u64, most: u64) -> impl Iterator<Item = (u8, u8)> {
+/// Divides the slots of a category into ranges.
+fn slots(products: u64, max: u64) -> impl Iterator<Item = (u8, u8)> {
     let all = u64::from(vitrine_model::derived::SLOTS);
-    let ranges = products.div_ceil(most).min(all);
-    let end = move |n: u64| u8::try_from(n * all / ranges).expect("at most a hundred");
+    let ranges = products.div_ceil(max).min(all);
+    let end = move |n: u64| u8::try_from(n * all / ranges).expect("at max a hundred");
     (0..ranges).map(move |n| (end(n), end(n + 1)))
 }
 
@@ -429,7 +430,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_counted_once_each() {
+    fn each_slot_is_in_one_range() {
         for products in [8, 21, 7_000] {
             let ranges: Vec<(u8, u8)> = slots(products, 7).collect();
             assert_eq!((ranges[0].0, ranges[ranges.len() - 1].1), (0, 100));

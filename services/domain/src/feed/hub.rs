@@ -9,7 +9,7 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use vitrine_model::id::ProductId;
 use vitrine_storage::StorageError;
-use vitrine_storage::feed::{Feed, FeedPoint, Happened};
+use vitrine_storage::feed::{Feed, FeedEvent, FeedPosition};
 
 use super::Event;
 use crate::{Catalog, DomainError};
@@ -51,10 +51,10 @@ impl Default for Hub {
 #[derive(Debug, Default)]
 struct State {
     /// Where the stream is; `None` when there is none.
-    at: Option<FeedPoint>,
+    at: Option<FeedPosition>,
     /// Behind which point everything is kept.
-    kept_from: Option<FeedPoint>,
-    kept: VecDeque<(FeedPoint, Happened)>,
+    kept_from: Option<FeedPosition>,
+    kept: VecDeque<(FeedPosition, FeedEvent)>,
     followers: HashMap<ProductId, Sender<Arc<Event>>>,
 }
 
@@ -63,7 +63,7 @@ struct State {
 pub(crate) struct FollowHandle {
     pub(crate) events: Receiver<Arc<Event>>,
     /// Everything behind this point comes by `events`.
-    pub(crate) from: FeedPoint,
+    pub(crate) from: FeedPosition,
 }
 
 /// What is known of the time since a point.
@@ -80,17 +80,22 @@ impl Hub {
     }
 
     /// Where the stream is, if there is one.
-    pub(crate) fn at(&self) -> Option<FeedPoint> {
+    pub(crate) fn at(&self) -> Option<FeedPosition> {
         self.state().at.clone()
     }
 
     /// What happened to a product behind one point and up to another.
-    pub(crate) fn missed(&self, product: ProductId, after: &FeedPoint, to: &FeedPoint) -> Missed {
+    pub(crate) fn missed(
+        &self,
+        product: ProductId,
+        after: &FeedPosition,
+        to: &FeedPosition,
+    ) -> Missed {
         let state = self.state();
         if state.kept_from.as_ref().is_none_or(|from| after < from) {
             return Missed::Unknown;
         }
-        let within = |(point, happened): &&(FeedPoint, Happened)| {
+        let within = |(point, happened): &&(FeedPosition, FeedEvent)| {
             happened.product() == product && point > after && point <= to
         };
         let missed = state.kept.iter().filter(within).cloned();
@@ -107,7 +112,7 @@ impl Hub {
         Some(FollowHandle { events, from })
     }
 
-    fn begin(&self, at: FeedPoint) {
+    fn begin(&self, at: FeedPosition) {
         let mut state = self.state();
         *state = State {
             kept_from: Some(at.clone()),
@@ -118,14 +123,14 @@ impl Hub {
 
     /// Hands an event on. Where the stream is moves afterwards, so that who reads it knows that
     /// everything before is on its way.
-    fn hand_on(&self, (point, happened): (FeedPoint, Happened), kept: usize) {
+    fn hand_on(&self, (point, happened): (FeedPosition, FeedEvent), kept: usize) {
         let mut state = self.state();
         if let Some(sender) = state.followers.get(&happened.product()) {
             // Nobody may listen any more.
             let _ = sender.send(Arc::new(Event::new((point.clone(), happened))));
         }
         state.at = Some(point.clone());
-        if matches!(happened, Happened::Published { .. }) {
+        if matches!(happened, FeedEvent::Published { .. }) {
             state.kept.push_back((point, happened));
         }
         if state.kept.len() > kept
@@ -136,7 +141,7 @@ impl Hub {
     }
 
     /// Nothing happened up to a point.
-    fn move_on(&self, at: Option<FeedPoint>) {
+    fn move_on(&self, at: Option<FeedPosition>) {
         let mut state = self.state();
         if at > state.at {
             state.at = at;
@@ -228,9 +233,9 @@ impl Catalog {
     pub(crate) async fn catch_up(
         &self,
         product: ProductId,
-        after: FeedPoint,
-        to: FeedPoint,
-    ) -> Result<(Vec<Arc<Event>>, Option<FeedPoint>), DomainError> {
+        after: FeedPosition,
+        to: FeedPosition,
+    ) -> Result<(Vec<Arc<Event>>, Option<FeedPosition>), DomainError> {
         let places = &self.hub().catching_up;
         let _place = places
             .acquire()
@@ -238,7 +243,7 @@ impl Catalog {
             .map_err(|_| DomainError::Unavailable(None))?;
         // The server says that there is nothing when it has looked at all that is sure, and more
         // than that may have been told.
-        self.read(|store| async move { store.be_sure_of_writes().await })
+        self.read(|store| async move { store.await_majority_commit().await })
             .await?;
         let store = self.store().clone();
         let mut missed = Vec::new();
@@ -259,7 +264,7 @@ impl Catalog {
             Ok(feed.point())
         };
         let looked = tokio::time::timeout(MAX_LOOK_TIME, looking).await;
-        let reached = looked.map_err(|_| StorageError::TooFarBack).flatten()?;
+        let reached = looked.map_err(|_| StorageError::HistoryLost).flatten()?;
         Ok((missed, reached.filter(|reached| *reached < to)))
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use vitrine_model::cursor::{InvalidCursor, KeyValue};
 use vitrine_model::id::ProductId;
 use vitrine_model::rating::RatingStats;
-use vitrine_storage::feed::Happened;
+use vitrine_storage::feed::FeedEvent;
 
 use super::hub::FollowHandle;
 use super::reviews::QUIET;
@@ -42,7 +42,7 @@ pub struct RatingNews {
 pub struct RatingFollower {
     catalog: Catalog,
     product: ProductId,
-    sight: Visibility,
+    visibility: Visibility,
     seat: FollowHandle,
     stats: Arc<RatingStats>,
     /// What is to be told first.
@@ -60,24 +60,24 @@ impl Catalog {
         &self,
         product: ProductId,
         after: Option<&str>,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<RatingFollower, Ended> {
         let after = after
             .map(|text| self.rating_point(product, text))
             .transpose()?;
         // First the seat: what changes after the numbers were read is told.
         let seat = self.follow(product).await?;
-        let stats = self.rating_stats(product, sight).await?;
+        let stats = self.rating_stats(product, visibility).await?;
         let stats = stats.ok_or(Ended::Gone)?;
         let missed = after.is_some_and(|after| after != stats.fold_seq);
         Ok(RatingFollower {
             catalog: self.clone(),
             product,
-            sight,
+            visibility,
             seat,
             stats: Arc::new(stats),
             first: Some(if missed {
-                Told::Happened
+                Told::FeedEvent
             } else {
                 Told::Started
             }),
@@ -89,11 +89,11 @@ impl Catalog {
     pub(crate) async fn rating_stats(
         &self,
         product: ProductId,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<Option<RatingStats>, DomainError> {
         let read = self.read(|store| async move { store.rating_stats(product).await });
         let found = read.await?;
-        let seen = found.filter(|(_, status)| sight.states().contains(status));
+        let seen = found.filter(|(_, status)| visibility.states().contains(status));
         Ok(seen.map(|(stats, _)| stats))
     }
 
@@ -130,7 +130,7 @@ impl RatingFollower {
             // What another follower has read may be older.
             if stats.fold_seq > self.stats.fold_seq {
                 self.stats = stats;
-                return Ok(self.tell(Told::Happened));
+                return Ok(self.tell(Told::FeedEvent));
             }
         }
     }
@@ -167,7 +167,7 @@ impl RatingFollower {
             let shared = |(stats, status)| (Arc::new(stats), status);
             Ok::<_, DomainError>(read.await?.map(shared))
         });
-        let seen = self.sight.states();
+        let seen = self.visibility.states();
         let stats = stats.await?.as_ref();
         let stats = stats.filter(|(_, status)| seen.contains(status));
         Ok(stats.map(|(stats, _)| Arc::clone(stats)))
@@ -186,5 +186,5 @@ impl RatingFollower {
 }
 
 fn is_rating(event: &Event) -> bool {
-    matches!(event.happened, Happened::Rated { .. })
+    matches!(event.happened, FeedEvent::Rated { .. })
 }

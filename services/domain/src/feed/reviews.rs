@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use vitrine_model::cursor::{InvalidCursor, KeyValue};
 use vitrine_model::id::ProductId;
 use vitrine_model::review::{Review, ReviewStatus};
-use vitrine_storage::feed::FeedPoint;
+use vitrine_storage::feed::FeedPosition;
 
 use super::hub::{FollowHandle, Missed};
 use super::{Ended, Event, Told};
@@ -37,14 +37,14 @@ pub struct ReviewNews {
 pub struct ReviewFollower {
     catalog: Catalog,
     product: ProductId,
-    sight: Visibility,
+    visibility: Visibility,
     seat: FollowHandle,
     /// What happened before the seat was taken, as far as it was found.
     missed: VecDeque<Arc<Event>>,
     /// Behind where it is to be looked for more of it.
-    gap: Option<FeedPoint>,
+    gap: Option<FeedPosition>,
     /// Up to where everything was told.
-    told: FeedPoint,
+    told: FeedPosition,
     started: bool,
     /// When it is time for a sign of life.
     quiet_at: Instant,
@@ -60,12 +60,12 @@ impl Catalog {
         &self,
         product: ProductId,
         after: Option<&str>,
-        sight: Visibility,
+        visibility: Visibility,
     ) -> Result<ReviewFollower, Ended> {
         let after = after
             .map(|text| self.review_point(product, text))
             .transpose()?;
-        if self.rating_stats(product, sight).await?.is_none() {
+        if self.rating_stats(product, visibility).await?.is_none() {
             return Err(Ended::Gone);
         }
         let seat = self.follow(product).await?;
@@ -76,7 +76,7 @@ impl Catalog {
         Ok(ReviewFollower {
             catalog: self.clone(),
             product,
-            sight,
+            visibility,
             told: after.unwrap_or_else(|| seat.from.clone()),
             seat,
             missed,
@@ -86,9 +86,9 @@ impl Catalog {
         })
     }
 
-    fn review_point(&self, product: ProductId, text: &str) -> Result<FeedPoint, DomainError> {
+    fn review_point(&self, product: ProductId, text: &str) -> Result<FeedPosition, DomainError> {
         match self.read_feed_cursor(LIST, product, text)? {
-            KeyValue::Text(point) => Ok(FeedPoint::new(point)),
+            KeyValue::Text(point) => Ok(FeedPosition::new(point)),
             _ => Err(damaged()),
         }
     }
@@ -97,9 +97,9 @@ impl Catalog {
     async fn missed_reviews(
         &self,
         product: ProductId,
-        after: &FeedPoint,
+        after: &FeedPosition,
         seat: &FollowHandle,
-    ) -> Result<(VecDeque<Arc<Event>>, Option<FeedPoint>), DomainError> {
+    ) -> Result<(VecDeque<Arc<Event>>, Option<FeedPosition>), DomainError> {
         let to = seat.from.clone();
         if *after >= to {
             return Ok((VecDeque::new(), None));
@@ -153,7 +153,7 @@ impl ReviewFollower {
                 Ok(Err(RecvError::Lagged(_))) => self.missed = self.fallen_behind()?,
                 Ok(Err(RecvError::Closed)) => return Err(Ended::Lost),
                 Err(_) => {
-                    self.told = at.into_iter().fold(self.told.clone(), FeedPoint::max);
+                    self.told = at.into_iter().fold(self.told.clone(), FeedPosition::max);
                     return Ok(self.sign(Told::Quiet));
                 }
             }
@@ -179,7 +179,7 @@ impl ReviewFollower {
         self.told = event.point.clone();
         Ok(review.map(|review| ReviewNews {
             review: Some(review),
-            ..self.sign(Told::Happened)
+            ..self.sign(Told::FeedEvent)
         }))
     }
 
@@ -200,7 +200,7 @@ impl ReviewFollower {
             let found = found.into_iter().find(published);
             Ok::<_, DomainError>(found.map(|(review, on_sale)| (Arc::new(review), on_sale)))
         });
-        let all = self.sight == Visibility::Everything;
+        let all = self.visibility == Visibility::Everything;
         let seen = review
             .await?
             .as_ref()

@@ -57,7 +57,7 @@ impl Prepared<'_> {
             supplier: self.supplier.clone(),
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: ActivitySummary::default(),
+            activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: vec![self.source(now)],
             revision: 1,

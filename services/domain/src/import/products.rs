@@ -297,7 +297,7 @@ impl ImportSession {
                 .map(|product| self.imagine_product(product))
                 .collect());
         }
-        self.catalog.learn_words(&products).await?;
+        self.catalog.insert_words(&products).await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(|store| async move {
             let encoding = Encoding {
@@ -416,7 +416,7 @@ impl ImportSession {
             return Ok(Applied::Done);
         }
         self.catalog
-            .learn_words(std::slice::from_ref(&product))
+            .insert_words(std::slice::from_ref(&product))
             .await?;
         let (reference, currency) = (self.catalog.reference(), self.catalog.currency());
         self.store(move |store| async move {

@@ -68,7 +68,7 @@ impl ImportSession {
     async fn read_suppliers(&mut self, drafts: &[&SupplierDraft]) -> Result<(), DomainError> {
         let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
         let found = self
-            .store(|store| async move { store.suppliers_named(&names).await })
+            .store(|store| async move { store.get_suppliers_by_name(&names).await })
             .await?;
         self.suppliers.extend(
             found

@@ -1,4 +1,4 @@
-//! What reviews may say.
+//! Validation of the content of reviews.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::ReviewContent;
 use crate::limits;
 use crate::outcome::{UserErrorCode, ValidationErrors};
 
-/// The longest name that is shown, in characters.
+/// The maximum length of a displayed name, in characters.
 const MAX_NAME_CHARACTERS: usize = 50;
-/// The name shown of an author who gives none.
-const NOBODY: &str = "Anonymous";
-/// How many bytes a text may have that is counted in characters at all.
+/// The displayed name of an author without one.
+const ANONYMOUS: &str = "Anonymous";
+/// Longer texts are refused by their byte length, without counting characters.
 const MAX_BYTES: usize = 4 * MAX_BODY_CHARACTERS;
 
-/// A review that may be stored.
+/// Validated content of a review.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Checked {
     pub(super) rating: Stars,
@@ -31,45 +31,45 @@ pub(super) struct Checked {
     pub(super) author_name: String,
 }
 
-/// Checks all of it; `None` when something is wrong, which is noted then. `known` are the
-/// dimensions that the product is rated by.
+/// Validates everything; returns `None` and adds to the errors if something is wrong. `known` are
+/// the dimensions of the product.
 pub(super) fn content(
     given: &ReviewContent,
     known: &[String],
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Option<Checked> {
     let rating = Stars::new(given.rating);
     if let Err(wrong) = &rating {
-        found.invalid(&[&"rating"], wrong.to_string());
+        errors.invalid(&[&"rating"], wrong.to_string());
     }
-    let title = line(&given.title, "title", MAX_TITLE_CHARACTERS, found);
+    let title = line(&given.title, "title", MAX_TITLE_CHARACTERS, errors);
     let body = given.body.replace("\r\n", "\n").trim().to_owned();
     if body.is_empty() {
-        found.invalid(&[&"body"], "a review needs a text");
+        errors.invalid(&[&"body"], "a review must have a text");
     }
-    long(&body, "body", MAX_BODY_CHARACTERS, found);
-    legible(&body, "body", true, found);
+    check_length(&body, "body", MAX_BODY_CHARACTERS, errors);
+    check_characters(&body, "body", true, errors);
     let language = given.language.as_deref().map(str::trim);
     if let Some(language) = language.filter(|language| !is_language(language)) {
         let shown = excerpt(language, 40).text;
         let message = format!("{shown:?} is no IETF language tag such as en or pt-BR");
-        found.invalid(&[&"language"], message);
+        errors.invalid(&[&"language"], message);
     }
-    media(&given.media, found);
+    media(&given.media, errors);
     let name = line(
-        given.author_name.as_deref().unwrap_or(NOBODY),
+        given.author_name.as_deref().unwrap_or(ANONYMOUS),
         "authorName",
         MAX_NAME_CHARACTERS,
-        found,
+        errors,
     );
     if name.is_empty() {
-        found.invalid(
+        errors.invalid(
             &[&"authorName"],
             "a name has at least one character; leave it out instead",
         );
     }
-    let dimensions = dimensions(&given.dimensions, known, found);
-    if !found.is_empty() {
+    let dimensions = dimensions(&given.dimensions, known, errors);
+    if !errors.is_empty() {
         return None;
     }
     Some(Checked {
@@ -84,27 +84,27 @@ pub(super) fn content(
     })
 }
 
-/// A text of several lines that is not a review's: a reply, a note.
+/// A text of several lines other than a review's body: a reply, a note.
 pub(super) fn text(
     given: &str,
     field: &'static str,
-    most: usize,
-    found: &mut ValidationErrors,
+    max: usize,
+    errors: &mut ValidationErrors,
 ) -> String {
     let text = given.replace("\r\n", "\n").trim().to_owned();
     if text.is_empty() {
-        found.invalid(
+        errors.invalid(
             &[&field],
             "a text has at least one character; leave it out instead",
         );
     }
-    long(&text, field, most, found);
-    legible(&text, field, true, found);
+    check_length(&text, field, max, errors);
+    check_characters(&text, field, true, errors);
     text
 }
 
-/// Whether somebody may be called so in a token. Votes and reports of people who were erased stay
-/// under names that begin with a blank.
+/// Whether a token may have this subject. Votes and reports of erased people remain under generated
+/// names, which begin with a blank.
 #[must_use]
 pub fn is_subject(name: &str) -> bool {
     (1..=200).contains(&name.len())
@@ -112,54 +112,55 @@ pub fn is_subject(name: &str) -> bool {
         && !name.starts_with(char::is_whitespace)
 }
 
-/// Who a token says its bearer is, or somebody it speaks of.
-pub(super) fn subject(given: &str, field: &'static str, found: &mut ValidationErrors) {
+/// Validates the subject of a token.
+pub(super) fn subject(given: &str, field: &'static str, errors: &mut ValidationErrors) {
     if !is_subject(given) {
         let message = "the subject of a token has 1 to 200 bytes, no control characters, and does \
                        not begin with a blank";
-        found.invalid(&[&field], message);
+        errors.invalid(&[&field], message);
     }
 }
 
-fn line(given: &str, field: &'static str, most: usize, found: &mut ValidationErrors) -> String {
-    long(given.trim(), field, most, found);
-    legible(given.trim(), field, false, found);
+fn line(given: &str, field: &'static str, max: usize, errors: &mut ValidationErrors) -> String {
+    check_length(given.trim(), field, max, errors);
+    check_characters(given.trim(), field, false, errors);
     collapse(given)
 }
 
-fn long(text: &str, field: &'static str, most: usize, found: &mut ValidationErrors) {
+fn check_length(text: &str, field: &'static str, max: usize, errors: &mut ValidationErrors) {
     let characters = if text.len() > MAX_BYTES {
         text.len()
     } else {
         text.chars().count()
     };
-    if characters > most {
+    if characters > max {
         let unit = if text.len() > MAX_BYTES {
             "bytes"
         } else {
             "characters"
         };
-        let message = format!("{characters} {unit}; at most {most} characters are possible");
-        found.add(UserErrorCode::TooLarge, &[&field], message);
+        let message = format!("{characters} {unit}; at most {max} characters are possible");
+        errors.add(UserErrorCode::TooLarge, &[&field], message);
     }
 }
 
-const NOTHING: &str = "a character that shows nothing";
-/// The most tags behind a black flag: the flags of regions there are have six.
+const INVISIBLE: &str = "an invisible character";
+/// The maximum number of tag characters after a black flag; existing regional flags have six.
 const MAX_TAGS: u32 = 8;
 
-/// Notes characters that cannot be seen or that turn text around.
-fn legible(text: &str, field: &'static str, lines: bool, found: &mut ValidationErrors) {
+/// Refuses invisible characters and those that change the direction of text.
+fn check_characters(text: &str, field: &'static str, lines: bool, errors: &mut ValidationErrors) {
     let (mut before, mut tags) = (None, 0);
     for (at, c) in text.chars().enumerate() {
         let wrong = match c {
             '\n' | '\t' if lines => None,
             _ if c.is_control() => Some("a control character"),
-            // Joiners belong to words of some scripts and to emoji, behind what they join.
-            '\u{200c}' | '\u{200d}' => (!before.is_some_and(may_join)).then_some(NOTHING),
-            // Flags of regions are a black flag and tags.
+            // Joiners belong to words of some scripts and to emoji, after a character they can
+            // join.
+            '\u{200c}' | '\u{200d}' => (!before.is_some_and(may_join)).then_some(INVISIBLE),
+            // Flags of regions are a black flag followed by tags.
             '\u{e0020}'..='\u{e007f}' if tags > 0 => None,
-            _ if shows_nothing(c) => Some(NOTHING),
+            _ if is_invisible(c) => Some(INVISIBLE),
             '\u{200e}'
             | '\u{200f}'
             | '\u{61c}'
@@ -171,7 +172,7 @@ fn legible(text: &str, field: &'static str, lines: bool, found: &mut ValidationE
         if let Some(wrong) = wrong {
             let code = u32::from(c);
             let message = format!("{wrong} (U+{code:04X}) as character {}; remove it", at + 1);
-            found.invalid(&[&field], message);
+            errors.invalid(&[&field], message);
             return;
         }
         tags = match c {
@@ -183,15 +184,14 @@ fn legible(text: &str, field: &'static str, lines: bool, found: &mut ValidationE
     }
 }
 
-/// Whether a joiner may stand behind it.
+/// Whether a joiner may follow the character.
 fn may_join(c: char) -> bool {
     !c.is_ascii() && !c.is_whitespace() && !matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Characters without a shape that have no place in what people write (Unicode's
-/// `Default_Ignorable_Code_Point`, without joiners and the selectors of variants, and two blanks
-/// that are no white space).
-const fn shows_nothing(c: char) -> bool {
+/// Invisible characters that do not belong in reviews (Unicode's `Default_Ignorable_Code_Point`
+/// without joiners and variation selectors, and two blanks that are not white space).
+const fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'
@@ -226,23 +226,23 @@ fn is_language(tag: &str) -> bool {
     first && rest && tag.len() <= 35
 }
 
-fn media(media: &[Media], found: &mut ValidationErrors) {
+fn media(media: &[Media], errors: &mut ValidationErrors) {
     if media.len() > MAX_REVIEW_MEDIA {
         let message = format!(
             "{} pictures and films; at most {MAX_REVIEW_MEDIA} are possible",
             media.len()
         );
-        found.add(UserErrorCode::TooLarge, &[&"media"], message);
+        errors.add(UserErrorCode::TooLarge, &[&"media"], message);
         return;
     }
     for (at, one) in media.iter().enumerate() {
-        found.check(&[&"media", &at, &"url"], limits::address(&one.url));
+        errors.check(&[&"media", &at, &"url"], limits::address(&one.url));
         if one.kind == MediaKind::Document {
             let message = "a review shows images and videos only";
-            found.invalid(&[&"media", &at, &"kind"], message);
+            errors.invalid(&[&"media", &at, &"kind"], message);
         }
         if let Some(alt) = &one.alt {
-            found.check(&[&"media", &at, &"alt"], limits::text(alt, 1..=500));
+            errors.check(&[&"media", &at, &"alt"], limits::text(alt, 1..=500));
         }
     }
 }
@@ -250,7 +250,7 @@ fn media(media: &[Media], found: &mut ValidationErrors) {
 fn dimensions(
     given: &[(String, i64)],
     known: &[String],
-    found: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> BTreeMap<String, Stars> {
     let mut dimensions = BTreeMap::new();
     for (at, (name, stars)) in given.iter().enumerate() {
@@ -263,17 +263,17 @@ fn dimensions(
                     known.join(", ")
                 ),
             };
-            found.invalid(&[&"dimensions", &at, &"name"], message);
+            errors.invalid(&[&"dimensions", &at, &"name"], message);
             continue;
         }
         match Stars::new(*stars) {
             Ok(stars) => {
                 if dimensions.insert(name.clone(), stars).is_some() {
                     let message = format!("{name} is rated twice");
-                    found.invalid(&[&"dimensions", &at, &"name"], message);
+                    errors.invalid(&[&"dimensions", &at, &"name"], message);
                 }
             }
-            Err(wrong) => found.invalid(&[&"dimensions", &at, &"rating"], wrong.to_string()),
+            Err(wrong) => errors.invalid(&[&"dimensions", &at, &"rating"], wrong.to_string()),
         }
     }
     dimensions
@@ -297,16 +297,16 @@ mod tests {
     }
 
     fn places(given: &ReviewContent) -> Vec<String> {
-        let mut found = ValidationErrors::default();
-        let checked = content(given, &["fit".to_owned()], &mut found);
-        assert_eq!(checked.is_none(), !found.is_empty());
-        found.places().into_iter().map(|(_, at)| at).collect()
+        let mut errors = ValidationErrors::default();
+        let checked = content(given, &["fit".to_owned()], &mut errors);
+        assert_eq!(checked.is_none(), !errors.is_empty());
+        errors.places().into_iter().map(|(_, at)| at).collect()
     }
 
     #[test]
     fn what_is_right_is_tidied() {
-        let mut found = ValidationErrors::default();
-        let checked = content(&given(), &["fit".to_owned()], &mut found).unwrap();
+        let mut errors = ValidationErrors::default();
+        let checked = content(&given(), &["fit".to_owned()], &mut errors).unwrap();
         assert_eq!(checked.title, "Warm and soft");
         assert_eq!(checked.body, "I wear it\nevery day.");
         assert_eq!(checked.author_name, "Anonymous");

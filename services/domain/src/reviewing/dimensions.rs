@@ -1,5 +1,5 @@
-//! The aspects that products are rated by, beside the stars for the whole: defined for a kind, or for
-//! a category and all below it.
+//! Review dimensions: the aspects of a product that are rated besides the whole. Defined for a
+//! kind, or for a category and its descendants.
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::id::CategoryId;
@@ -13,32 +13,31 @@ use crate::outcome::{Outcome, UserErrorCode, ValidationErrors};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError};
 
-/// The most aspects of a kind or category.
+/// The maximum number of dimensions per kind or category.
 const MAX_DIMENSIONS: usize = 20;
-/// The longest name of an aspect, in bytes.
+/// The maximum length of a dimension's name, in bytes.
 const MAX_NAME_BYTES: usize = 40;
 
-/// Which products are rated by some aspects.
+/// The products that dimensions apply to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RatedBy {
-    /// Those of a kind.
+    /// The products of a kind.
     Kind(String),
-    /// Those of a category, named by its slug, and of all below it.
+    /// The products of a category, named by its slug, and of its descendants.
     Category(String),
 }
 
-/// The aspects that some products are rated by.
+/// The review dimensions of some products.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewDimensions {
-    /// Which products.
+    /// The products that they apply to.
     pub of: RatedBy,
     /// The names: lower-case letters, digits and underscores.
     pub names: Vec<String>,
 }
 
 impl Reference {
-    /// The aspects that products of this kind in this category are rated by, in the order of
-    /// names.
+    /// The dimensions that apply to products of this kind and category, sorted by name.
     #[must_use]
     pub fn review_dimensions_of(&self, kind: &str, category: CategoryId) -> Vec<String> {
         let mut names: Vec<String> = self.dimensions.of_kind(kind).to_vec();
@@ -53,15 +52,15 @@ impl Reference {
 }
 
 impl Catalog {
-    /// Says by which aspects products are rated; no names take all away. Reviews that have others
-    /// keep them.
+    /// Replaces the dimensions of a kind or category; no names remove them. Existing reviews keep
+    /// theirs.
     pub async fn define_review_dimensions(
         &self,
-        order: MutationRequest,
+        request: MutationRequest,
         dimensions: ReviewDimensions,
     ) -> Result<Outcome<ReviewDimensions>, DomainError> {
         let define = Define(dimensions.clone());
-        self.execute(order, ("defineReviewDimensions", "", &dimensions), define)
+        self.execute(request, ("defineReviewDimensions", "", &dimensions), define)
             .await
     }
 }
@@ -76,14 +75,14 @@ impl Command for Define {
         unit: &mut WriteUnit,
         at: &Attempt,
     ) -> Result<Step<ReviewDimensions>, StorageError> {
-        let mut found = ValidationErrors::default();
+        let mut errors = ValidationErrors::default();
         let given = &self.0;
         if given.names.len() > MAX_DIMENSIONS {
             let message = format!(
                 "{} names; at most {MAX_DIMENSIONS} are possible",
                 given.names.len()
             );
-            found.add(UserErrorCode::TooLarge, &[&"names"], message);
+            errors.add(UserErrorCode::TooLarge, &[&"names"], message);
         }
         for (n, name) in given.names.iter().enumerate() {
             let letters = name
@@ -93,27 +92,27 @@ impl Command for Define {
                 let message = format!(
                     "a name is 1 to {MAX_NAME_BYTES} lower-case letters, digits and underscores"
                 );
-                found.invalid(&[&"names", &n], message);
+                errors.invalid(&[&"names", &n], message);
             }
             if given.names[..n].contains(name) {
-                found.invalid(&[&"names", &n], format!("{name} is named twice"));
+                errors.invalid(&[&"names", &n], format!("{name} is named twice"));
             }
         }
         let category = match &given.of {
             RatedBy::Kind(kind) => {
-                found.check(&[&"kind"], limits::kind(kind));
+                errors.check(&[&"kind"], limits::kind(kind));
                 None
             }
             RatedBy::Category(slug) => {
                 let category = at.reference.categories.by_slug(slug);
                 if category.is_none() {
-                    found.missing(&[&"category"], "there is no category with this slug");
+                    errors.missing(&[&"category"], "there is no category with this slug");
                 }
                 category.map(|category| category.id)
             }
         };
-        if !found.is_empty() {
-            return Ok(Step::refused(found.0, None));
+        if !errors.is_empty() {
+            return Ok(Step::refused(errors.0, None));
         }
         match (&given.of, category) {
             (RatedBy::Kind(kind), _) => unit.set_kind_dimensions(kind, &given.names).await?,

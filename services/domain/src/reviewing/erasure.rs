@@ -1,4 +1,4 @@
-//! Taking an author out of everything, with a receipt; and giving an author everything they wrote.
+//! Erasing an author's data, with a receipt; and exporting it.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,68 +18,69 @@ use super::{ReviewKey, checks};
 use crate::outcome::{Outcome, ValidationErrors};
 use crate::{Catalog, DomainError};
 
-/// How many documents are erased together.
+/// The number of documents per erased batch.
 const BATCH: u32 = 200;
-/// How many products are folded together.
-const FOLDED: usize = 50;
-/// How many products that others write all the time are tried one by one; the rest is left to the
-/// worker that folds.
+/// The number of products per fold.
+const FOLD_BATCH: usize = 50;
+/// How many products with constant write conflicts are tried one by one; the rest is left to the
+/// fold worker.
 const MAX_STUCK: usize = 4;
-/// How often whoever waits for an erasure that another process works on looks at it.
-const LOOK: Duration = Duration::from_millis(200);
-/// For how long a worker goes on with erasures in one run.
-const WORKED: Duration = Duration::from_secs(4);
-/// How often everything is looked through again for what the author wrote meanwhile.
+/// How often a caller polls an erasure that another process executes.
+const POLL_EVERY: Duration = Duration::from_millis(200);
+/// The time budget of a worker run.
+const RUN_TIME: Duration = Duration::from_secs(4);
+/// How often all parts are swept again for data written meanwhile.
 const MAX_ROUNDS: usize = 5;
-/// The most lines of an export that are given at once.
+/// The maximum number of lines per page of an export.
 pub const MAX_LINES: i32 = 1_000;
 
-/// What an erasure did, and what is left.
+/// The result of an erasure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Erased {
-    /// Whose.
+    /// The author's subject.
     pub author: String,
-    /// What was done.
+    /// What was erased.
     pub receipt: ErasureReceipt,
-    /// What still names them: nothing, unless they go on writing.
+    /// What still names the author: nothing, unless they continue to write.
     pub residue: Residue,
 }
 
-/// Some lines of what an author wrote.
+/// A page of an author's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorExport {
     /// JSON texts, one for each review, version, vote, report, reply and purchase.
     pub lines: Vec<String>,
-    /// Where the next ones begin; `None` at the end.
+    /// The cursor of the next page; `None` at the end.
     pub next: Option<String>,
 }
 
 impl Catalog {
-    /// Takes an author out of reviews, the copies of them, earlier versions, votes, replies, reports
-    /// and purchases. May be cut off anywhere and called again; workers complete it too.
+    /// Erases an author from reviews, the copies of them, earlier versions, votes, replies, reports
+    /// and purchases. Can be interrupted at any point and called again; a worker completes it too.
     ///
-    /// Who was erased before by the same policy keeps the receipt, which goes on if they wrote
-    /// since. An order by another policy has a receipt of its own: what was made anonymous is
-    /// nobody's any more and stays. One that another process works on is taken over from it.
+    /// A repeated request with the same policy keeps the receipt, and extends it if the author has
+    /// written since. A request with another policy gets a receipt of its own: anonymized data no
+    /// longer belongs to anybody and remains. An erasure that another process executes is taken
+    /// over.
     ///
-    /// Fails when the database does; what is left is completed later.
+    /// Fails with the database; a worker then completes the erasure.
     pub async fn erase_author(
         &self,
         by: Subject<'_>,
         author: AuthorId,
         policy: ErasurePolicy,
     ) -> Result<Outcome<Erased>, DomainError> {
-        let mut found = ValidationErrors::default();
-        checks::subject(&author.0, "authorId", &mut found);
-        if !found.is_empty() {
+        let mut errors = ValidationErrors::default();
+        checks::subject(&author.0, "authorId", &mut errors);
+        if !errors.is_empty() {
             return Ok(Outcome::Refused {
-                refusals: found.0,
+                refusals: errors.0,
                 current: None,
             });
         }
         let (catalog, by, id) = (self.clone(), by.0.to_owned(), author);
         let erased = self.maintain(|store| async move {
-            catalog.erase_as_ordered(&by, &id, policy).await?;
+            catalog.erase_with_policy(&by, &id, policy).await?;
             Ok((store.erasure(&id).await?, store.residue(&id).await?, id.0))
         });
         let (Some(receipt), residue, author) = erased.await? else {
@@ -92,14 +93,14 @@ impl Catalog {
         }))
     }
 
-    async fn erase_as_ordered(
+    async fn erase_with_policy(
         &self,
         by: &str,
         author: &AuthorId,
         policy: ErasurePolicy,
     ) -> Result<(), StorageError> {
         let store = self.store();
-        // Whoever ordered last works on it; those it was taken over from wait.
+        // The most recent request executes the erasure; those it was taken over from wait.
         let mut waits = false;
         loop {
             let receipt = store.erasure(author).await?;
@@ -120,28 +121,28 @@ impl Catalog {
                 }
             };
             let Some(claim) = claim else {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_EVERY).await;
                 continue;
             };
             match self.erase(&claim, None).await {
                 Err(StorageError::TakenOver) => waits = true,
-                // One that was begun by another policy is completed as it was begun.
+                // An erasure begun with another policy is first completed with that policy.
                 Ok(true) if claim.policy != policy => {}
                 ended => return ended.map(drop),
             }
         }
     }
 
-    /// Goes on with erasures that were cut off, for some seconds. Returns how many were completed and
-    /// how many are open still, those that other processes work on among them. One that fails keeps
-    /// no other from it.
+    /// Continues interrupted erasures for a few seconds. Returns the number of completed and of
+    /// open ones, including those that other processes execute. A failing erasure does not block
+    /// the others.
     ///
-    /// Fails with the first failure met.
+    /// Fails with the first error, after all were tried.
     pub async fn continue_erasures(&self) -> Result<WorkerRun, DomainError> {
         let catalog = self.clone();
         self.maintain(|store| async move {
             let open = store.count_open_erasures().await?;
-            let until = Instant::now() + WORKED;
+            let until = Instant::now() + RUN_TIME;
             let (mut run, mut tried, mut failed) = (WorkerRun::default(), Vec::new(), None);
             while open > 0
                 && Instant::now() < until
@@ -149,7 +150,7 @@ impl Catalog {
             {
                 match catalog.erase(&claim, Some(until)).await {
                     Ok(completed) => run.done += u64::from(completed),
-                    // It is tried again in a second.
+                    // It is retried within a second.
                     Err(StorageError::TakenOver | StorageError::Contended(_)) => {}
                     Err(error) => failed = failed.or(Some(error)),
                 }
@@ -161,9 +162,8 @@ impl Catalog {
         .await
     }
 
-    /// Looks through everything again and again, until nothing is left, the author writes faster, or
-    /// the time is over. Returns whether nothing is left. Who ends without that lets others go on at
-    /// once.
+    /// Sweeps all parts until nothing is left, the author writes faster, or the time is over.
+    /// Returns whether nothing is left. Releases the lease unless the erasure is complete.
     async fn erase(
         &self,
         claim: &ErasureClaim,
@@ -171,7 +171,7 @@ impl Catalog {
     ) -> Result<bool, StorageError> {
         let ended = self.erase_rounds(claim, until).await;
         if !matches!(ended, Ok(true) | Err(StorageError::TakenOver)) {
-            // Otherwise others wait for some seconds.
+            // Otherwise others would wait for the lease to expire.
             let _ = self.store().release_erasure(claim).await;
         }
         ended
@@ -209,8 +209,8 @@ impl Catalog {
                 return store.close_erasure(claim, self.now()).await.map(|()| true);
             }
             if residue.top_reviews > 0 {
-                // Whoever erased their reviews was cut off before it folded them.
-                let carrying = store.products_that_carry(&claim.author).await?;
+                // An earlier run was interrupted before it folded the products.
+                let carrying = store.products_with_copies_of(&claim.author).await?;
                 if let Some(error) = self.fold_erased(claim, carrying).await? {
                     return Err(error);
                 }
@@ -219,8 +219,8 @@ impl Catalog {
         Ok(false)
     }
 
-    /// Folds products, many together where that is possible. Returns why some were passed over; the
-    /// first reason.
+    /// Folds products, in groups where possible. Returns the first error of products that were
+    /// skipped.
     async fn fold_erased(
         &self,
         claim: &ErasureClaim,
@@ -228,15 +228,15 @@ impl Catalog {
     ) -> Result<Option<StorageError>, StorageError> {
         let products: Vec<ProductId> = BTreeSet::from_iter(products).into_iter().collect();
         let (mut stuck, mut failed) = (0, None);
-        for group in products.chunks(FOLDED) {
-            self.store().keep_erasure(claim).await?;
+        for group in products.chunks(FOLD_BATCH) {
+            self.store().renew_erasure(claim).await?;
             match self.fold_all(group).await {
                 Ok(()) => continue,
                 Err(error @ StorageError::Unavailable(_)) => return Err(error),
                 Err(_) => {}
             }
             for product in group {
-                self.store().keep_erasure(claim).await?;
+                self.store().renew_erasure(claim).await?;
                 match self.fold_all(&[*product]).await {
                     Ok(()) => {}
                     Err(error @ StorageError::Unavailable(_)) => return Err(error),
@@ -253,46 +253,46 @@ impl Catalog {
         Ok(failed)
     }
 
-    /// Folds what waits of these products now; not what comes meanwhile.
+    /// Folds all pending reviews of these products, but not reviews that arrive meanwhile.
     pub(super) async fn fold_all(&self, products: &[ProductId]) -> Result<(), StorageError> {
-        let most = usize::try_from(MAX_REVIEWS).unwrap_or(usize::MAX);
-        while self.store().fold(products, self.now()).await?.reviews >= most {}
+        let limit = usize::try_from(MAX_REVIEWS).unwrap_or(usize::MAX);
+        while self.store().fold(products, self.now()).await?.reviews >= limit {}
         Ok(())
     }
 
-    /// Some of what an author wrote, behind where the last lines ended: reviews, what they were
-    /// before, votes, reports, replies for the shop, purchases. In any state: it is theirs.
+    /// A page of an author's data after a cursor: reviews, their versions, votes, reports, replies
+    /// written for the shop, purchases. Includes reviews in any state.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a number of lines that is not possible,
-    /// [`DomainError::InvalidCursor`] for the end of another export.
+    /// [`DomainError::Invalid`] when `first` is out of range, [`DomainError::InvalidCursor`] for a
+    /// cursor of another export.
     pub async fn export_author(
         &self,
         author: &str,
         after: Option<&str>,
         first: i32,
     ) -> Result<AuthorExport, DomainError> {
-        let most = u32::try_from(first)
+        let limit = u32::try_from(first)
             .ok()
             .filter(|_| (1..=MAX_LINES).contains(&first));
-        let Some(most) = most else {
+        let Some(limit) = limit else {
             let reason = format!("must be 1 to {MAX_LINES}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
         let export = ListFingerprint::of(&[b"export", author.as_bytes()]);
-        let read = |after| Place::read(&self.cursors().decode(export, after)?);
+        let read = |after| ExportPosition::read(&self.cursors().decode(export, after)?);
         let place = after.map(read).transpose();
         let mut place = place
             .map_err(|source| DomainError::InvalidCursor {
                 field: "after",
                 source,
             })?
-            .unwrap_or(Place::START);
+            .unwrap_or(ExportPosition::START);
         let mut lines = Vec::new();
         let author = AuthorId(author.to_owned());
         loop {
-            let wanted = most - u32::try_from(lines.len()).unwrap_or(most);
-            if wanted == 0 {
+            let remaining = limit - u32::try_from(lines.len()).unwrap_or(limit);
+            if remaining == 0 {
                 return Ok(AuthorExport {
                     lines,
                     next: Some(self.cursors().encode(export, &place.position())),
@@ -300,17 +300,17 @@ impl Catalog {
             }
             let author = author.clone();
             let page = self
-                .maintain(|store| async move { part(&store, &author, place, wanted).await })
+                .maintain(|store| async move { part(&store, &author, place, remaining).await })
                 .await?;
-            let read = u32::try_from(page.len()).unwrap_or(wanted);
+            let read = u32::try_from(page.len()).unwrap_or(remaining);
             place.after = page.last().map(|line| line.at).or(place.after);
             lines.extend(page.into_iter().map(|line| line.text));
-            if read < wanted {
+            if read < remaining {
                 let next = PARTS.iter().skip_while(|part| **part != place.part).nth(1);
                 let Some(next) = next else {
                     return Ok(AuthorExport { lines, next: None });
                 };
-                place = Place {
+                place = ExportPosition {
                     part: next,
                     after: None,
                 };
@@ -319,7 +319,7 @@ impl Catalog {
     }
 }
 
-/// The parts of an export, in their order.
+/// The parts of an export, in order.
 const PARTS: [&str; 6] = [
     "reviews",
     "versions",
@@ -329,21 +329,20 @@ const PARTS: [&str; 6] = [
     "purchases",
 ];
 
-/// Where an export goes on.
+/// The position of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct ExportPosition {
     part: &'static str,
-    /// The last one that was given: its id, and of versions the revision.
+    /// The last exported document: its id, and for versions the revision.
     after: Option<(i64, i64)>,
 }
 
-/// One line of an export.
 struct Line {
     at: (i64, i64),
     text: String,
 }
 
-impl Place {
+impl ExportPosition {
     const START: Self = Self {
         part: PARTS[0],
         after: None,
@@ -379,20 +378,20 @@ impl Place {
 async fn part(
     store: &Store,
     author: &AuthorId,
-    place: Place,
-    most: u32,
+    place: ExportPosition,
+    limit: u32,
 ) -> Result<Vec<Line>, StorageError> {
     let review = place.after.map(|(id, _)| ReviewId::from_i64(id));
     let line = |id: i64, text: String| Line { at: (id, 0), text };
     Ok(match place.part {
         "reviews" => {
-            let page = store.page_of_author(author, review, most).await?;
+            let page = store.page_reviews_by_author(author, review, limit).await?;
             let read = |of: &Review| line(of.id.to_i64(), review_line(of));
             page.iter().map(read).collect()
         }
         "versions" => {
             let after = review.zip(place.after.map(|(_, revision)| revision));
-            let page = store.page_of_versions(author, after, most).await?;
+            let page = store.page_versions_of(author, after, limit).await?;
             let read = |(product, of, version): &(ProductId, ReviewId, ReviewVersion)| Line {
                 at: (of.to_i64(), version.revision),
                 text: version_line((*product, *of), version),
@@ -400,25 +399,25 @@ async fn part(
             page.iter().map(read).collect()
         }
         "votes" => {
-            let page = store.page_of_votes(author, review, most).await?;
+            let page = store.page_votes_of(author, review, limit).await?;
             let read = |vote: &OwnVote| line(vote.review.to_i64(), vote_line(vote));
             page.iter().map(read).collect()
         }
         "reports" => {
-            let page = store.page_of_reports(author, review, most).await?;
+            let page = store.page_reports_of(author, review, limit).await?;
             let read = |(product, of, report): &(ProductId, ReviewId, Report)| {
                 line(of.to_i64(), report_line((*product, *of), report))
             };
             page.iter().map(read).collect()
         }
         "replies" => {
-            let page = store.page_of_replies(author, review, most).await?;
+            let page = store.page_replies_of(author, review, limit).await?;
             let read = |of: &Review| line(of.id.to_i64(), reply_line(of));
             page.iter().map(read).collect()
         }
         _ => {
             let product = place.after.map(|(id, _)| ProductId::from_i64(id));
-            let page = store.page_of_purchases(author, product, most).await?;
+            let page = store.page_purchases_of(author, product, limit).await?;
             let read = |of: &OwnPurchase| line(of.product.to_i64(), purchase_line(of));
             page.iter().map(read).collect()
         }
@@ -511,17 +510,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read_as_they_were_written() {
+    fn positions_survive_a_round_trip() {
         for part in PARTS {
             for after in [None, Some((7, 0)), Some((9, 3))] {
-                let place = Place { part, after };
-                assert_eq!(Place::read(&place.position()), Ok(place));
+                let place = ExportPosition { part, after };
+                assert_eq!(ExportPosition::read(&place.position()), Ok(place));
             }
         }
-        let mut other = Place::START.position();
+        let mut other = ExportPosition::START.position();
         other.keys[0] = KeyValue::Text("something else".to_owned());
-        assert_eq!(Place::read(&other), Err(InvalidCursor::Version));
+        assert_eq!(ExportPosition::read(&other), Err(InvalidCursor::Version));
         other.keys.clear();
-        assert_eq!(Place::read(&other), Err(InvalidCursor::Version));
+        assert_eq!(ExportPosition::read(&other), Err(InvalidCursor::Version));
     }
 }

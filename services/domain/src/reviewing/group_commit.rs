@@ -1,8 +1,9 @@
-//! Reviews that are submitted at the same time are looked up and stored together, because some at
-//! once cost the database little more than one.
+//! Group commit: concurrent submissions are looked up and stored in batches, because a batch costs
+//! the database little more than a single one.
 //!
-//! Who comes while less than two turns are under way has one at once, alone. Who comes meanwhile
-//! waits for the next turn, and shares it with all others who came. So nobody waits for company.
+//! A request that arrives while fewer than two batches are running gets one of its own at once. A
+//! request that arrives later waits for the next batch and shares it with all others waiting.
+//! Nothing is ever delayed to fill a batch.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
@@ -13,45 +14,45 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ProductId};
 use vitrine_model::review::Review;
 use vitrine_storage::claims::Claim;
-use vitrine_storage::reviewing::{ReviewTarget, Submitted};
+use vitrine_storage::reviewing::{ReviewTarget, SubmitOutcome};
 use vitrine_storage::{StorageError, Store};
 
 use crate::{Catalog, DomainError};
 
-/// How many may wait for a turn of one sort.
+/// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
 
-/// Something that is looked up or stored together with others of its kind.
+/// An item that is looked up or stored in a batch.
 pub(super) trait Batched: Send + Sized + 'static {
-    /// What became of it.
+    /// The result of one item.
     type Outcome: Send + 'static;
 
-    /// The most that share a turn.
+    /// The maximum size of a batch.
     const MAX_BATCH: usize;
 
-    /// How many turns may be under way at a time.
+    /// The maximum number of concurrent batches.
     const MAX_CONCURRENT: u32;
 
-    /// Whether it changes the database.
+    /// Whether a batch writes to the database.
     const WRITES: bool;
 
-    /// Where it waits.
-    fn gathering(catalog: &Catalog) -> &BatchQueue<Self>;
+    /// The queue of this type.
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self>;
 
-    /// Looks up or stores all of them, and says of each what became of it.
-    fn all(
+    /// Looks up or stores all items; returns one result for each.
+    fn execute_batch(
         catalog: &Catalog,
-        all: Vec<Self>,
+        items: Vec<Self>,
     ) -> impl Future<Output = Vec<Result<Self::Outcome, StorageError>>> + Send;
 }
 
-/// Those who wait for a turn.
+/// The items waiting for a batch.
 pub(super) struct BatchQueue<T: Batched>(Mutex<Waiting<T>>);
 
 struct Waiting<T: Batched> {
-    all: VecDeque<Waiter<T>>,
-    /// How many turns are under way.
-    turns: u32,
+    items: VecDeque<Waiter<T>>,
+    /// The number of running batches.
+    running: u32,
 }
 
 struct Waiter<T: Batched> {
@@ -62,8 +63,8 @@ struct Waiter<T: Batched> {
 impl<T: Batched> Default for BatchQueue<T> {
     fn default() -> Self {
         Self(Mutex::new(Waiting {
-            all: VecDeque::new(),
-            turns: 0,
+            items: VecDeque::new(),
+            running: 0,
         }))
     }
 }
@@ -73,44 +74,42 @@ impl<T: Batched> BatchQueue<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one; returns whether somebody has to begin a turn for it. Fails when too many wait
-    /// already.
+    /// Adds an item; returns whether the caller must start a batch. Fails when the queue is full.
     fn add(&self, waiter: Waiter<T>) -> Result<bool, DomainError> {
         let mut waiting = self.waiting();
-        if waiting.all.len() >= MAX_WAITING {
+        if waiting.items.len() >= MAX_WAITING {
             return Err(DomainError::Unavailable(None));
         }
-        waiting.all.push_back(waiter);
-        let begins = waiting.turns < T::MAX_CONCURRENT;
-        waiting.turns += u32::from(begins);
-        Ok(begins)
+        waiting.items.push_back(waiter);
+        let starts = waiting.running < T::MAX_CONCURRENT;
+        waiting.running += u32::from(starts);
+        Ok(starts)
     }
 
-    /// Those whose turn it is; none ends the turn.
+    /// The next batch. An empty one ends the task that asked for it.
     fn next(&self) -> Vec<Waiter<T>> {
         let mut waiting = self.waiting();
-        let some = waiting.all.len().min(T::MAX_BATCH);
-        if some == 0 {
-            waiting.turns -= 1;
+        let batch = waiting.items.len().min(T::MAX_BATCH);
+        if batch == 0 {
+            waiting.running -= 1;
         }
-        waiting.all.drain(..some).collect()
+        waiting.items.drain(..batch).collect()
     }
 }
 
 impl Catalog {
-    /// Does something together with what others do in the same moment. No caller can cut it
-    /// off.
-    pub(super) async fn together<T: Batched>(&self, item: T) -> Result<T::Outcome, DomainError> {
+    /// Executes an item in a batch with others. Continues even if the caller goes away.
+    pub(super) async fn batched<T: Batched>(&self, item: T) -> Result<T::Outcome, DomainError> {
         let (answer, answered) = oneshot::channel();
-        if T::gathering(self).add(Waiter { item, answer })? {
+        if T::queue(self).add(Waiter { item, answer })? {
             let catalog = self.clone();
             self.in_background(async move {
                 loop {
-                    let some = T::gathering(&catalog).next();
-                    if some.is_empty() {
+                    let batch = T::queue(&catalog).next();
+                    if batch.is_empty() {
                         return;
                     }
-                    catalog.take_turn(some).await;
+                    catalog.run_batch(batch).await;
                 }
             });
         }
@@ -119,39 +118,38 @@ impl Catalog {
             .unwrap_or_else(|lost| Err(DomainError::Internal(Box::new(lost))))
     }
 
-    /// One permit and one time limit for all who share the turn. A panic ends this turn and not
-    /// those after it.
-    async fn take_turn<T: Batched>(&self, some: Vec<Waiter<T>>) {
-        let (mut items, mut callers) = (Vec::new(), Vec::new());
-        for waiter in some {
+    /// Runs a batch with one permit and one time limit. A panic fails this batch only.
+    async fn run_batch<T: Batched>(&self, batch: Vec<Waiter<T>>) {
+        let (mut items, mut senders) = (Vec::new(), Vec::new());
+        for waiter in batch {
             items.push(waiter.item);
-            callers.push(waiter.answer);
+            senders.push(waiter.answer);
         }
         let catalog = self.clone();
-        let work = async move { Ok(T::all(&catalog, items).await) };
+        let work = async move { Ok(T::execute_batch(&catalog, items).await) };
         let done = if T::WRITES {
             self.write_for_many(work).await
         } else {
             self.read_for_many(work).await
         };
-        // A caller that has left is not told.
+        // A caller may be gone.
         match done {
             Ok(Ok(Ok(done))) => {
-                for (answer, one) in callers.into_iter().zip(done) {
+                for (answer, one) in senders.into_iter().zip(done) {
                     let _ = answer.send(one.map_err(DomainError::from));
                 }
             }
             Ok(Ok(Err(error))) => {
-                for answer in callers {
+                for answer in senders {
                     let _ = answer.send(Err(error.clone().into()));
                 }
             }
             Err(_) => {
-                for answer in callers {
+                for answer in senders {
                     let _ = answer.send(Err(DomainError::Unavailable(None)));
                 }
             }
-            // Whoever waits learns that its answer is lost.
+            // Dropping the senders tells the senders.
             Ok(Err(lost)) => {
                 tracing::error!(error = %lost, "reviews may not have been looked up or stored");
             }
@@ -159,27 +157,30 @@ impl Catalog {
     }
 }
 
-/// A review that is counted with its product in the transaction that stores it.
+/// A review that is stored and folded in the same transaction.
 pub(super) struct CountedInsert(pub(super) Review);
 
 impl Batched for CountedInsert {
-    type Outcome = Submitted;
+    type Outcome = SubmitOutcome;
 
-    // A transaction holds all of its products until it is committed.
+    // A transaction locks all of its products until it commits.
     const MAX_BATCH: usize = 32;
-    // The server works on each transaction with one thread.
+    // The server processes each transaction with one thread.
     const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
         &catalog.hot_products().counted
     }
 
-    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
-        // Who sends the same twice would have the transaction refused for all.
-        let (mut pairs, mut firsts) = (HashSet::new(), Vec::with_capacity(all.len()));
-        let mut again = Vec::with_capacity(all.len());
-        for Self(review) in all {
+    async fn execute_batch(
+        catalog: &Catalog,
+        items: Vec<Self>,
+    ) -> Vec<Result<Self::Outcome, StorageError>> {
+        // A duplicate within the batch would abort the transaction for all.
+        let (mut pairs, mut firsts) = (HashSet::new(), Vec::with_capacity(items.len()));
+        let mut again = Vec::with_capacity(items.len());
+        for Self(review) in items {
             let author = review.author.as_ref().map(|author| author.id.clone());
             let first = pairs.insert((review.product_id, author));
             again.push(!first);
@@ -191,30 +192,30 @@ impl Batched for CountedInsert {
         let mut stored = stored.into_iter();
         let outcome = |again: bool| {
             let first = if again { None } else { stored.next() };
-            first.unwrap_or(Ok(Submitted::Refused))
+            first.unwrap_or(Ok(SubmitOutcome::Refused))
         };
         again.into_iter().map(outcome).collect()
     }
 }
 
-/// Stores them in one transaction; or where that is refused, each half of them in one, so that none
-/// is refused for another's sake.
+/// Stores reviews in one transaction. If that is refused, splits them in halves, so that no review
+/// is refused because of another.
 async fn store_counted(
     store: &Store,
     reviews: &[Review],
     now: Timestamp,
-) -> Vec<Result<Submitted, StorageError>> {
+) -> Vec<Result<SubmitOutcome, StorageError>> {
     let mut stored = Vec::with_capacity(reviews.len());
-    // What is still to be stored, the next of it last.
+    // The reviews left to store; the next part is the last.
     let mut parts = vec![reviews];
     while let Some(part) = parts.pop() {
         let outcome = store.submit_counted(part, now).await;
         if outcome.as_ref().is_err_and(StorageError::is_outage) {
-            // The same would happen to the rest, a while later each time.
+            // The rest would fail as well, each time after a delay.
             stored.resize(reviews.len(), outcome);
             return stored;
         }
-        if part.len() == 1 || matches!(outcome, Ok(Submitted::Stored)) {
+        if part.len() == 1 || matches!(outcome, Ok(SubmitOutcome::Stored)) {
             stored.extend(part.iter().map(|_| outcome.clone()));
         } else {
             let (one, other) = part.split_at(part.len() / 2);
@@ -224,40 +225,43 @@ async fn store_counted(
     stored
 }
 
-/// A review that is counted later.
+/// A review that is stored first and folded later.
 pub(super) struct DeferredInsert {
     pub(super) review: Review,
-    /// Whether it has to be looked up if its author is a buyer.
-    pub(super) look_up: bool,
+    /// Whether it must be looked up if the author bought the product.
+    pub(super) check_purchase: bool,
 }
 
 impl Batched for DeferredInsert {
-    /// The review as it was stored; none when it was refused.
+    /// The stored review; `None` when it was refused.
     type Outcome = Option<Review>;
 
     const MAX_BATCH: usize = 64;
     const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
-        &catalog.hot_products().uncounted
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
+        &catalog.hot_products().deferred
     }
 
-    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
-        let number = all.len();
-        match store_uncounted(catalog.store(), all, catalog.now()).await {
+    async fn execute_batch(
+        catalog: &Catalog,
+        items: Vec<Self>,
+    ) -> Vec<Result<Self::Outcome, StorageError>> {
+        let number = items.len();
+        match store_deferred(catalog.store(), items, catalog.now()).await {
             Ok(stored) => stored.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error); number],
         }
     }
 }
 
-async fn store_uncounted(
+async fn store_deferred(
     store: &Store,
-    all: Vec<DeferredInsert>,
+    items: Vec<DeferredInsert>,
     now: Timestamp,
 ) -> Result<Vec<Option<Review>>, StorageError> {
-    let unknown = all.iter().filter(|one| one.look_up);
+    let unknown = items.iter().filter(|one| one.check_purchase);
     let unknown = unknown.filter_map(|one| {
         let author = one.review.author.as_ref()?;
         Some((one.review.product_id, author.id.clone()))
@@ -272,51 +276,57 @@ async fn store_uncounted(
             ..one.review
         }
     };
-    let reviews: Vec<Review> = all.into_iter().map(known).collect();
+    let reviews: Vec<Review> = items.into_iter().map(known).collect();
     let stored = store.submit_uncounted(&reviews, now).await?;
-    let outcome = |(review, stored)| (stored == Submitted::Stored).then_some(review);
+    let outcome = |(review, stored)| (stored == SubmitOutcome::Stored).then_some(review);
     Ok(reviews.into_iter().zip(stored).map(outcome).collect())
 }
 
-/// An idempotency key that is claimed for a review.
+/// An idempotency key to be claimed for a review.
 impl Batched for Claim {
-    /// Whether it was free.
+    /// Whether the key was free.
     type Outcome = bool;
 
     const MAX_BATCH: usize = 64;
     const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = true;
 
-    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
         &catalog.hot_products().claims
     }
 
-    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
-        match catalog.store().claim_keys(&all).await {
+    async fn execute_batch(
+        catalog: &Catalog,
+        items: Vec<Self>,
+    ) -> Vec<Result<Self::Outcome, StorageError>> {
+        match catalog.store().claim_keys(&items).await {
             Ok(free) => free.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error); all.len()],
+            Err(error) => vec![Err(error); items.len()],
         }
     }
 }
 
-/// What has to be known of a product before this author reviews it.
+/// What must be known of a product before an author reviews it.
 pub(super) struct TargetLookup(pub(super) ProductId, pub(super) AuthorId);
 
 impl Batched for TargetLookup {
-    /// None where there is no such product.
+    /// `None` if there is no such product.
     type Outcome = Option<ReviewTarget>;
 
     const MAX_BATCH: usize = 64;
     const MAX_CONCURRENT: u32 = 2;
     const WRITES: bool = false;
 
-    fn gathering(catalog: &Catalog) -> &BatchQueue<Self> {
+    fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
         &catalog.hot_products().look_ups
     }
 
-    async fn all(catalog: &Catalog, all: Vec<Self>) -> Vec<Result<Self::Outcome, StorageError>> {
+    async fn execute_batch(
+        catalog: &Catalog,
+        items: Vec<Self>,
+    ) -> Vec<Result<Self::Outcome, StorageError>> {
         let store = catalog.store();
-        let pairs: Vec<_> = all
+        let pairs: Vec<_> = items
             .into_iter()
             .map(|Self(product, author)| (product, author))
             .collect();
@@ -328,7 +338,7 @@ impl Batched for TargetLookup {
             Err(error) if pairs.len() == 1 || error.is_outage() => {
                 vec![Err(error); pairs.len()]
             }
-            // One of them cannot be read; the others can.
+            // One of them cannot be read; the others are read one by one.
             Err(_) => {
                 let mut found = Vec::with_capacity(pairs.len());
                 for pair in &pairs {
@@ -354,43 +364,43 @@ mod tests {
         const MAX_CONCURRENT: u32 = 1;
         const WRITES: bool = true;
 
-        fn gathering(_: &Catalog) -> &BatchQueue<Self> {
+        fn queue(_: &Catalog) -> &BatchQueue<Self> {
             unreachable!("the test has it")
         }
 
-        async fn all(_: &Catalog, all: Vec<Self>) -> Vec<Result<(), StorageError>> {
-            all.iter().map(|_| Ok(())).collect()
+        async fn execute_batch(_: &Catalog, items: Vec<Self>) -> Vec<Result<(), StorageError>> {
+            items.iter().map(|_| Ok(())).collect()
         }
     }
 
     #[test]
-    fn who_comes_during_a_turn_shares_the_next() {
-        let gathering = BatchQueue::<Number>::default();
+    fn items_that_arrive_during_a_batch_share_the_next() {
+        let queue = BatchQueue::<Number>::default();
         let add = |number| {
             let waiter = Waiter {
                 item: Number(number),
                 answer: oneshot::channel().0,
             };
-            gathering.add(waiter).unwrap()
+            queue.add(waiter).unwrap()
         };
         let next = || -> Vec<u32> {
-            let some = gathering.next();
-            some.iter().map(|waiter| waiter.item.0).collect()
+            let batch = queue.next();
+            batch.iter().map(|waiter| waiter.item.0).collect()
         };
-        assert!(add(1), "nobody is under way");
+        assert!(add(1), "no batch is running");
         assert_eq!(next(), [1]);
-        assert!(!add(2) && !add(3) && !add(4), "somebody is under way");
-        assert_eq!(next(), [2, 3], "no more than may share a turn");
+        assert!(!add(2) && !add(3) && !add(4), "a batch is running");
+        assert_eq!(next(), [2, 3], "at most the size of a batch");
         assert_eq!(next(), [4]);
-        assert_eq!(next(), [0; 0], "the turn is over");
+        assert_eq!(next(), [0; 0], "the queue is empty");
         assert!(add(5));
     }
 
     #[test]
-    fn no_more_wait_than_may() {
-        let gathering = BatchQueue::<Number>::default();
+    fn a_full_queue_refuses_items() {
+        let queue = BatchQueue::<Number>::default();
         let add = || {
-            gathering.add(Waiter {
+            queue.add(Waiter {
                 item: Number(0),
                 answer: oneshot::channel().0,
             })

@@ -1,4 +1,4 @@
-//! Rating numbers by time, and the proof that the stored ones are right.
+//! Rating statistics by time, and the audit and repair of stored ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,75 +8,75 @@ use vitrine_model::import::digest;
 use vitrine_model::rating::{Histogram, RatingStats};
 use vitrine_model::review::{TopReview, Traits};
 use vitrine_storage::StorageError;
-use vitrine_storage::ratings::{Counted, Recounted};
+use vitrine_storage::ratings::{Recounted, ReviewTotals};
 
 use super::writing::no_product;
 use crate::outcome::Outcome;
 use crate::{Catalog, DomainError};
 
-/// The most months that are read at once.
+/// The maximum number of months of a rating trend.
 pub const MAX_MONTHS: i32 = 120;
-/// The most days of recent ratings.
+/// The maximum number of days of recent ratings.
 pub const MAX_DAYS: i32 = 366;
-/// The most products that are counted anew at once.
+/// The maximum number of products audited at once.
 pub const MAX_RECOUNTED: i32 = 100;
-/// How often a product is repaired when its numbers are wrong still: a fold between may have met
-/// numbers so wrong that it dropped a part of them.
+/// How often a repair is repeated: a concurrent fold may start from numbers so wrong that it drops
+/// part of them.
 const MAX_REPAIRS: usize = 3;
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 /// The ratings of one month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatingMonth {
-    /// The month, as [`Timestamp::month`] counts them.
+    /// The month, as [`Timestamp::month`] numbers them.
     pub month: i32,
-    /// The reviews written in it, by stars.
+    /// The reviews of that month, by stars.
     pub histogram: Histogram,
 }
 
-/// What a recount of some products found.
+/// The result of auditing products.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatsAudit {
-    /// How many products were counted.
+    /// The number of audited products.
     pub checked: usize,
-    /// How many of them have reviews that are still to be counted, so that nothing can be said.
+    /// How many of them have unfolded reviews, so that they cannot be compared.
     pub pending: usize,
-    /// These products.
+    /// Those products.
     pub waiting: Vec<ProductId>,
-    /// What differs.
+    /// The differences between stored and recounted statistics.
     pub differences: Vec<StatsDifference>,
-    /// The last product that was looked at; `None` at the end.
+    /// The last audited product; `None` at the end.
     pub last: Option<ProductId>,
 }
 
-/// A number that is not what the reviews say.
+/// A stored statistic that differs from the recount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatsDifference {
     /// The product.
     pub product: ProductId,
-    /// Which number.
+    /// The name of the statistic.
     pub field: &'static str,
-    /// What is stored.
+    /// The stored value.
     pub stored: String,
-    /// What the reviews say.
+    /// The recounted value.
     pub expected: String,
 }
 
-/// A repair of a product's numbers.
+/// The repair of a product's statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
     /// The product.
     pub product: ProductId,
-    /// What differed before.
+    /// The differences before the repair.
     pub differences: Vec<StatsDifference>,
 }
 
 impl Catalog {
-    /// The ratings of products in each of the last so many months, this one included, oldest
-    /// first; months without reviews have zeros. One command.
+    /// The ratings of products in each of the last `months` months, including the current one,
+    /// oldest first; months without reviews are zero. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a number of months that is not possible.
+    /// [`DomainError::Invalid`] when `months` is out of range.
     pub async fn rating_trends(
         &self,
         products: Vec<ProductId>,
@@ -89,13 +89,13 @@ impl Catalog {
         }
         let to = self.now().month();
         let from = to - months + 1;
-        let asked = products.clone();
-        let found = self
-            .read(|store| async move { store.rating_months(&asked, from, to).await })
+        let ids = products.clone();
+        let stored = self
+            .read(|store| async move { store.rating_months(&ids, from, to).await })
             .await?;
         let none = BTreeMap::new();
         let trend = |product: ProductId| {
-            let known = found.get(&product).unwrap_or(&none);
+            let known = stored.get(&product).unwrap_or(&none);
             let month = |month| RatingMonth {
                 month,
                 histogram: known.get(&month).copied().unwrap_or_default(),
@@ -105,10 +105,10 @@ impl Catalog {
         Ok(products.into_iter().map(trend).collect())
     }
 
-    /// The ratings of products in the last so many days. One command.
+    /// The ratings of products in the last `days` days. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a number of days that is not possible.
+    /// [`DomainError::Invalid`] when `days` is out of range.
     pub async fn recent_ratings(
         &self,
         products: Vec<ProductId>,
@@ -119,14 +119,14 @@ impl Catalog {
             return Err(DomainError::invalid("days", reason));
         }
         let since = self.now().plus_millis(-i64::from(days) * DAY_MILLIS);
-        let asked = products.clone();
-        let found = self
-            .read(|store| async move { store.ratings_since(&asked, since).await })
+        let ids = products.clone();
+        let histograms = self
+            .read(|store| async move { store.ratings_since(&ids, since).await })
             .await?;
         let as_of: Option<Timestamp> = Some(self.now());
         let stats = |product: ProductId| {
             let stats = RatingStats {
-                histogram: found.get(&product).copied().unwrap_or_default(),
+                histogram: histograms.get(&product).copied().unwrap_or_default(),
                 as_of,
                 ..RatingStats::default()
             };
@@ -135,34 +135,34 @@ impl Catalog {
         Ok(products.into_iter().map(stats).collect())
     }
 
-    /// Counts the next products behind this one anew and compares, in the order of ids; or, with
-    /// `only`, that product alone. What reviews say comes from one index, in one snapshot with what
-    /// is stored.
+    /// Recounts the next `first` products after an id and compares them with the stored statistics;
+    /// or with `only`, that product alone. Recount and stored values come from one snapshot; the
+    /// recount reads a single index.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a number of products that is not possible.
+    /// [`DomainError::Invalid`] when `first` is out of range.
     pub async fn rating_stats_audit(
         &self,
         after: Option<ProductId>,
         first: i32,
         only: Option<ProductId>,
     ) -> Result<StatsAudit, DomainError> {
-        let most = u32::try_from(first)
+        let limit = u32::try_from(first)
             .ok()
             .filter(|_| (1..=MAX_RECOUNTED).contains(&first));
-        let Some(most) = most else {
+        let Some(limit) = limit else {
             let reason = format!("must be 1 to {MAX_RECOUNTED}, not {first}");
             return Err(DomainError::invalid("first", reason));
         };
         let recounted = self
             .maintain(|store| async move {
                 match only {
-                    Some(only) => store.recount_these(&[only]).await,
-                    None => store.recount_products(after, most).await,
+                    Some(only) => store.recount_many(&[only]).await,
+                    None => store.recount_products(after, limit).await,
                 }
             })
             .await?;
-        let full = u32::try_from(recounted.len()).is_ok_and(|n| n == most);
+        let full = u32::try_from(recounted.len()).is_ok_and(|n| n == limit);
         let last = recounted.last().map(|one| one.product);
         let waiting = recounted.iter().filter(|one| one.pending);
         let waiting: Vec<ProductId> = waiting.map(|one| one.product).collect();
@@ -175,10 +175,10 @@ impl Catalog {
         })
     }
 
-    /// Makes the numbers of a product what its reviews say, however busy it is. Reviews that wait for
-    /// the fold are folded, or left to the worker that folds when others write them all the time.
+    /// Recomputes the statistics of a product, however busy it is. Pending reviews are folded, or
+    /// left to the fold worker when there are constant write conflicts.
     ///
-    /// Fails when the database does, or when another process repairs the product.
+    /// Fails with the database, or when another process repairs the product.
     pub async fn repair_rating_stats(
         &self,
         product: ProductId,
@@ -225,11 +225,11 @@ fn differences(one: &Recounted) -> Vec<StatsDifference> {
         expected,
         ..
     } = one;
-    let mut found = Vec::new();
-    let mut compare = |field: &'static str, show: &dyn Fn(&Counted) -> String| {
+    let mut differences = Vec::new();
+    let mut compare = |field: &'static str, show: &dyn Fn(&ReviewTotals) -> String| {
         let (stored, expected) = (show(stored), show(expected));
         if stored != expected {
-            found.push(StatsDifference {
+            differences.push(StatsDifference {
                 product: *product,
                 field,
                 stored,
@@ -264,7 +264,7 @@ fn differences(one: &Recounted) -> Vec<StatsDifference> {
         all.join(", ")
     });
     compare("topReviews", &|of| {
-        // The copies are too long to be shown whole.
+        // Whole copies would be too long.
         let top = |top: &TopReview| {
             let text = digest(&format!("{top:?}"));
             format!("{} {} {}", top.id, top.helpful, &text[..8])
@@ -273,5 +273,5 @@ fn differences(one: &Recounted) -> Vec<StatsDifference> {
     });
     compare("derived", &|of| of.derived.clone());
     compare("large", &|of| of.large.to_string());
-    found
+    differences
 }

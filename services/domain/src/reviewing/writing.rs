@@ -1,4 +1,4 @@
-//! Writing, changing and deleting one's own reviews.
+//! Authors submit, edit and delete their reviews.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -10,19 +10,19 @@ use vitrine_model::import::digest;
 use vitrine_model::product::{HotReason, ProductStatus};
 use vitrine_model::review::{Author, QueueReason, Queued, Review, ReviewStatus, ReviewVersion};
 use vitrine_storage::claims::Claim;
-use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, Submitted};
+use vitrine_storage::reviewing::{ReviewSideWrites, ReviewTarget, SubmitOutcome};
 use vitrine_storage::write::Answer;
 
 use super::checks::{self, Checked};
 use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
-use crate::admin::commands::{KEPT_MILLIS, idempotency_key, key_clash};
+use crate::admin::commands::{ANSWER_KEPT_MILLIS, idempotency_key, key_clash};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
-/// How often a write is tried that finds things changed since it read them.
+/// How often a write is tried when the data changes after it was read.
 const MAX_TRIES: usize = 5;
-/// How many versions of a review are shown.
+/// The maximum number of versions returned per review.
 const MAX_VERSIONS: u32 = 50;
 
 /// A review that is being submitted.
@@ -33,21 +33,21 @@ struct Submission {
     key: Option<Keyed>,
 }
 
-/// What makes it safe to submit it twice.
+/// The idempotency key of a submission.
 struct Keyed {
-    /// What the key is remembered by.
+    /// The key, prefixed with the subject.
     name: String,
-    /// The digest of what is submitted.
+    /// The digest of the submitted content.
     input: String,
 }
 
 impl Catalog {
-    /// Writes what an author says of a product. On an ordinary product the numbers follow in the
-    /// same transaction; on a hot one a moment later.
+    /// Submits a review. The rating statistics are updated in the same transaction; on a hot
+    /// product, a moment later.
     ///
-    /// The same idempotency key and content give the same review again. One review per author and
-    /// product: another one is refused with the one there is, unless that was deleted or rejected,
-    /// in which case it is written anew.
+    /// A repeated idempotency key with the same content returns the same review. There is one
+    /// review per author and product: a second one is refused and the existing one returned, unless
+    /// that was deleted or rejected, in which case it is overwritten.
     pub async fn submit_review(
         &self,
         author: &str,
@@ -80,13 +80,13 @@ impl Catalog {
         Err(DomainError::Unavailable(None))
     }
 
-    /// Stores a review of a product that is known to be hot, without reading the product; `None`
-    /// when it has to be looked at after all.
+    /// Stores a review of a product that is known to be hot, without reading the product. Returns
+    /// `None` when the product has to be read after all.
     async fn submit_to_hot(
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        // A key is claimed for the review that is written, which may be one that was deleted.
+        // A key is claimed for a review id, which may be that of a deleted review.
         if submission.key.is_some() {
             return Ok(None);
         }
@@ -100,24 +100,25 @@ impl Catalog {
         let dimensions = self
             .reference()
             .review_dimensions_of(&known.kind, known.category);
-        // What is refused is looked at with the product: it may have been written before.
-        let mut found = ValidationErrors::default();
-        let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
+        // Refusals need the product: the review may have been stored before.
+        let mut errors = ValidationErrors::default();
+        let Some(content) = checks::content(&submission.content, &dimensions, &mut errors) else {
             return Ok(None);
         };
         let review = self.new_review(submission, content, false);
-        self.submit_uncounted(review, true).await
+        self.submit_deferred(review, true).await
     }
 
-    /// One attempt; `None` to begin anew.
+    /// One try; `None` to retry.
     async fn try_submit(
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let product = submission.product;
-        let target = self.together(TargetLookup(product, submission.author.clone()));
+        let target = self.batched(TargetLookup(product, submission.author.clone()));
         let target = target.await?;
-        // Read after the review, since it is claimed before: whoever sees the review sees the claim.
+        // Read after the review. The claim is written before the review, so if the review was
+        // visible, its claim is too.
         let claimed = match self.claimed(submission).await? {
             Claimed::No => None,
             Claimed::By(review, round) => Some((review, round)),
@@ -143,9 +144,9 @@ impl Catalog {
         let dimensions = self
             .reference()
             .review_dimensions_of(&target.kind, target.category);
-        let mut found = ValidationErrors::default();
-        let Some(content) = checks::content(&submission.content, &dimensions, &mut found) else {
-            return Ok(Some(refused_all(found, None)));
+        let mut errors = ValidationErrors::default();
+        let Some(content) = checks::content(&submission.content, &dimensions, &mut errors) else {
+            return Ok(Some(refused_all(errors, None)));
         };
         let new = self.new_review(submission, content, target.bought);
         let own = target.own.as_ref().map(|own| own.id);
@@ -154,17 +155,18 @@ impl Catalog {
             id: own.or(claimed.map(|(id, _)| id)).unwrap_or(new.id),
             ..new
         };
-        // Whoever claimed it before has not stored it.
+        // An earlier claim without a stored review is reused.
         if claimed.is_none() && !self.claim(submission, review.id, round).await? {
             return Ok(None);
         }
         match target.own {
-            Some(own) => self.write_anew(own, review).await,
+            Some(own) => self.overwrite(own, review).await,
             None => self.submit_new(review, &target.outlier).await,
         }
     }
 
-    /// What the idempotency key of a submission was used for. One command; none without a key.
+    /// Returns what the idempotency key of a submission was used for. One command; none without a
+    /// key.
     async fn claimed(&self, submission: &Submission) -> Result<Claimed, DomainError> {
         let Some(keyed) = &submission.key else {
             return Ok(Claimed::No);
@@ -182,8 +184,8 @@ impl Catalog {
         })
     }
 
-    /// Claims the idempotency key of a submission for a review; returns false when somebody was
-    /// faster. No command without a key.
+    /// Claims the idempotency key of a submission for a review; returns false when another request
+    /// has claimed it. No command without a key.
     async fn claim(
         &self,
         submission: &Submission,
@@ -198,9 +200,9 @@ impl Catalog {
             input: keyed.input.clone(),
             review,
             round,
-            until: self.now().plus_millis(KEPT_MILLIS),
+            until: self.now().plus_millis(ANSWER_KEPT_MILLIS),
         };
-        self.together(claim).await
+        self.batched(claim).await
     }
 
     async fn submit_new(
@@ -210,10 +212,10 @@ impl Catalog {
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let now = self.now();
         if review.status != ReviewStatus::Published || outlier.is_hot(now) {
-            return self.submit_uncounted(review, false).await;
+            return self.submit_deferred(review, false).await;
         }
-        match self.together(CountedInsert(review.clone())).await? {
-            Submitted::Stored => {
+        match self.batched(CountedInsert(review.clone())).await? {
+            SubmitOutcome::Stored => {
                 self.note_review(review.product_id);
                 let review = Review {
                     applied: review.contribution(),
@@ -222,23 +224,31 @@ impl Catalog {
                 };
                 Ok(Some(done(review, false)))
             }
-            Submitted::Contended => {
+            SubmitOutcome::Contended => {
                 self.mark_hot(review.product_id, HotReason::Conflict);
-                self.submit_uncounted(review, false).await
+                self.submit_deferred(review, false).await
             }
-            Submitted::Refused => Ok(None),
+            SubmitOutcome::Refused => Ok(None),
         }
     }
 
-    /// Stores a review that is counted later, or not at all before a moderator publishes it.
-    /// `look_up`: whether its author is a buyer is not known yet.
-    async fn submit_uncounted(
+    /// Stores a review that is folded later, or only once a moderator publishes it.
+    /// `check_purchase`: whether its author bought the product is not known yet.
+    async fn submit_deferred(
         &self,
         review: Review,
-        look_up: bool,
+        check_purchase: bool,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        self.hot_products().room(review.product_id).await;
-        let Some(review) = self.together(DeferredInsert { review, look_up }).await? else {
+        self.hot_products()
+            .wait_for_capacity(review.product_id)
+            .await;
+        let Some(review) = self
+            .batched(DeferredInsert {
+                review,
+                check_purchase,
+            })
+            .await?
+        else {
             return Ok(None);
         };
         let pending = review.dirty;
@@ -249,10 +259,9 @@ impl Catalog {
         Ok(Some(done(review, pending)))
     }
 
-    /// Writes a review anew that was deleted or rejected. It waits for a moderator if one took it
-    /// from sight, or if somebody has reported it and no moderator has decided since: deleting it
-    /// is no way around that.
-    async fn write_anew(
+    /// Overwrites a deleted or rejected review. It waits for a moderator if a moderator hid it, or
+    /// if it has open reports: deleting a review does not bypass moderation.
+    async fn overwrite(
         &self,
         own: Review,
         new: Review,
@@ -278,20 +287,20 @@ impl Catalog {
             reports: own.reports,
             ..new
         };
-        let beside = ReviewSideWrites {
+        let side_writes = ReviewSideWrites {
             version: Some(version(&own, self.now())),
             ..ReviewSideWrites::default()
         };
         let change = Change {
             before: own,
             after,
-            beside,
+            side_writes,
         };
         self.write_change(change).await
     }
 
-    /// Changes one's own review. It keeps its votes. One that was rejected waits for a moderator
-    /// again; so does every one where moderators look first.
+    /// Changes the author's own review, which keeps its votes. A rejected one waits for a moderator
+    /// again, and so does every one with [`Moderation::Before`].
     pub async fn edit_review(
         &self,
         author: &str,
@@ -319,8 +328,8 @@ impl Catalog {
             return Ok(Next::refused(refusal, None));
         }
         if before.revision != expected {
-            // Sent again because the answer was lost.
-            let again = before.revision == expected + 1 && is_so(&before, patch);
+            // A repeated request whose answer was lost.
+            let again = before.revision == expected + 1 && has_content_of(&before, patch);
             return Ok(if again {
                 Next::Unchanged(before)
             } else {
@@ -338,24 +347,24 @@ impl Catalog {
             .reference()
             .review_dimensions_of(&target.kind, target.category);
         let (known, given) = merged(&before, patch, dimensions);
-        let mut found = ValidationErrors::default();
-        // An imported review may have no text; what is not changed is not checked again.
-        let Some(content) = checks::content(&given, &known, &mut found) else {
-            return Ok(Next::Answer(refused_all(found, Some(before))));
+        let mut errors = ValidationErrors::default();
+        // An imported review may have no text; unchanged fields are not checked again.
+        let Some(content) = checks::content(&given, &known, &mut errors) else {
+            return Ok(Next::Answer(refused_all(errors, Some(before))));
         };
         let now = self.now();
         let after = self.edited(&before, content, now);
         if same_content(&before, &after) {
             return Ok(Next::Unchanged(before));
         }
-        let beside = ReviewSideWrites {
+        let side_writes = ReviewSideWrites {
             version: Some(version(&before, now)),
             ..ReviewSideWrites::default()
         };
-        Ok(Next::write(before, after, beside))
+        Ok(Next::write(before, after, side_writes))
     }
 
-    /// Takes back one's own review. Doing it twice changes nothing.
+    /// Deletes the author's own review. Idempotent.
     pub async fn delete_review(
         &self,
         author: &str,
@@ -366,9 +375,9 @@ impl Catalog {
             .await
     }
 
-    /// Changes a review by what `decide` makes of it: reads it, writes the change if nobody has
-    /// changed the review in between, and begins again if somebody has. Every change of a review but
-    /// votes and reports goes this way.
+    /// Changes a review with `decide`: reads it, writes the change if the review has not changed
+    /// meanwhile, and otherwise retries. All changes of reviews except votes and reports go through
+    /// here.
     pub(super) async fn update_review<F>(
         &self,
         key: ReviewKey,
@@ -397,44 +406,43 @@ impl Catalog {
         Err(DomainError::Unavailable(None))
     }
 
-    /// Writes a change and counts it; `None` when somebody was faster.
+    /// Writes a change and folds it; `None` when another writer was faster.
     async fn write_change(
         &self,
         Change {
             before,
             after,
-            beside,
+            side_writes,
         }: Change,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
         let now = self.now();
         let (was, is) = (before.clone(), after.clone());
         let changed = self
-            .write(|store| async move { store.change_review(&was, &is, &beside, now).await })
+            .write(|store| async move { store.change_review(&was, &is, &side_writes, now).await })
             .await?;
         if !changed {
             return Ok(None);
         }
-        let pending = self.settled(&before, &after).await;
+        let pending = self.fold_change(&before, &after).await;
         Ok(Some(done(after, pending)))
     }
 
-    /// What an author wrote of these products, as only they see it: also what waits or was
-    /// rejected, but not what they deleted. One command.
+    /// An author's reviews of these products, including pending and rejected ones but not deleted
+    /// ones. One command.
     pub async fn own_reviews(
         &self,
         author: &str,
         products: Vec<ProductId>,
     ) -> Result<HashMap<ProductId, Review>, DomainError> {
         let author = AuthorId(author.to_owned());
-        let mut found = self
+        let mut reviews = self
             .read(|store| async move { store.reviews_by_author(&products, &author).await })
             .await?;
-        found.retain(|_, review| review.status != ReviewStatus::Deleted);
-        Ok(found)
+        reviews.retain(|_, review| review.status != ReviewStatus::Deleted);
+        Ok(reviews)
     }
 
-    /// The versions that reviews had before, oldest first, at most the last 50 of each. One
-    /// command.
+    /// The earlier versions of reviews, oldest first, at most the last 50 of each. One command.
     pub async fn review_versions(
         &self,
         ids: Vec<ReviewId>,
@@ -495,7 +503,7 @@ impl Catalog {
             (ReviewStatus::Published, Moderation::After) => ReviewStatus::Published,
             _ => ReviewStatus::Pending,
         };
-        // Whoever waits keeps the place in the queue.
+        // A queued review keeps its place in the queue.
         let since = before.queued.map(|queued| queued.since);
         let queued = match status {
             ReviewStatus::Published => before.queued,
@@ -536,7 +544,7 @@ impl Catalog {
             .as_ref()
             .map_or_else(|| AuthorId(String::new()), |author| author.id.clone());
         let target = self
-            .together(TargetLookup(review.product_id, author))
+            .batched(TargetLookup(review.product_id, author))
             .await?;
         if let Some(target) = &target {
             self.hot_products().remember(review.product_id, target);
@@ -544,30 +552,31 @@ impl Catalog {
         Ok(target)
     }
 
-    /// Counts a change, if there is anything to count. Gives whether it is still to be done.
-    async fn settled(&self, before: &Review, after: &Review) -> bool {
+    /// Folds a change if it affects the rating statistics. Returns whether that is still to be
+    /// done.
+    async fn fold_change(&self, before: &Review, after: &Review) -> bool {
         let seen = |review: &Review| review.status == ReviewStatus::Published;
         if !seen(before) && !seen(after) && before.applied.is_none() {
             return false;
         }
-        self.settle(after.product_id).await
+        self.fold_now_or_later(after.product_id).await
     }
 }
 
-/// A change of a review, and what is written with it.
+/// A change of a review, with its side writes.
 pub(super) struct Change {
     before: Review,
     after: Review,
-    beside: ReviewSideWrites,
+    side_writes: ReviewSideWrites,
 }
 
-/// What is to be done with a review that was read.
+/// What to do with a review that was read.
 pub(super) enum Next {
-    /// Nothing: this is the answer.
+    /// Write nothing and return this.
     Answer(Outcome<Reviewed>),
-    /// Nothing: it is as it should be.
+    /// Write nothing: the review already has the requested state.
     Unchanged(Review),
-    /// Write it.
+    /// Write the change.
     Write(Box<Change>),
 }
 
@@ -576,16 +585,16 @@ impl Next {
         Self::Answer(refused(refusal, current))
     }
 
-    pub(super) fn write(before: Review, after: Review, beside: ReviewSideWrites) -> Self {
+    pub(super) fn write(before: Review, after: Review, side_writes: ReviewSideWrites) -> Self {
         Self::Write(Box::new(Change {
             before,
             after,
-            beside,
+            side_writes,
         }))
     }
 }
 
-/// Takes a review back.
+/// Deletes a review.
 fn delete(before: Review, author: &str, expected: Option<i64>) -> Next {
     if let Err(refusal) = is_own(&before, author) {
         return Next::refused(refusal, None);
@@ -611,7 +620,7 @@ fn is_own(review: &Review, author: &str) -> Result<(), UserError> {
     if writer.is_some_and(|writer| writer.id.0 == author) {
         return Ok(());
     }
-    // What nobody else sees is not spoken of.
+    // The existence of hidden reviews is not revealed.
     if review.status != ReviewStatus::Published {
         return Err(no_review());
     }
@@ -623,13 +632,13 @@ fn is_own(review: &Review, author: &str) -> Result<(), UserError> {
 enum Claimed {
     /// Nothing.
     No,
-    /// The same submission, which is stored under this id and in this round, or was about to be.
+    /// The same submission, stored under this id and in this round, or about to be.
     By(ReviewId, i64),
-    /// Something else.
+    /// Another input.
     ForAnother,
 }
 
-/// What the author says after a change, with the dimensions that it may name.
+/// The content after a change, with the dimensions that it may name.
 fn merged(
     before: &Review,
     patch: &ReviewPatch,
@@ -640,7 +649,7 @@ fn merged(
     let dimensions = if let Some(given) = &patch.dimensions {
         given.clone()
     } else {
-        // What it had it may keep.
+        // Existing dimensions may be kept.
         known.extend(before.dimensions.keys().cloned());
         before.dimensions.iter().map(stars).collect()
     };
@@ -661,8 +670,8 @@ fn merged(
     (known, content)
 }
 
-/// Whether a review says already what a change is to make of it.
-fn is_so(review: &Review, patch: &ReviewPatch) -> bool {
+/// Whether a review already has the content that a patch would give it.
+fn has_content_of(review: &Review, patch: &ReviewPatch) -> bool {
     let known = review.dimensions.keys().cloned().collect();
     let (known, given) = merged(review, patch, known);
     let content = checks::content(&given, &known, &mut ValidationErrors::default());
@@ -711,8 +720,8 @@ pub(super) fn refused(refusal: UserError, current: Option<Review>) -> Outcome<Re
     refused_with(vec![refusal], current)
 }
 
-fn refused_all(found: ValidationErrors, current: Option<Review>) -> Outcome<Reviewed> {
-    refused_with(found.0, current)
+fn refused_all(errors: ValidationErrors, current: Option<Review>) -> Outcome<Reviewed> {
+    refused_with(errors.0, current)
 }
 
 pub(super) fn refused_with(refusals: Vec<UserError>, current: Option<Review>) -> Outcome<Reviewed> {
@@ -735,14 +744,14 @@ pub(super) fn no_review() -> UserError {
     UserError::new(UserErrorCode::NotFound, &[&"id"], "there is no such review")
 }
 
-/// Why products in this state are not reviewed.
+/// Why a product in this state cannot be reviewed.
 fn not_open(status: ProductStatus) -> Option<UserError> {
     match status {
         ProductStatus::Active => None,
-        // What is not on sale yet is not spoken of.
+        // The existence of drafts is not revealed.
         ProductStatus::Draft => Some(no_product()),
         ProductStatus::Archived => {
-            let message = "the product is archived and takes no reviews any more";
+            let message = "the product is archived and no longer accepts reviews";
             Some(UserError::new(
                 UserErrorCode::NotOpen,
                 &[&"productId"],
@@ -759,8 +768,8 @@ fn already_reviewed() -> UserError {
 
 pub(super) fn stale(review: &Review, expected: i64) -> UserError {
     let message = format!(
-        "the review has revision {}, not {expected}: it changed meanwhile; read it again and \
-         decide anew",
+        "the review has revision {}, not {expected}: it changed in the meantime; read it again and \
+         retry with the current revision",
         review.revision
     );
     UserError {

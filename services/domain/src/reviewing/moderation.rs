@@ -1,4 +1,4 @@
-//! What moderators decide, and what the shop answers.
+//! Moderators' decisions and the shop's replies.
 
 use std::future::ready;
 
@@ -13,34 +13,34 @@ use super::{ModerationAction, ModerationInput, ReviewKey, Reviewed, checks};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::{Catalog, DomainError};
 
-/// The longest note of a decision, in characters.
+/// The maximum length of a decision's note, in characters.
 const MAX_NOTE_CHARACTERS: usize = 1_000;
 
 impl Catalog {
-    /// Decides over a review; every decision is logged. Publishing one that is published settles
-    /// the reports of it.
+    /// Moderates a review; every decision is logged. Publishing a published review closes its open
+    /// reports.
     pub async fn moderate_review(
         &self,
         moderator: &str,
         key: ReviewKey,
-        judgement: ModerationInput,
+        input: ModerationInput,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        let mut found = ValidationErrors::default();
-        let note = judgement
+        let mut errors = ValidationErrors::default();
+        let note = input
             .note
             .as_deref()
-            .map(|note| checks::text(note, "note", MAX_NOTE_CHARACTERS, &mut found));
-        if !found.is_empty() {
-            return Ok(refused_with(found.0, None));
+            .map(|note| checks::text(note, "note", MAX_NOTE_CHARACTERS, &mut errors));
+        if !errors.is_empty() {
+            return Ok(refused_with(errors.0, None));
         }
         self.update_review(key, |before| {
             let note = note.as_deref();
-            ready(Ok(decide(before, moderator, &judgement, note, self.now())))
+            ready(Ok(decide(before, moderator, &input, note, self.now())))
         })
         .await
     }
 
-    /// Answers a review in public, replaces the answer, or with `None` takes it back.
+    /// Adds or replaces the shop's public reply to a review; `None` removes it.
     pub async fn reply_to_review(
         &self,
         writer: &str,
@@ -48,10 +48,10 @@ impl Catalog {
         text: Option<String>,
         expected: Option<i64>,
     ) -> Result<Outcome<Reviewed>, DomainError> {
-        let mut found = ValidationErrors::default();
-        let text = text.map(|text| checks::text(&text, "text", MAX_REPLY_CHARACTERS, &mut found));
-        if !found.is_empty() {
-            return Ok(refused_with(found.0, None));
+        let mut errors = ValidationErrors::default();
+        let text = text.map(|text| checks::text(&text, "text", MAX_REPLY_CHARACTERS, &mut errors));
+        if !errors.is_empty() {
+            return Ok(refused_with(errors.0, None));
         }
         self.update_review(key, |before| {
             let reply = text.clone().map(|text| Reply {
@@ -65,24 +65,23 @@ impl Catalog {
     }
 }
 
-/// Decides over a review.
 fn decide(
     before: Review,
     moderator: &str,
-    judgement: &ModerationInput,
+    input: &ModerationInput,
     note: Option<&str>,
     now: Timestamp,
 ) -> Next {
-    if let Some(expected) = judgement
+    if let Some(expected) = input
         .expected_revision
         .filter(|expected| *expected != before.revision)
     {
-        // Sent again because the answer was lost.
+        // A repeated request whose answer was lost.
         let again = before.revision == expected + 1
             && before
                 .decisions
                 .last()
-                .is_some_and(|last| is_same(last, moderator, judgement, note));
+                .is_some_and(|last| is_same(last, moderator, input, note));
         return if again {
             Next::Unchanged(before)
         } else {
@@ -90,13 +89,13 @@ fn decide(
         };
     }
     if before.status == ReviewStatus::Deleted {
-        let message = "its author deleted it";
+        let message = "the author has deleted this review";
         let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
         return Next::refused(refusal, Some(before));
     }
-    let to = judgement.verdict.status();
-    // Saying again what is so already is no decision, unless somebody waits for it.
-    let waits = before.queued.is_some() && judgement.verdict != ModerationAction::Restore;
+    let to = input.action.status();
+    // Confirming the current status is a decision only when the review is queued.
+    let waits = before.queued.is_some() && input.action != ModerationAction::Restore;
     if to == before.status && !waits {
         return Next::Unchanged(before);
     }
@@ -105,22 +104,22 @@ fn decide(
         by: moderator.to_owned(),
         from: before.status,
         to,
-        reason: judgement.reason,
+        reason: input.reason,
         note: note.map(str::to_owned),
     };
     let after = decided(&before, &decision);
-    let beside = ReviewSideWrites {
+    let side_writes = ReviewSideWrites {
         version: None,
         decision: Some(decision),
         close_reports: true,
     };
-    Next::write(before, after, beside)
+    Next::write(before, after, side_writes)
 }
 
-/// Answers a review, or takes the answer back.
+/// Sets or removes the reply.
 fn answer(before: Review, reply: Option<Reply>, expected: Option<i64>) -> Next {
     if before.status != ReviewStatus::Published {
-        let message = "only a published review is answered";
+        let message = "only a published review can be replied to";
         let refusal = UserError::new(UserErrorCode::NotOpen, &[&"id"], message);
         return Next::refused(refusal, Some(before));
     }
@@ -139,15 +138,15 @@ fn answer(before: Review, reply: Option<Reply>, expected: Option<i64>) -> Next {
     Next::write(before, after, ReviewSideWrites::default())
 }
 
-/// Whether a decision is the one that is given again.
+/// Whether the last decision is the one being repeated.
 fn is_same(last: &Decision, moderator: &str, given: &ModerationInput, note: Option<&str>) -> bool {
     last.by == moderator
-        && last.to == given.verdict.status()
+        && last.to == given.action.status()
         && last.reason == given.reason
         && last.note.as_deref() == note
 }
 
-/// A review after a decision over it.
+/// The review after a decision.
 fn decided(before: &Review, decision: &Decision) -> Review {
     let mut decisions = before.decisions.clone();
     decisions.push(decision.clone());

@@ -1,4 +1,4 @@
-//! From panels to what a caller is shown: labels, filters to send back, margins.
+//! From panels to displayed facets: labels, filters to send back, margins.
 
 use rust_decimal::Decimal;
 use vitrine_model::clock::Timestamp;
@@ -14,8 +14,8 @@ use vitrine_model::unit::{Unit, format_number};
 use super::{Count, Counts, Facet, FacetAccuracy, FacetKind, FacetValue, is_name_of, panel};
 use crate::reference::Reference;
 
-/// What facets of one panel are made with.
-pub(super) struct Shape<'a> {
+/// The context in which the facets of one panel are built.
+pub(super) struct FacetDisplay<'a> {
     pub(super) reference: &'a Reference,
     /// The filter of the list.
     pub(super) filter: &'a ProductFilter,
@@ -24,8 +24,8 @@ pub(super) struct Shape<'a> {
     pub(super) counts: &'a Counts,
 }
 
-impl Shape<'_> {
-    /// The facet; `None` for a key that the dictionary does not know any more.
+impl FacetDisplay<'_> {
+    /// Builds the facet; `None` for a key that is no longer in the dictionary.
     pub(super) fn facet(&self, key: FacetKey, found: &PanelFacet) -> Option<Facet> {
         let mut facet = Facet {
             label: self.label(&key)?,
@@ -44,21 +44,21 @@ impl Shape<'_> {
         };
         self.fill(&mut facet, &found.data);
         if self.counts.sample.is_some() {
-            let least = self.count(MIN_ESTIMATED).value;
+            let min = self.count(MIN_ESTIMATED).value;
             facet
                 .values
-                .retain(|value| value.selected || value.count.value >= least);
+                .retain(|value| value.selected || value.count.value >= min);
         }
         if self.counts.sample.is_some() && facet.values.is_empty() {
             return None;
         }
         if is_listed(facet.kind) {
             if !self.counts.counted.is_empty() {
-                // Those were counted beside the panel or the sample.
+                // These have exact counts, unlike the rest of the panel or sample.
                 let by_count = |value: &FacetValue| std::cmp::Reverse(value.count.value);
                 facet.values.sort_by_key(by_count);
             }
-            // What is chosen is shown however rare it is.
+            // Selected values are always returned.
             let mut at = 0;
             facet.values.retain(|value| {
                 at += 1;
@@ -142,8 +142,8 @@ impl Shape<'_> {
         })
     }
 
-    /// A panel that was counted ahead is used only if no product has been written since, so its
-    /// counts are exact; but reviews change ratings without that.
+    /// A current snapshot is exact, because no product has been written since; but reviews change
+    /// ratings without changing the generation.
     fn accuracy(&self, key: &FacetKey) -> FacetAccuracy {
         match self.counts.accuracy {
             FacetAccuracy::Precomputed if self.counts.current && *key != FacetKey::Rating => {
@@ -290,8 +290,8 @@ impl Shape<'_> {
         )
     }
 
-    /// Every category that products are in or below, those of most products first; of equals those
-    /// further up.
+    /// All categories that contain products directly or in descendants, largest first; ties:
+    /// ancestors first.
     fn categories(&self, counts: &[(CategoryId, u64)]) -> Vec<FacetValue> {
         let tree = &self.reference.categories;
         let mut totals: Vec<(CategoryId, u64)> = Vec::new();
@@ -352,7 +352,7 @@ impl Shape<'_> {
     }
 }
 
-/// Whether the values are listed one by one; ranges are few and have no gaps.
+/// Whether the values form a list that can be cut; ranges are few and complete.
 const fn is_listed(kind: FacetKind) -> bool {
     matches!(
         kind,
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_beside_a_sample_is_no_estimate() {
+    fn values_counted_exactly_besides_a_sample_are_not_estimates() {
         let value = |label: &str, count| PanelValue {
             label: label.to_owned(),
             value: label.to_owned(),
@@ -420,14 +420,14 @@ mod tests {
             as_of: Timestamp::from_millis(0),
         };
         let shown = |counted: &[&str]| {
-            let shape = Shape {
+            let display = FacetDisplay {
                 reference: &Reference::default(),
                 filter: &ProductFilter::default(),
                 currency: Currency::parse("EUR").unwrap(),
                 limit: 10,
                 counts: &counts(counted),
             };
-            let facet = shape.facet(FacetKey::Brand, &facet).unwrap();
+            let facet = display.facet(FacetKey::Brand, &facet).unwrap();
             let value =
                 |value: FacetValue| (value.label, value.count.value, value.count.margin > 0);
             facet.values.into_iter().map(value).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What others say of a review: votes and reports; and purchases, which make it a buyer's.
+//! Votes on reviews, reports of reviews, and purchases, which make a review a verified one.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
 use crate::workers::batch;
 use crate::{Catalog, DomainError};
 
-/// The longest note of a report, in characters.
+/// The maximum length of a report's note, in characters.
 const MAX_NOTE_CHARACTERS: usize = 1_000;
-/// How many reports of a review are shown.
+/// The maximum number of reports returned per review.
 const MAX_REPORTS: u32 = 100;
-/// How many purchases are looked at again with one look-up.
-const RECHECKED: u32 = 500;
-/// The most units of one purchase.
+/// The number of purchases per batch of [`Catalog::recheck_purchases`].
+const RECHECK_BATCH: u32 = 500;
+/// The maximum number of units of one purchase.
 const MAX_UNITS: i32 = 10_000;
 
 impl Catalog {
-    /// Writes what a voter says of somebody else's review, or that they say nothing any more.
-    /// Saying the same again changes nothing.
+    /// Casts, changes or withdraws a vote on somebody else's review. Repeating a vote changes
+    /// nothing.
     pub async fn vote_review(
         &self,
         voter: &str,
@@ -34,18 +34,18 @@ impl Catalog {
         vote: VoteGiven,
     ) -> Result<Outcome<Review>, DomainError> {
         let (voter, now) = (AuthorId(voter.to_owned()), self.now());
-        let marked = self
+        let outcome = self
             .write(|store| async move { store.vote(key, &voter, vote, now).await })
             .await?;
-        if let ReactionOutcome::Done(review) = &marked {
+        if let ReactionOutcome::Done(review) = &outcome {
             let known = self.hot_products().known(review.product_id);
             let hot = known.is_some_and(|known| known.is_hot(now));
             self.fold_soon(review.product_id, hot);
         }
-        Ok(answer(marked, "nobody votes on their own review"))
+        Ok(answer(outcome, "you cannot vote on your own review"))
     }
 
-    /// What a voter says of these reviews. One command.
+    /// A voter's votes on these reviews. One command.
     pub async fn votes_of(
         &self,
         voter: &str,
@@ -56,7 +56,7 @@ impl Catalog {
         let votes = self
             .read(|store| async move { store.votes_of(&voter, &ids).await })
             .await?;
-        // A vote on what the review was before it was written anew says nothing of it.
+        // Votes on an earlier round, before the review was overwritten, do not count.
         let current = |(id, round): (ReviewId, i32)| {
             let vote = votes.get(&id).filter(|(_, of)| *of == round);
             vote.map(|(vote, _)| (id, *vote))
@@ -64,8 +64,8 @@ impl Catalog {
         Ok(reviews.into_iter().filter_map(current).collect())
     }
 
-    /// Tells moderators that something is wrong with a review. Once per reader, until a moderator
-    /// has decided.
+    /// Reports a review to the moderators. Each reader can report it once until a moderator
+    /// decides.
     pub async fn report_review(
         &self,
         reader: &str,
@@ -73,11 +73,11 @@ impl Catalog {
         reason: ReportReason,
         note: Option<String>,
     ) -> Result<Outcome<Review>, DomainError> {
-        let mut found = ValidationErrors::default();
-        let note = note.map(|note| checks::text(&note, "note", MAX_NOTE_CHARACTERS, &mut found));
-        if !found.is_empty() {
+        let mut errors = ValidationErrors::default();
+        let note = note.map(|note| checks::text(&note, "note", MAX_NOTE_CHARACTERS, &mut errors));
+        if !errors.is_empty() {
             return Ok(Outcome::Refused {
-                refusals: found.0,
+                refusals: errors.0,
                 current: None,
             });
         }
@@ -87,14 +87,13 @@ impl Catalog {
             reason,
             note,
         };
-        let marked = self
+        let outcome = self
             .write(|store| async move { store.report_review(key, &report).await })
             .await?;
-        Ok(answer(marked, ""))
+        Ok(answer(outcome, ""))
     }
 
-    /// The reports of reviews that no moderator has dealt with, oldest first, at most 100 of each.
-    /// One command.
+    /// The open reports of reviews, oldest first, at most 100 of each. One command.
     pub async fn open_reports(
         &self,
         ids: Vec<ReviewId>,
@@ -103,35 +102,35 @@ impl Catalog {
             .await
     }
 
-    /// Records that a customer bought a product. What they wrote or will write of it is a buyer's.
-    /// Doing it twice changes nothing.
+    /// Records that a customer bought a product, which makes their review a verified one.
+    /// Idempotent.
     pub async fn record_purchase(
         &self,
         purchase: Purchase,
     ) -> Result<Outcome<Purchased>, DomainError> {
-        let mut found = ValidationErrors::default();
-        checks::subject(&purchase.customer, "customerId", &mut found);
+        let mut errors = ValidationErrors::default();
+        checks::subject(&purchase.customer, "customerId", &mut errors);
         let now = self.now();
         let at = purchase.at.unwrap_or(now);
         if at > now.plus_millis(24 * 60 * 60 * 1000) {
-            let message = "a purchase cannot lie more than a day ahead";
-            found.invalid(&[&"purchasedAt"], message);
+            let message = "a purchase can be at most one day in the future";
+            errors.invalid(&[&"purchasedAt"], message);
         }
         if !(1..=MAX_UNITS).contains(&purchase.quantity) {
             let message = format!("must be 1 to {MAX_UNITS}, not {}", purchase.quantity);
-            found.invalid(&[&"quantity"], message);
+            errors.invalid(&[&"quantity"], message);
         }
         if purchase
             .order
             .as_deref()
             .is_some_and(|order| !is_printable(order))
         {
-            let message = "an order is named by 1 to 128 printable ASCII characters";
-            found.invalid(&[&"orderId"], message);
+            let message = "an order id has 1 to 128 printable ASCII characters";
+            errors.invalid(&[&"orderId"], message);
         }
-        if !found.is_empty() {
+        if !errors.is_empty() {
             return Ok(Outcome::Refused {
-                refusals: found.0,
+                refusals: errors.0,
                 current: None,
             });
         }
@@ -154,7 +153,7 @@ impl Catalog {
                     units: i64::from(purchase.quantity),
                     at,
                 };
-                let new = store.keep_sale(&sale).await?;
+                let new = store.insert_sale(&sale).await?;
                 Ok(Some((recorded, new)))
             })
             .await?;
@@ -170,25 +169,25 @@ impl Catalog {
         Ok(Outcome::Done(Purchased { product, new }))
     }
 
-    /// Looks again for reviews that were being written in the very moment in which their author's
-    /// purchase was recorded. Each purchase is looked at once, a while after it was recorded.
+    /// Verifies reviews that were being written while their author's purchase was recorded. Each
+    /// purchase is checked once, a while after it was recorded.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call goes on.
+    /// Fails with the database; the next call continues.
     pub async fn recheck_purchases(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let looked =
-            self.maintain(|store| async move { store.recheck_purchases(now, RECHECKED).await });
-        Ok(batch(looked.await?, RECHECKED))
+            self.maintain(|store| async move { store.recheck_purchases(now, RECHECK_BATCH).await });
+        Ok(batch(looked.await?, RECHECK_BATCH))
     }
 }
 
-fn answer(marked: ReactionOutcome, own: &str) -> Outcome<Review> {
+fn answer(outcome: ReactionOutcome, own: &str) -> Outcome<Review> {
     let refuse = |refusal: UserError, current| Outcome::Refused {
         refusals: vec![refusal],
         current,
     };
-    match marked {
+    match outcome {
         ReactionOutcome::Done(review) | ReactionOutcome::Same(review) => Outcome::Done(review),
         ReactionOutcome::Gone => refuse(no_review(), None),
         ReactionOutcome::Own(review) => {
