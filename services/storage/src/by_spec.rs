@@ -13,7 +13,7 @@ use vitrine_model::cursor::{KeyValue, Position};
 use vitrine_model::filter::Direction;
 
 use crate::keyset::{Boundary, Page, PageRequest, Row};
-use crate::products::{COLLECTION, ProductList, SpecOrder, projection};
+use crate::products::{COLLECTION, ProductList, SpecSort, projection};
 use crate::raw::{Fields, number, stored_id};
 use crate::{StorageError, Store, products_query};
 
@@ -26,7 +26,7 @@ impl Store {
     pub(crate) async fn read_by_spec(
         &self,
         list: &ProductList,
-        order: &SpecOrder,
+        order: &SpecSort,
         request: &PageRequest,
     ) -> Result<Page<RawDocumentBuf>, StorageError> {
         let descending = list.sort.direction == Direction::Descending;
@@ -73,7 +73,7 @@ impl Store {
 
 /// The value of a product: its lowest when ascending, its highest when descending; null without
 /// one.
-fn value(order: &SpecOrder, descending: bool) -> Document {
+fn value(order: &SpecSort, descending: bool) -> Document {
     let all = if order.by_token {
         let has_name = |name: &String| {
             let prefix = doc! { "$literal": format!("{name}=") };
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn keys_never_become_operators() {
-        let order = SpecOrder {
+        let order = SpecSort {
             names: vec!["$where".to_owned()],
             by_token: true,
         };

@@ -32,7 +32,7 @@ pub struct OwnVote {
     pub review: ReviewId,
     /// The vote.
     pub vote: Vote,
-    /// When.
+    /// When the vote was cast.
     pub at: Timestamp,
 }
 

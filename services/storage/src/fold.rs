@@ -541,7 +541,7 @@ impl Store {
     }
 
     /// Flags the reviews of products that have just passed the threshold for many reviews, so that
-    /// filtered lists find them in their partial indexes. FoldBacklog reviews get the flag when they
+    /// filtered lists find them in their partial indexes. Uncounted reviews get the flag when they
     /// are counted. A product below the threshold has only few reviews to filter.
     pub(crate) async fn flag_many(
         &self,

@@ -59,7 +59,7 @@ pub struct ProductList {
     /// Which fields.
     pub fields: ProductFields,
     /// The spec key to sort by, in the direction of `sort`.
-    pub by_spec: Option<SpecOrder>,
+    pub by_spec: Option<SpecSort>,
     /// How a search ranks products that are sorted by relevance.
     pub ranking: Option<Ranking>,
     /// Whether matching products are missing, because only the most popular products with a word
@@ -73,7 +73,7 @@ pub struct ProductList {
 /// A sort by the values of one spec key. Of several values of a product, the lowest counts when
 /// ascending and the highest when descending. Products without a value come last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecOrder {
+pub struct SpecSort {
     /// The key and its aliases that products may still have.
     pub names: Vec<String>,
     /// Whether the values are texts or booleans, which are compared by their tokens, instead of

@@ -113,9 +113,9 @@ pub struct RecordedPurchase {
 pub struct Report {
     /// Who reported the review.
     pub by: AuthorId,
-    /// When.
+    /// When the review was reported.
     pub at: Timestamp,
-    /// Why.
+    /// The reason chosen by the reporter.
     pub reason: ReportReason,
     /// The reason in the reporter's own words.
     pub note: Option<String>,
@@ -243,7 +243,7 @@ impl Store {
     /// Changes a review from `before` to `after` if its revision and round are unchanged, and marks
     /// it dirty if it was or becomes visible. Votes, reports and the verification are kept, unless
     /// the round changes: then the counters start at zero. Returns whether the review was changed.
-    pub async fn change_review(
+    pub async fn apply_review_change(
         &self,
         before: &Review,
         after: &Review,
@@ -291,30 +291,27 @@ impl Store {
             self.ensure_not_newer(before.product_id, before.id).await?;
             return Ok(false);
         }
-        let id = stored_id(before.id.to_i64());
+        self.apply_side_writes(&mut session, before, side_writes)
+            .await?;
+        commit(&mut session).await?;
+        Ok(true)
+    }
+
+    async fn apply_side_writes(
+        &self,
+        session: &mut ClientSession,
+        before: &Review,
+        side_writes: &ReviewSideWrites,
+    ) -> Result<(), TransactionError> {
         if let Some(version) = &side_writes.version {
-            let mut doc = doc! {
-                "_id": { "r": id.clone(), "n": version.revision },
-                "schema_version": REFERENCE_VERSION,
-                "product_id": stored_id(before.product_id.to_i64()),
-                "until": date(version.until),
-                "rating": i32::from(version.rating.get()),
-                "title": &version.title,
-                "body": &version.body,
-            };
-            let author = before.author.as_ref();
-            put(
-                &mut doc,
-                "author",
-                author.map(|author| author.id.0.as_str()),
-            );
             let versions = self.documents(VERSIONS);
-            versions.insert_one(doc).session(&mut session).await?;
+            let row = version_document(before, version);
+            versions.insert_one(row).session(&mut *session).await?;
         }
         if let Some(decision) = &side_writes.decision {
             let log = self.documents(DECISIONS);
             let entry = decision_document(before, decision);
-            log.insert_one(entry).session(&mut session).await?;
+            log.insert_one(entry).session(&mut *session).await?;
         }
         if side_writes.close_reports {
             let reports = self.documents(REPORTS);
@@ -323,11 +320,10 @@ impl Store {
             reports
                 .update_many(own, close)
                 .hint(Hint::Name("_id_".to_owned()))
-                .session(&mut session)
+                .session(session)
                 .await?;
         }
-        commit(&mut session).await?;
-        Ok(true)
+        Ok(())
     }
 
     /// Returns the earlier versions of reviews, oldest first, at most the last `max` of each. One
@@ -394,7 +390,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StorageError::Contended`] after too many write conflicts; nothing was written then.
-    pub async fn vote(
+    pub async fn apply_vote(
         &self,
         (product, id): (ProductId, ReviewId),
         voter: &AuthorId,
@@ -432,30 +428,9 @@ impl Store {
             let _ = session.abort_transaction().await;
             return Ok(ReactionOutcome::Own(review));
         }
-        let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &voter.0 } };
-        let votes = self.raw(VOTES);
-        let before = if let Some(vote) = vote {
-            let set = doc! { "$set": {
-                "schema_version": REFERENCE_VERSION,
-                "product_id": stored_id(product.to_i64()),
-                "value": vote.name(),
-                "round": review.round,
-                "at": date(now),
-            } };
-            let write = votes.find_one_and_update(row, set).upsert(true);
-            write
-                .return_document(ReturnDocument::Before)
-                .session(&mut session)
-                .await?
-        } else {
-            votes.find_one_and_delete(row).session(&mut session).await?
-        };
-        let before = match &before {
-            Some(row) => read_vote(row)?
-                .filter(|(_, round)| *round == review.round)
-                .map(|(vote, _)| vote),
-            None => None,
-        };
+        let before = self
+            .write_vote(&mut session, &review, (voter, vote), now)
+            .await?;
         if before == vote {
             // Nothing changes, but the result is returned only when it is majority-committed.
             commit(&mut session).await?;
@@ -481,6 +456,37 @@ impl Store {
         };
         commit(&mut session).await?;
         Ok(ReactionOutcome::Done(read(&updated)?))
+    }
+
+    /// Writes or removes the vote on a review. Returns the previous vote of the same round.
+    async fn write_vote(
+        &self,
+        session: &mut ClientSession,
+        review: &Review,
+        (voter, vote): (&AuthorId, Option<Vote>),
+        now: Timestamp,
+    ) -> Result<Option<Vote>, TransactionError> {
+        let row = doc! { "_id": { "r": stored_id(review.id.to_i64()), "u": &voter.0 } };
+        let votes = self.raw(VOTES);
+        let before = if let Some(vote) = vote {
+            let set = doc! { "$set": {
+                "schema_version": REFERENCE_VERSION,
+                "product_id": stored_id(review.product_id.to_i64()),
+                "value": vote.name(),
+                "round": review.round,
+                "at": date(now),
+            } };
+            let write = votes.find_one_and_update(row, set).upsert(true);
+            write
+                .return_document(ReturnDocument::Before)
+                .session(session)
+                .await?
+        } else {
+            votes.find_one_and_delete(row).session(session).await?
+        };
+        let before = before.as_ref().map(read_vote).transpose()?.flatten();
+        let before = before.filter(|(_, round)| *round == review.round);
+        Ok(before.map(|(vote, _)| vote))
     }
 
     /// Returns a published review of a product on sale. One command.
@@ -567,10 +573,43 @@ impl Store {
             let _ = session.abort_transaction().await;
             return Ok(ReactionOutcome::Gone);
         };
-        let row = doc! { "_id": { "r": stored_id(id.to_i64()), "u": &report.by.0 } };
+        if self.write_report(&mut session, &review, report).await? {
+            let _ = session.abort_transaction().await;
+            self.ensure_reported(&review, &report.by).await?;
+            return Ok(ReactionOutcome::Same(review));
+        }
+        let queued = document::queued(vitrine_model::review::Queued {
+            reason: QueueReason::Reported,
+            since: report.at,
+        });
+        let count = doc! { "$set": {
+            "reports": { "$add": [{ "$ifNull": ["$reports", 0_i64] }, 1_i64] },
+            "queue": { "$ifNull": ["$queue", queued] },
+        } };
+        let updated = self
+            .raw(COLLECTION)
+            .find_one_and_update(published(product, id), vec![count])
+            .return_document(ReturnDocument::After)
+            .session(&mut session)
+            .await?;
+        let Some(updated) = updated else {
+            let _ = session.abort_transaction().await;
+            return Ok(ReactionOutcome::Gone);
+        };
+        commit(&mut session).await?;
+        Ok(ReactionOutcome::Done(read(&updated)?))
+    }
+
+    /// Writes a report of a review. Returns whether the reader had an open report of it already.
+    async fn write_report(
+        &self,
+        session: &mut ClientSession,
+        review: &Review,
+        report: &Report,
+    ) -> Result<bool, TransactionError> {
         let mut set = doc! {
             "schema_version": REFERENCE_VERSION,
-            "product_id": stored_id(product.to_i64()),
+            "product_id": stored_id(review.product_id.to_i64()),
             "reason": report.reason.name(),
             "at": date(report.at),
             "open": true,
@@ -582,49 +621,34 @@ impl Store {
         }
         let reports = self.raw(REPORTS);
         let before = reports
-            .find_one_and_update(row.clone(), update)
+            .find_one_and_update(report_key(review, &report.by), update)
             .upsert(true)
             .return_document(ReturnDocument::Before)
-            .session(&mut session)
+            .session(session)
             .await?;
-        let open = match &before {
+        Ok(match &before {
             Some(row) => Fields::of(REPORTS, row).bool("open")?,
             None => false,
-        };
-        let reviews = self.raw(COLLECTION);
-        if open {
-            let _ = session.abort_transaction().await;
-            // The result is returned only when it is majority-committed.
-            let lasting = reports
-                .find_one(row)
-                .read_concern(ReadConcern::majority())
-                .await?;
-            return match lasting {
-                Some(_) => Ok(ReactionOutcome::Same(review)),
-                None => Err(TransactionError::Storage(StorageError::Unavailable(
-                    mongodb::error::Error::custom("the report may be rolled back by an election"),
-                ))),
-            };
+        })
+    }
+
+    /// Fails unless a reader's report of a review is majority-committed: only then may the caller
+    /// return it.
+    async fn ensure_reported(
+        &self,
+        review: &Review,
+        reader: &AuthorId,
+    ) -> Result<(), TransactionError> {
+        let reports = self.raw(REPORTS);
+        let lasting = reports
+            .find_one(report_key(review, reader))
+            .read_concern(ReadConcern::majority());
+        match lasting.await? {
+            Some(_) => Ok(()),
+            None => Err(TransactionError::Storage(StorageError::Unavailable(
+                mongodb::error::Error::custom("the report may be rolled back by an election"),
+            ))),
         }
-        let queued = document::queued(vitrine_model::review::Queued {
-            reason: QueueReason::Reported,
-            since: report.at,
-        });
-        let count = doc! { "$set": {
-            "reports": { "$add": [{ "$ifNull": ["$reports", 0_i64] }, 1_i64] },
-            "queue": { "$ifNull": ["$queue", queued] },
-        } };
-        let updated = reviews
-            .find_one_and_update(published(product, id), vec![count])
-            .return_document(ReturnDocument::After)
-            .session(&mut session)
-            .await?;
-        let Some(updated) = updated else {
-            let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Gone);
-        };
-        commit(&mut session).await?;
-        Ok(ReactionOutcome::Done(read(&updated)?))
     }
 
     /// Returns the open reports of reviews, oldest first, at most `max` of each. One command.
@@ -824,6 +848,10 @@ pub(crate) fn of_review(id: ReviewId, part: &str) -> Document {
     doc! { "$gte": { "r": review.clone() }, "$lte": { "r": review, part: Bson::MaxKey } }
 }
 
+fn report_key(review: &Review, reader: &AuthorId) -> Document {
+    doc! { "_id": { "r": stored_id(review.id.to_i64()), "u": &reader.0 } }
+}
+
 fn published(product: ProductId, id: ReviewId) -> Document {
     let mut filter = key(product, id);
     filter.insert("status", ReviewStatus::Published.name());
@@ -891,6 +919,25 @@ fn review_update(before: &Review, after: &Review, close_reports: bool, now: Time
         update.insert("$unset", unset);
     }
     update
+}
+
+fn version_document(review: &Review, version: &ReviewVersion) -> Document {
+    let mut doc = doc! {
+        "_id": { "r": stored_id(review.id.to_i64()), "n": version.revision },
+        "schema_version": REFERENCE_VERSION,
+        "product_id": stored_id(review.product_id.to_i64()),
+        "until": date(version.until),
+        "rating": i32::from(version.rating.get()),
+        "title": &version.title,
+        "body": &version.body,
+    };
+    let author = review.author.as_ref();
+    put(
+        &mut doc,
+        "author",
+        author.map(|author| author.id.0.as_str()),
+    );
+    doc
 }
 
 fn decision_document(review: &Review, decision: &Decision) -> Document {

@@ -323,53 +323,6 @@ impl Store {
         digest: &str,
         now: Timestamp,
     ) -> Result<bool, StorageError> {
-        let mut content = document::content(review);
-        let lacking = OPTIONAL_CONTENT
-            .iter()
-            .filter(|field| !content.contains_key(**field));
-        let unset: Vec<Bson> = lacking.map(|field| Bson::from(*field)).collect();
-        for (counter, imported, new) in [
-            ("helpful", "$imported_helpful", review.imported_helpful),
-            (
-                "unhelpful",
-                "$imported_unhelpful",
-                review.imported_unhelpful,
-            ),
-        ] {
-            let votes = doc! { "$subtract": [format!("${counter}"), imported] };
-            content.insert(counter, doc! { "$add": [votes, new] });
-        }
-        let traits = document::traits_expressions(review);
-        let literal = |(field, value): (String, Bson)| {
-            let computed = field == "helpful" || field == "unhelpful";
-            let value = if computed {
-                value
-            } else {
-                Bson::Document(doc! { "$literal": value })
-            };
-            (field, value)
-        };
-        let mut set: Document = content.into_iter().map(literal).collect();
-        set.extend(traits);
-        set.insert("origin.digest", doc! { "$literal": digest });
-        set.extend(dirty_at(now));
-        set.insert("revision", doc! { "$add": ["$revision", 1] });
-        // A purchase is known of the author, not of the review: another author loses the
-        // verification.
-        let own = review.author.as_ref().map(|author| author.id.0.as_str());
-        let same = doc! { "$eq": ["$author._id", { "$literal": own.unwrap_or_default() }] };
-        let verified = doc! { "$cond": [
-            same,
-            { "$or": ["$verified", review.verified] },
-            review.verified,
-        ] };
-        let mut pipeline = vec![
-            doc! { "$set": { "verified": verified } },
-            doc! { "$set": set },
-        ];
-        if !unset.is_empty() {
-            pipeline.push(doc! { "$unset": unset });
-        }
         let filter = doc! {
             "_id": stored_id(review.id.to_i64()),
             "product_id": stored_id(review.product_id.to_i64()),
@@ -378,7 +331,7 @@ impl Store {
         };
         let collection = self.documents(COLLECTION);
         let updated = collection
-            .update_one(filter, pipeline)
+            .update_one(filter, import_pipeline(review, digest, now))
             .write_concern(durable());
         if updated.await?.matched_count == 1 {
             return Ok(true);
@@ -402,6 +355,58 @@ impl Store {
             .await?;
         found.map_or(Ok(()), |doc| not_newer(&doc))
     }
+}
+
+/// The update pipeline that replaces the content of a review with that of a feed.
+fn import_pipeline(review: &Review, digest: &str, now: Timestamp) -> Vec<Document> {
+    let mut content = document::content(review);
+    let lacking = OPTIONAL_CONTENT
+        .iter()
+        .filter(|field| !content.contains_key(**field));
+    let unset: Vec<Bson> = lacking.map(|field| Bson::from(*field)).collect();
+    for (counter, imported, new) in [
+        ("helpful", "$imported_helpful", review.imported_helpful),
+        (
+            "unhelpful",
+            "$imported_unhelpful",
+            review.imported_unhelpful,
+        ),
+    ] {
+        let votes = doc! { "$subtract": [format!("${counter}"), imported] };
+        content.insert(counter, doc! { "$add": [votes, new] });
+    }
+    let traits = document::traits_expressions(review);
+    let literal = |(field, value): (String, Bson)| {
+        let computed = field == "helpful" || field == "unhelpful";
+        let value = if computed {
+            value
+        } else {
+            Bson::Document(doc! { "$literal": value })
+        };
+        (field, value)
+    };
+    let mut set: Document = content.into_iter().map(literal).collect();
+    set.extend(traits);
+    set.insert("origin.digest", doc! { "$literal": digest });
+    set.extend(dirty_at(now));
+    set.insert("revision", doc! { "$add": ["$revision", 1] });
+    // A purchase is known of the author, not of the review: another author loses the
+    // verification.
+    let own = review.author.as_ref().map(|author| author.id.0.as_str());
+    let same = doc! { "$eq": ["$author._id", { "$literal": own.unwrap_or_default() }] };
+    let verified = doc! { "$cond": [
+        same,
+        { "$or": ["$verified", review.verified] },
+        review.verified,
+    ] };
+    let mut pipeline = vec![
+        doc! { "$set": { "verified": verified } },
+        doc! { "$set": set },
+    ];
+    if !unset.is_empty() {
+        pipeline.push(doc! { "$unset": unset });
+    }
+    pipeline
 }
 
 /// Returns the query for a list of reviews. Most of its indexes are partial on published reviews,

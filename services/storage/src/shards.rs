@@ -17,16 +17,30 @@ use crate::schema::{CollectionSchema, desired};
 #[must_use]
 pub fn shard_plan(database: &str) -> String {
     let all = desired();
-    let sharded = || {
-        all.iter()
-            .filter_map(|schema| Some((schema, schema.shard_key.as_ref()?)))
-    };
     let mut plan = String::from(
         "// Run this in mongosh on a mongos, with the role clusterAdmin. It may be repeated.\n",
     );
+    write_sharding(&mut plan, &all, database);
+    write_zones(&mut plan, &all, database);
+    plan.push_str("\n// These are not sharded; they are on the primary shard of the database:\n");
+    for schema in &all {
+        if let Some(reason) = &schema.unsharded {
+            let _ = writeln!(plan, "// {}: {reason}", schema.collection);
+        }
+    }
+    write_exceptions(&mut plan);
+    plan
+}
+
+fn sharded(all: &[CollectionSchema]) -> impl Iterator<Item = (&CollectionSchema, &Document)> {
+    all.iter()
+        .filter_map(|schema| Some((schema, schema.shard_key.as_ref()?)))
+}
+
+fn write_sharding(plan: &mut String, all: &[CollectionSchema], database: &str) {
     let target = json(&Bson::from(database));
     let _ = writeln!(plan, "const shop = db.getSiblingDB({target});");
-    for (schema, key) in sharded() {
+    for (schema, key) in sharded(all) {
         let (name, key_text) = (&schema.collection, json(&key.clone().into()));
         if is_hashed(key) {
             // The server creates it automatically only for an empty collection.
@@ -39,9 +53,12 @@ pub fn shard_plan(database: &str) -> String {
         let command = json(&command.into());
         let _ = writeln!(plan, "db.adminCommand({command});");
     }
+}
+
+fn write_zones(plan: &mut String, all: &[CollectionSchema], database: &str) {
     plan.push_str("\n// Zones, if the catalogue and reviews are to be on separate servers. First, for each shard:\n");
     plan.push_str("// db.adminCommand({ \"addShardToZone\": \"SHARD\", \"zone\": \"catalogue\" }); or \"reviews\"\n");
-    for (schema, key) in sharded() {
+    for (schema, key) in sharded(all) {
         let zone = schema.zone.as_deref().unwrap_or_default();
         let end = |name: &str| {
             let fields = key
@@ -58,12 +75,9 @@ pub fn shard_plan(database: &str) -> String {
             json(&zone.into()),
         );
     }
-    plan.push_str("\n// These are not sharded; they are on the primary shard of the database:\n");
-    for schema in &all {
-        if let Some(reason) = &schema.unsharded {
-            let _ = writeln!(plan, "// {}: {reason}", schema.collection);
-        }
-    }
+}
+
+fn write_exceptions(plan: &mut String) {
     let _ = writeln!(
         plan,
         "\n// A transaction writes to at most {MAX_SHARDS} shards, except these:"
@@ -82,7 +96,6 @@ pub fn shard_plan(database: &str) -> String {
         };
         let _ = writeln!(plan, "// {}{by}: {}", one.collection, one.why);
     }
-    plan
 }
 
 fn json(value: &Bson) -> String {

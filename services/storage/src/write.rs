@@ -250,36 +250,10 @@ impl WriteUnit {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
-        let mut content = document::content(product, encoding);
-        let lacking = OPTIONAL_CONTENT
-            .iter()
-            .filter(|field| !content.contains_key(**field));
-        let unset: Document = lacking
-            .map(|field| ((*field).to_owned(), Bson::Int32(1)))
-            .collect();
-        content.insert("schema_version", PRODUCT_VERSION);
-        let mut update = doc! { "$set": content };
-        if !unset.is_empty() {
-            update.insert("$unset", unset);
-        }
-        let mut filter = doc! {
-            "_id": stored_id(product.id.to_i64()),
-            "revision": expected,
-            "schema_version": up_to(PRODUCT_VERSION),
-        };
-        if let Some(supplier) = &product.supplier {
-            // Propagating a supplier does not increase the revision.
-            filter.insert(
-                "$nor",
-                vec![doc! {
-                    "supplier._id": stored_id(supplier.id.to_i64()),
-                    "supplier.v": { "$gt": supplier.version },
-                }],
-            );
-        }
         let collection = self.store.raw(products::COLLECTION);
+        let filter = replaceable(product, expected);
         let before = collection
-            .find_one_and_update(filter, update)
+            .find_one_and_update(filter, content_update(product, encoding))
             .projection(replaced_fields())
             .session(&mut self.session)
             .await;
@@ -392,7 +366,7 @@ impl WriteUnit {
     /// Replaces a category. Returns whether its revision was still `expected`.
     ///
     /// # Errors
-    /// As [`WriteUnit::insert_category`].
+    /// Fails as [`WriteUnit::insert_category`].
     pub async fn replace_category(
         &mut self,
         category: &Category,
@@ -453,7 +427,7 @@ impl WriteUnit {
     /// Replaces a supplier. Returns whether its version was still `expected`.
     ///
     /// # Errors
-    /// As [`WriteUnit::insert_supplier`].
+    /// Fails as [`WriteUnit::insert_supplier`].
     pub async fn replace_supplier(
         &mut self,
         supplier: &Supplier,
@@ -498,7 +472,7 @@ impl WriteUnit {
     /// Names that are being absorbed are kept.
     ///
     /// # Errors
-    /// As [`WriteUnit::insert_spec_key`].
+    /// Fails as [`WriteUnit::insert_spec_key`].
     pub async fn replace_spec_key(
         &mut self,
         before: &SpecKey,
@@ -631,7 +605,7 @@ impl WriteUnit {
     /// is not marked for another check.
     ///
     /// # Errors
-    /// As [`WriteUnit::commit`].
+    /// Fails as [`WriteUnit::commit`].
     pub async fn commit_refreshed_bundle(mut self) -> Result<(), StorageError> {
         self.stale_copies.clear();
         self.commit().await
@@ -801,6 +775,42 @@ impl WriteUnit {
             .await;
         deleted.map(drop).map_err(storage_error)
     }
+}
+
+/// The filter of a product with the expected revision and no newer copy of its supplier.
+fn replaceable(product: &Product, expected: i64) -> Document {
+    let mut filter = doc! {
+        "_id": stored_id(product.id.to_i64()),
+        "revision": expected,
+        "schema_version": up_to(PRODUCT_VERSION),
+    };
+    if let Some(supplier) = &product.supplier {
+        // Propagating a supplier does not increase the revision.
+        filter.insert(
+            "$nor",
+            vec![doc! {
+                "supplier._id": stored_id(supplier.id.to_i64()),
+                "supplier.v": { "$gt": supplier.version },
+            }],
+        );
+    }
+    filter
+}
+
+fn content_update(product: &Product, encoding: Encoding<'_>) -> Document {
+    let mut content = document::content(product, encoding);
+    let lacking = OPTIONAL_CONTENT
+        .iter()
+        .filter(|field| !content.contains_key(**field));
+    let unset: Document = lacking
+        .map(|field| ((*field).to_owned(), Bson::Int32(1)))
+        .collect();
+    content.insert("schema_version", PRODUCT_VERSION);
+    let mut update = doc! { "$set": content };
+    if !unset.is_empty() {
+        update.insert("$unset", unset);
+    }
+    update
 }
 
 /// The fields of the replaced product that determine the other writes.
