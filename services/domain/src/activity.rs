@@ -1,9 +1,9 @@
 //! Views, carts and purchases.
 //!
-//! What happens is counted in memory and handed over once a second, so that recording it costs no
-//! command. A batch may say by a key that it is the same as another one; for ten minutes the
-//! process that took it remembers. Views and carts are estimates all the same: a process that is
-//! killed loses the last second, and one that is flooded counts one in so many.
+//! Views and carts are counted in memory and flushed once a second, so that recording them needs no
+//! command. A batch may have an idempotency key, which the receiving process remembers for ten
+//! minutes. The counts are estimates: a killed process loses its last second, and an overloaded one
+//! samples.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -24,76 +24,75 @@ pub use vitrine_storage::activity::{Bucket, Resolution};
 
 use crate::{Catalog, DomainError};
 
-/// The most events of one batch.
+/// The maximum number of events in one batch.
 pub const MAX_EVENTS: usize = 500;
-/// The longest range of hours.
+/// The maximum number of hours in a range.
 pub const MAX_HOURS: i64 = 7 * 24;
-/// The longest range of days.
+/// The maximum number of days in a range.
 pub const MAX_DAYS: i64 = 400;
 
-/// For how long a batch is known by its key.
-const KEY_KEPT: Duration = Duration::from_mins(10);
-/// How many keys are known.
+/// How long the key of a batch is remembered.
+const KEY_REMEMBERED_FOR: Duration = Duration::from_mins(10);
+/// The maximum number of remembered keys.
 const MAX_KEYS: u64 = 100_000;
-/// For how long it is taken for true that a product is on sale.
+/// How long a product is assumed to be on sale.
 const KNOWN_FOR: Duration = Duration::from_mins(10);
-/// Of how many products it is known.
+/// The maximum number of products remembered as on sale.
 const MAX_KNOWN: u64 = 200_000;
-/// How many handovers may wait while the database does not take them; what is counted meanwhile
-/// stays in the tally.
+/// The maximum number of batches waiting for the database; later counts stay in the tally.
 const MAX_WAITING: usize = 30;
-/// How many handovers are put into buckets at once: of a few processes within a second.
-const HANDOVERS: u32 = 20;
-/// How many sales are counted at once.
-const SALES: u32 = 500;
+/// The number of flushed batches aggregated per run.
+const BATCHES_PER_RUN: u32 = 20;
+/// The number of sales aggregated per run.
+const SALES_PER_RUN: u32 = 500;
 
-/// Something that happened.
+/// An event around a product.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Around which product.
+    /// The product.
     pub product: ProductId,
-    /// What.
+    /// The kind of event.
     pub kind: ActivityKind,
-    /// When; now if absent.
+    /// When it happened; now if absent.
     pub at: Option<Timestamp>,
 }
 
 /// Why an event was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    /// There is no such product on sale.
+pub enum IgnoredReason {
+    /// The product does not exist or is not on sale.
     Unknown,
-    /// It lies more than a day back.
+    /// It is more than a day old.
     TooOld,
-    /// It lies more than five minutes ahead.
+    /// It is more than five minutes in the future.
     Ahead,
 }
 
-/// What became of a batch of events.
+/// The result of recording a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// How many were counted; nothing of a batch that was counted before.
+pub struct RecordedActivity {
+    /// The number of counted events; zero for a repeated batch.
     pub counted: usize,
-    /// Whether the batch was counted before.
+    /// Whether the same batch was recorded before.
     pub repeated: bool,
-    /// Whether its key was used for other events; nothing was counted then.
+    /// Whether the key was used for other events; nothing was counted.
     pub conflict: bool,
-    /// Those that were not, by their place in the batch.
-    pub ignored: Vec<(usize, Ignored)>,
+    /// The events that were not counted, by their index in the batch.
+    pub ignored: Vec<(usize, IgnoredReason)>,
 }
 
-/// What this process has counted and not handed over yet.
+/// What this process has counted and not yet flushed.
 #[derive(Debug)]
 pub(crate) struct ActivityBuffer {
     tally: Mutex<ActivityTally>,
     waiting: Mutex<VecDeque<ActivityBatch>>,
-    /// Products that are on sale.
+    /// Products known to be on sale.
     known: Cache<ProductId, ()>,
-    /// Batches that were counted, with what says which events they had.
+    /// Keys of recorded batches, with the fingerprints of their events.
     keys: Cache<String, u64>,
     full: tokio::sync::Notify,
-    /// One hands over at a time, so that nothing is taken twice.
-    handing: tokio::sync::Mutex<()>,
+    /// Only one flush at a time, so that no batch is inserted twice.
+    flush: tokio::sync::Mutex<()>,
 }
 
 impl Default for ActivityBuffer {
@@ -103,9 +102,9 @@ impl Default for ActivityBuffer {
             tally: Mutex::new(ActivityTally::new(MAX_EXACT_KEYS, seed)),
             waiting: Mutex::default(),
             known: cache(MAX_KNOWN, KNOWN_FOR),
-            keys: cache(MAX_KEYS, KEY_KEPT),
+            keys: cache(MAX_KEYS, KEY_REMEMBERED_FOR),
             full: tokio::sync::Notify::new(),
-            handing: tokio::sync::Mutex::default(),
+            flush: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -119,62 +118,64 @@ impl ActivityBuffer {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes handovers of what was counted, unless too many wait already; gives whether it did.
-    fn clear(&self) -> bool {
+    /// Moves the tally into batches, unless too many are waiting; returns whether it did.
+    fn tally_to_batches(&self) -> bool {
         let mut waiting = self.waiting();
         if waiting.len() >= MAX_WAITING {
             return false;
         }
         let counted = self.tally().take();
-        let handovers = counted.chunks(MAX_EXACT_KEYS);
-        waiting.extend(handovers.map(|rows| ActivityBatch::new(rows.to_vec())));
+        let batches = counted.chunks(MAX_EXACT_KEYS);
+        waiting.extend(batches.map(|rows| ActivityBatch::new(rows.to_vec())));
         true
     }
 }
 
 impl Catalog {
-    /// Counts what happened. No command, except one for products of which this process has not
-    /// heard within ten minutes that they are on sale.
+    /// Counts a batch of events. No command, except one to check products not known to be on sale.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a batch that is empty or too long; [`DomainError`] when the
-    /// database fails, and nothing was counted.
+    /// [`DomainError::Invalid`] for an empty or too long batch. When the database fails, nothing
+    /// was counted.
     pub async fn record_activity(
         &self,
         events: &[Event],
         key: Option<String>,
-    ) -> Result<Counted, DomainError> {
+    ) -> Result<RecordedActivity, DomainError> {
         if events.is_empty() || events.len() > MAX_EVENTS {
             let reason = format!("a batch has 1 to {MAX_EVENTS} events, not {}", events.len());
             return Err(DomainError::invalid("events", reason));
         }
-        let (activity_buffer, print) = (self.activity_buffer(), fingerprint(events));
+        let (activity_buffer, fingerprint) = (self.activity_buffer(), fingerprint_of(events));
         if let Some(other) = key.as_ref().and_then(|key| activity_buffer.keys.get(key)) {
-            return Ok(Counted::before(other == print));
+            return Ok(RecordedActivity::before(other == fingerprint));
         }
-        let there = self.on_sale_among(events).await?;
+        let on_sale = self.on_sale_among(events).await?;
         let now = self.now();
-        let (mut counted, mut fitting) = (Counted::default(), Vec::with_capacity(events.len()));
+        let (mut counted, mut countable) = (
+            RecordedActivity::default(),
+            Vec::with_capacity(events.len()),
+        );
         for (place, event) in events.iter().enumerate() {
-            match fit(event, &there, now) {
-                Ok(at) => fitting.push((event, at)),
+            match counted_at(event, &on_sale, now) {
+                Ok(at) => countable.push((event, at)),
                 Err(ignored) => counted.ignored.push((place, ignored)),
             }
         }
-        if fitting.is_empty() {
-            // A batch of which nothing counts may come again.
+        if countable.is_empty() {
+            // A batch without countable events may be repeated.
             return Ok(counted);
         }
         if let Some(key) = key {
-            // Of two that bring the same batch at once, one counts it.
-            let first = activity_buffer.keys.entry(key).or_insert(print);
+            // Of concurrent identical batches, one is counted.
+            let first = activity_buffer.keys.entry(key).or_insert(fingerprint);
             if !first.is_fresh() {
-                return Ok(Counted::before(first.into_value() == print));
+                return Ok(RecordedActivity::before(first.into_value() == fingerprint));
             }
         }
-        counted.counted = fitting.len();
+        counted.counted = countable.len();
         let mut tally = activity_buffer.tally();
-        for (event, at) in fitting {
+        for (event, at) in countable {
             tally.add(event.product, at, event.kind);
         }
         if tally.len() >= MAX_EXACT_KEYS {
@@ -183,15 +184,15 @@ impl Catalog {
         Ok(counted)
     }
 
-    /// Which products among these events are on sale, as far as was heard within ten minutes.
+    /// The products of these events that are on sale, cached for ten minutes.
     async fn on_sale_among(&self, events: &[Event]) -> Result<HashSet<ProductId>, DomainError> {
         let known = &self.activity_buffer().known;
-        let asked: HashSet<ProductId> = events.iter().map(|event| event.product).collect();
-        let (mut there, unknown): (HashSet<_>, HashSet<_>) = asked
+        let products: HashSet<ProductId> = events.iter().map(|event| event.product).collect();
+        let (mut on_sale, unknown): (HashSet<_>, HashSet<_>) = products
             .into_iter()
             .partition(|product| known.contains_key(product));
         if unknown.is_empty() {
-            return Ok(there);
+            return Ok(on_sale);
         }
         let unknown = Vec::from_iter(unknown);
         let found = self
@@ -200,41 +201,41 @@ impl Catalog {
         for product in &found {
             known.insert(*product, ());
         }
-        there.extend(found);
-        Ok(there)
+        on_sale.extend(found);
+        Ok(on_sale)
     }
 
-    /// Hands over what was counted. What cannot be handed over stays, and is with the next call.
-    pub async fn hand_over_activity(&self) -> Result<usize, DomainError> {
+    /// Writes the buffered counts to the database. What fails remains buffered for the next call.
+    pub async fn flush_activity(&self) -> Result<usize, DomainError> {
         let activity_buffer = self.activity_buffer();
-        let _one = activity_buffer.handing.lock().await;
-        let (mut cleared, mut handed) = (activity_buffer.clear(), 0);
+        let _one = activity_buffer.flush.lock().await;
+        let (mut moved, mut flushed) = (activity_buffer.tally_to_batches(), 0);
         loop {
             let next = activity_buffer.waiting().front().cloned();
-            let Some(handover) = next else {
-                if cleared {
-                    return Ok(handed);
+            let Some(batch) = next else {
+                if moved {
+                    return Ok(flushed);
                 }
                 // There is room now for what was counted meanwhile.
-                cleared = activity_buffer.clear();
+                moved = activity_buffer.tally_to_batches();
                 continue;
             };
-            handed += handover.len();
+            flushed += batch.len();
             let now = self.now();
-            self.maintain(|store| async move { store.insert_activity_batch(&handover, now).await })
+            self.maintain(|store| async move { store.insert_activity_batch(&batch, now).await })
                 .await?;
             activity_buffer.waiting().pop_front();
         }
     }
 
-    /// Waits until so much was counted that it should be handed over at once.
-    pub async fn activity_is_much(&self) {
+    /// Waits until the buffer is full enough to flush at once.
+    pub async fn wait_for_full_activity_buffer(&self) {
         self.activity_buffer().full.notified().await;
     }
 
-    /// How many products and hours wait in this process to be handed over.
+    /// The number of products and hours buffered in this process.
     #[must_use]
-    pub fn activity_waiting(&self) -> usize {
+    pub fn buffered_activity(&self) -> usize {
         let activity_buffer = self.activity_buffer();
         let waiting: usize = activity_buffer
             .waiting()
@@ -244,14 +245,18 @@ impl Catalog {
         waiting + activity_buffer.tally().len()
     }
 
-    /// Puts some of what processes handed over, and some sales, into buckets.
+    /// Aggregates some flushed batches and sales into buckets.
     ///
     /// # Errors
-    /// [`DomainError`] when the database fails; the next call goes on.
+    /// Fails with the database; the next call continues.
     pub async fn fill_buckets(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
         let filled = self
-            .maintain(|store| async move { store.fill_buckets(now, HANDOVERS, SALES).await })
+            .maintain(|store| async move {
+                store
+                    .fill_buckets(now, BATCHES_PER_RUN, SALES_PER_RUN)
+                    .await
+            })
             .await;
         let filled = filled.inspect_err(|_| self.busy().note_any())?;
         self.busy().note(filled.products);
@@ -268,11 +273,11 @@ impl Catalog {
         })
     }
 
-    /// What happened around a product from an instant on and before another, every hour or day of
-    /// it, also those where nothing did; and whether sales of it wait to be counted. Two commands.
+    /// A product's activity from `from` (inclusive) to `to` (exclusive), one bucket for every hour
+    /// or day, including empty ones; and whether sales are still to be aggregated. Two commands.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a range that is empty or too long.
+    /// [`DomainError::Invalid`] for an empty or too long range.
     pub async fn activity(
         &self,
         product: ProductId,
@@ -282,7 +287,7 @@ impl Catalog {
         let (from, to, step) = range((from, to), resolution, self.now())?;
         let found = self
             .read(|store| async move {
-                // First: what is counted meanwhile is in the buckets then.
+                // Read first: sales aggregated meanwhile are then in the buckets.
                 let waiting = store.has_uncounted_sales(product).await?;
                 let buckets = store.buckets(product, (from, to), resolution).await?;
                 Ok((buckets, waiting))
@@ -290,10 +295,10 @@ impl Catalog {
             .await?;
         let (found, waiting) = found;
         let mut found = found.into_iter().peekable();
-        let (mut at, mut all) = (from, Vec::new());
+        let (mut at, mut buckets) = (from, Vec::new());
         while at < to {
             let bucket = found.next_if(|bucket| bucket.at == at);
-            all.push(bucket.unwrap_or(Bucket {
+            buckets.push(bucket.unwrap_or(Bucket {
                 at,
                 counted: vitrine_model::activity::SampledCounts {
                     counts: vitrine_model::activity::ActivityCounts::default(),
@@ -302,12 +307,12 @@ impl Catalog {
             }));
             at = at.plus_millis(step);
         }
-        Ok((all, waiting))
+        Ok((buckets, waiting))
     }
 }
 
-impl Counted {
-    /// What becomes of a batch whose key is known, for these events or for others.
+impl RecordedActivity {
+    /// The result for a known key, with the same or other events.
     fn before(same: bool) -> Self {
         Self {
             repeated: same,
@@ -317,8 +322,8 @@ impl Counted {
     }
 }
 
-/// What tells the events of a batch from those of another.
-fn fingerprint(events: &[Event]) -> u64 {
+/// A fingerprint of the events of a batch.
+fn fingerprint_of(events: &[Event]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for event in events {
         (event.product, event.kind, event.at).hash(&mut hasher);
@@ -326,23 +331,27 @@ fn fingerprint(events: &[Event]) -> u64 {
     hasher.finish()
 }
 
-/// When an event counts as having happened, if it counts.
-fn fit(event: &Event, there: &HashSet<ProductId>, now: Timestamp) -> Result<Timestamp, Ignored> {
-    let at = event_time(event.at, now).map_err(|unfit| match unfit {
-        InvalidEventTime::TooOld => Ignored::TooOld,
-        InvalidEventTime::Ahead => Ignored::Ahead,
+/// The time at which an event counts, if it does.
+fn counted_at(
+    event: &Event,
+    on_sale: &HashSet<ProductId>,
+    now: Timestamp,
+) -> Result<Timestamp, IgnoredReason> {
+    let at = event_time(event.at, now).map_err(|invalid| match invalid {
+        InvalidEventTime::TooOld => IgnoredReason::TooOld,
+        InvalidEventTime::Ahead => IgnoredReason::Ahead,
     })?;
-    let known = there.contains(&event.product).then_some(at);
-    known.ok_or(Ignored::Unknown)
+    let known = on_sale.contains(&event.product).then_some(at);
+    known.ok_or(IgnoredReason::Unknown)
 }
 
-/// From the beginning of the first to the end of the last hour or day.
+/// Extends a range to whole hours or days.
 fn range(
     (from, to): (Timestamp, Timestamp),
     resolution: Resolution,
     now: Timestamp,
 ) -> Result<(Timestamp, Timestamp, i64), DomainError> {
-    let (step, most, unit, kept) = match resolution {
+    let (step, max, unit, kept) = match resolution {
         Resolution::Hour => (HOUR_MILLIS, MAX_HOURS, "hours", HOURS_KEPT_DAYS),
         Resolution::Day => (DAY_MILLIS, MAX_DAYS, "days", DAYS_KEPT_DAYS),
     };
@@ -357,11 +366,11 @@ fn range(
         let reason = "must be before `to`";
         return Err(DomainError::invalid("range.from", reason));
     }
-    if length > most {
-        let reason = format!("{length} {unit}; {most} are possible at once");
+    if length > max {
+        let reason = format!("{length} {unit}; {max} are possible at once");
         return Err(DomainError::invalid("range", reason));
     }
-    // Buckets expire by when they begin.
+    // Buckets expire by their start.
     let oldest = begin(now.plus_millis(-kept * DAY_MILLIS)).plus_millis(step);
     if first < oldest {
         let reason = format!("{unit} are kept for {kept} days: from {oldest} on");
@@ -370,13 +379,13 @@ fn range(
     Ok((first, last, step))
 }
 
-fn cache<K, V>(most: u64, time: Duration) -> Cache<K, V>
+fn cache<K, V>(max: u64, time: Duration) -> Cache<K, V>
 where
     K: std::hash::Hash + Eq + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
 {
     Cache::builder()
-        .max_capacity(most)
+        .max_capacity(max)
         .time_to_live(time)
         .build()
 }
@@ -413,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_no_more_is_not_asked_for() {
+    fn expired_buckets_cannot_be_requested() {
         let now = at("2026-05-30T12:34:00Z");
         for (resolution, kept) in [
             (Resolution::Hour, HOURS_KEPT_DAYS),

@@ -221,7 +221,7 @@ impl Catalog {
     /// Waits for running operations, at most [`DRAIN_TIMEOUT`]. To be called when no new requests
     /// arrive.
     pub async fn drain(&self) {
-        if let Err(error) = self.hand_over_activity().await {
+        if let Err(error) = self.flush_activity().await {
             tracing::warn!(%error, "the last buffered activity could not be stored");
         }
         self.0.tasks.close();

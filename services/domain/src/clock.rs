@@ -1,8 +1,8 @@
-//! The operating system's clock, and one that follows the database's.
+//! The system clock, and a clock synchronized with the database server.
 //!
-//! Several processes write to one database, and what they write is ordered and expires by time. So
-//! all of them go by the clock of the database: each measures how far its own clock is from it, and
-//! corrects it by as much.
+//! Several processes write to one database, and their writes are ordered and expire by time. All of
+//! them therefore use the time of the database server: each measures the offset of its own clock
+//! and corrects it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,16 +11,15 @@ use std::time::{Duration, Instant};
 
 use vitrine_model::clock::{Clock, Timestamp};
 
-/// How long a measurement counts.
+/// How long a measurement is valid.
 const KEPT: Duration = Duration::from_mins(1);
-/// A measurement that took longer says too little.
+/// Slower measurements are too inaccurate.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(1);
-/// How far a clock may be off before it is corrected anew, in milliseconds. Clocks that differ by
-/// less order what people do well enough, and time does not move back and forth with each
-/// measurement.
+/// The offset in milliseconds above which the correction changes. Smaller differences hardly affect
+/// the order of people's actions, and the time should not jump with each measurement.
 const TOLERANCE: i64 = 50;
 
-/// Tells the time of the machine.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -34,14 +33,13 @@ impl Clock for SystemClock {
     }
 }
 
-/// Tells the time of the database's server: the machine's clock, corrected by the difference that
-/// was measured last.
+/// The time of the database server: the system clock plus the last measured offset.
 ///
-/// Of the measurements of the last minute the one with the shortest round trip counts. One that
-/// contradicts it says that a clock was set, or that another server is the primary: those before it
-/// are forgotten. The correction changes at once, by steps of more than 50 milliseconds; when a clock
-/// was set, the time of this clock may go back by as much. Until the first measurement it shows the
-/// machine's time. Clones share the correction.
+/// Of the measurements of the last minute, the one with the shortest round trip is used. One that
+/// contradicts it means that a clock was set, or that another server is primary; earlier
+/// measurements are then discarded. The correction changes in steps of more than 50 milliseconds,
+/// at once, so the time can go back by as much. Before the first measurement it is the system time.
+/// Clones share the correction.
 #[derive(Clone, Debug)]
 pub struct DatabaseClock(Arc<Inner>);
 
@@ -52,26 +50,26 @@ struct Inner {
     measured: Mutex<VecDeque<Measurement>>,
 }
 
-/// How far the server's clock was ahead of the machine's.
+/// A measured offset of the server's clock.
 #[derive(Clone, Copy, Debug)]
 struct Measurement {
-    /// When it was taken, by a clock that nobody sets.
+    /// When it was measured, by a monotonic clock.
     taken: Instant,
-    /// Milliseconds by which the server's clock is ahead.
+    /// The offset in milliseconds; positive if the server is ahead.
     ahead: i64,
-    /// By how many milliseconds that may be wrong: half the round trip.
+    /// The maximum error in milliseconds: half the round trip.
     error: i64,
 }
 
 impl Measurement {
-    /// Whether both can be right.
+    /// Whether both measurements can be correct.
     fn agrees(self, other: Self) -> bool {
         (self.ahead - other.ahead).abs() <= self.error + other.error + TOLERANCE
     }
 }
 
 impl DatabaseClock {
-    /// A clock that corrects this one, by nothing as yet.
+    /// A clock without correction as yet.
     #[must_use]
     pub fn new(machine: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
@@ -81,14 +79,14 @@ impl DatabaseClock {
         }))
     }
 
-    /// What the machine's clock shows: what a measurement begins with.
+    /// The uncorrected system time, at which a measurement starts.
     #[must_use]
     pub fn machine_now(&self) -> Timestamp {
         self.0.machine.now()
     }
 
-    /// Takes a measurement into account: the server was asked at `asked` by the machine's clock,
-    /// and answered, `round_trip` later, that it is `server`.
+    /// Adds a measurement: at system time `asked` the server was asked, and after `round_trip` it
+    /// answered `server`.
     pub fn measured(&self, asked: Timestamp, round_trip: Duration, server: Timestamp) {
         self.measured_at(Instant::now(), asked, round_trip, server);
     }
@@ -148,14 +146,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const HOURS: i64 = 2 * 3_600_000;
 
-    /// A machine's clock that can be set, and the clock that corrects it.
+    /// A settable system clock, and the clock that corrects it.
     fn clocks() -> (Arc<ManualClock>, DatabaseClock) {
         let machine = Arc::new(ManualClock::at(Timestamp::from_millis(1_000_000)));
         let clock = DatabaseClock::new(Arc::clone(&machine) as Arc<dyn Clock>);
         (machine, clock)
     }
 
-    /// A measurement of a server whose clock is so many milliseconds ahead of the machine's.
+    /// Measures a server whose clock is `ahead` milliseconds ahead.
     fn measure(clock: &DatabaseClock, taken: Instant, round_trip: u64, ahead: i64) {
         let asked = clock.machine_now();
         let half = i64::try_from(round_trip / 2).unwrap();
@@ -188,11 +186,11 @@ mod tests {
         let (machine, clock) = clocks();
         let began = Instant::now();
         measure(&clock, began, 4, 1_000);
-        // Slow ones may be off by half their round trip, and would be corrected by.
+        // Slow measurements may be off by half their round trip.
         measure(&clock, began + SECOND, 800, 1_300);
         measure(&clock, began + 2 * SECOND, 5_000, 4_000);
         assert_eq!(correction(&machine, &clock), 1_000);
-        // The good one is forgotten.
+        // The good one has expired.
         measure(&clock, began + 61 * SECOND, 900, 1_300);
         assert_eq!(correction(&machine, &clock), 1_300);
     }

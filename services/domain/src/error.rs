@@ -1,12 +1,12 @@
-//! What can go wrong, shaped by what a caller can do about it.
+//! Errors, by what the caller can do about them.
 
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_storage::StorageError;
 
-/// Why a use case failed.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DomainError {
-    /// An input is wrong: say which and what would be right.
+    /// An input is invalid.
     #[error("{field}: {reason}")]
     Invalid {
         /// The path of the input.
@@ -17,32 +17,32 @@ pub enum DomainError {
     /// A cursor cannot be used here.
     #[error("{field}: {source}")]
     InvalidCursor {
-        /// Which argument.
+        /// The argument.
         field: &'static str,
-        /// Why.
+        /// The reason.
         source: InvalidCursor,
     },
-    /// The caller may not do this.
+    /// The caller lacks a permission.
     #[error("{0}")]
     Forbidden(String),
-    /// The database cannot be reached or too much is under way; later it may work.
+    /// The database is unreachable or the service is overloaded; a retry may succeed.
     #[error("the service is too busy or its database cannot be reached; try again")]
     Unavailable(#[source] Option<StorageError>),
-    /// A newer release of the service has written what is to be changed, and is being rolled out.
+    /// The data was written by a newer release, which is being rolled out.
     #[error(
         "this was written by a newer release of the service, which is being rolled out; try again"
     )]
     Newer(#[source] StorageError),
-    /// It took longer than it may.
-    #[error("the request took longer than it may")]
+    /// The time limit was exceeded.
+    #[error("the request exceeded its time limit")]
     Timeout(#[source] StorageError),
-    /// Anything else. Not for callers' eyes.
-    #[error("something went wrong inside")]
+    /// Any other error. Not to be shown to callers.
+    #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl DomainError {
-    /// An input that is wrong.
+    /// An error for an invalid input.
     #[must_use]
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid {

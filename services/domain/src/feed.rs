@@ -1,10 +1,10 @@
-//! Following products: reviews that are seen from now on, and ratings that change.
+//! Live subscriptions: newly visible reviews and changing ratings of products.
 //!
-//! However many follow, a process follows the database once. Events are handed on by product; each
-//! follower has a place for some that wait, and one that does not keep up is let go instead of
-//! being remembered for. The last events are kept in memory, so that whoever comes back after a
-//! moment, or a minute, misses nothing; whoever comes back later gets what was missed from the
-//! database, as long as that remembers it.
+//! A process opens one change stream, however many subscribers it has. Events are distributed by
+//! product. Each subscriber has a bounded buffer; one that does not keep up is disconnected. The
+//! last events are kept in memory, so that a subscriber that returns within a short time misses
+//! nothing; one that returns later reads what it missed from the database, as long as the oplog has
+//! it.
 
 mod hub;
 mod ratings;
@@ -26,61 +26,61 @@ pub(crate) use hub::Hub;
 pub use ratings::{RatingFollower, RatingNews};
 pub use reviews::{ReviewFollower, ReviewNews};
 
-/// An event, and what it stands for once somebody has read it.
+/// An event, with the data it refers to once it has been read.
 #[derive(Debug)]
 pub(crate) struct Event {
     point: FeedPosition,
-    happened: FeedEvent,
-    /// The review, and whether its product is on sale.
+    event: FeedEvent,
+    /// The review, and whether its product is on sale, once read.
     review: OnceCell<Option<(Arc<Review>, bool)>>,
-    /// The numbers, and the state of the product.
+    /// The rating statistics and the status of the product, once read.
     stats: OnceCell<Option<(Arc<RatingStats>, ProductStatus)>>,
 }
 
 impl Event {
-    fn new((point, happened): (FeedPosition, FeedEvent)) -> Self {
+    fn new((point, event): (FeedPosition, FeedEvent)) -> Self {
         Self {
             point,
-            happened,
+            event,
             review: OnceCell::new(),
             stats: OnceCell::new(),
         }
     }
 
     fn review_id(&self) -> Option<ReviewId> {
-        match self.happened {
+        match self.event {
             FeedEvent::Published { review, .. } => Some(review),
             FeedEvent::Rated { .. } => None,
         }
     }
 }
 
-/// What a follower is told first, and again when nothing has happened for some time.
+/// The kind of news. A subscription begins with `Started` and sends `Quiet` as a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// From here on everything is told.
+pub enum NewsKind {
+    /// From now on every event is sent.
     Started,
-    /// Something happened.
-    FeedEvent,
-    /// Nothing has happened for half a minute.
+    /// An event.
+    Happened,
+    /// No event for half a minute.
     Quiet,
 }
 
-/// Why following ended.
+/// Why a subscription ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Ended {
-    /// The product is not there, or not seen any more.
-    #[error("there is no such product, or it is not on sale any more")]
+pub enum FeedEnded {
+    /// The product does not exist or is no longer visible.
+    #[error("there is no such product, or it is no longer on sale")]
     Gone,
-    /// So much happened that the follower could not take it.
+    /// The subscriber did not keep up with the events.
     #[error(
-        "more happened than was taken; follow again after the last cursor, and take events faster"
+        "too many events are waiting; subscribe again with the last cursor, and read events faster"
     )]
     TooSlow,
-    /// The database was lost, so that something may have been missed.
-    #[error("the stream of events was lost; follow again after the last cursor")]
+    /// The change stream was lost, so events may have been missed.
+    #[error("the stream of events was lost; subscribe again with the last cursor")]
     Lost,
-    /// Anything else.
+    /// Any other error.
     #[error(transparent)]
     Failed(#[from] DomainError),
 }

@@ -1,5 +1,5 @@
-//! From what callers ask for to what is stored: slugs become ids, aliases keys, units canonical
-//! numbers; what makes no sense is refused with the path of the input.
+//! From callers' filters to conditions on stored data: slugs become ids, aliases become keys, units
+//! become canonical numbers. Contradictions are refused with the path of the input.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
@@ -19,14 +19,14 @@ use crate::DomainError;
 use crate::products::Visibility;
 use crate::reference::Reference;
 
-/// Numbers that went through a conversion are compared with this much leeway, relative to their
-/// size: `27 in` and `68.58 cm` are the same although their last bits differ.
-const LEEWAY: f64 = 1e-9;
+/// The relative tolerance for converted numbers: `27 in` and `68.58 cm` are equal although their
+/// last bits differ.
+const TOLERANCE: f64 = 1e-9;
 
-/// The most filters that `and`, `or` and `not` may hold together, empty ones too.
+/// The maximum number of filter objects in `and`, `or` and `not`, including empty ones.
 const MAX_OBJECTS: usize = 100;
 
-/// Whether the reference data has everything that a filter names.
+/// Whether the reference data contains everything that a filter names.
 pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
     let categories = filter.category.iter().flatten();
     let mut specs = filter.specs.iter().flatten();
@@ -37,12 +37,12 @@ pub(crate) fn is_known(filter: &ProductFilter, reference: &Reference) -> bool {
         && parts(filter).all(|part| is_known(part, reference))
 }
 
-/// Something about a request that is no error but may not be what was meant.
+/// A part of a request that is valid but possibly a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// The path of the input.
     pub path: String,
-    /// What is odd about it.
+    /// What is suspicious about it.
     pub message: String,
 }
 
@@ -71,7 +71,7 @@ fn collect_hints(filter: &ProductFilter, path: &str, reference: &Reference, hint
     }
 }
 
-/// That a key is not in the dictionary, with the key that comes nearest.
+/// A hint for an unknown key, with the most similar known one.
 pub(crate) fn unknown_key_hint(path: &str, key: &str, reference: &Reference) -> Hint {
     let shown = vitrine_model::text::excerpt(key, 80).text;
     let known = reference.dictionary.keys().iter().flat_map(|entry| {
@@ -92,7 +92,7 @@ pub(crate) fn unknown_key_hint(path: &str, key: &str, reference: &Reference) -> 
     }
 }
 
-/// The canonical range that a number filter stands for.
+/// The canonical range of a number filter.
 pub(crate) fn number_range(
     test: &NumberTest,
     key: &SpecKey,
@@ -110,7 +110,7 @@ fn parts(filter: &ProductFilter) -> impl Iterator<Item = &ProductFilter> {
     lists.chain(filter.not.as_deref())
 }
 
-/// The condition for a filter and a caller. The caller's visibility is always a part of it.
+/// The condition of a filter for a caller; always includes the caller's visibility.
 pub(crate) fn resolve(
     filter: &ProductFilter,
     visibility: Visibility,
@@ -140,27 +140,28 @@ struct Resolver<'a> {
 type Resolved<T> = Result<T, DomainError>;
 
 impl Resolver<'_> {
-    /// The states to look in: those asked for at the top, of those the caller may see.
+    /// The statuses to search: those of the top-level filter, restricted to what the caller may
+    /// see.
     fn visible(&self, filter: &ProductFilter) -> Resolved<Vec<ProductStatus>> {
         match &filter.status {
-            Some(asked) => self
-                .allowed(asked, "filter.status")
-                .map(|()| distinct(asked)),
+            Some(requested) => self
+                .allowed(requested, "filter.status")
+                .map(|()| distinct(requested)),
             None => Ok(self.visibility.states().to_vec()),
         }
     }
 
-    fn allowed(&self, asked: &[ProductStatus], path: &str) -> Resolved<()> {
+    fn allowed(&self, requested: &[ProductStatus], path: &str) -> Resolved<()> {
         let seen = self.visibility.states();
-        if asked.iter().all(|state| seen.contains(state)) {
+        if requested.iter().all(|state| seen.contains(state)) {
             return Ok(());
         }
         let reason =
-            format!("{path}: only ACTIVE products may be asked for without the role admin");
+            format!("{path}: only ACTIVE products may be requested for without the role admin");
         Err(DomainError::Forbidden(reason))
     }
 
-    /// The conditions of one filter object; all of them must hold.
+    /// The conditions of one filter object; all must hold.
     fn object(
         &mut self,
         filter: &ProductFilter,
@@ -232,9 +233,9 @@ impl Resolver<'_> {
             let path = self.list(path, "price", 1)?;
             all.push(Condition::Price(self.price(*bounds, &path)?));
         }
-        if let Some(least) = filter.min_rating {
+        if let Some(min) = filter.min_rating {
             let path = self.list(path, "rating", 1)?;
-            all.push(half_stars(least, &path)?);
+            all.push(half_stars(min, &path)?);
         }
         if let (Some(states), false) = (&filter.status, top) {
             let path = self.list(path, "status", states.len())?;
@@ -267,7 +268,7 @@ impl Resolver<'_> {
         ))
     }
 
-    /// A category stands for itself and all below it; one that does not exist for nothing.
+    /// A category matches itself and its descendants; an unknown one matches nothing.
     fn category(&self, slugs: &[String]) -> Condition {
         let tree = &self.reference.categories;
         let known = slugs.iter().filter_map(|slug| tree.by_slug(slug));
@@ -281,7 +282,7 @@ impl Resolver<'_> {
 
     fn price(&self, bounds: Bounds<Decimal>, path: &str) -> Resolved<Bounds<i64>> {
         let scale = Decimal::from(10_i64.pow(self.currency.decimals()));
-        // An amount beyond all prices is as good as the end of the numbers on its side.
+        // An amount outside the range of prices is clamped.
         let minor = |amount: Decimal, round: fn(&Decimal) -> Decimal| {
             let end = if amount.is_sign_negative() {
                 i64::MIN
@@ -294,7 +295,7 @@ impl Resolver<'_> {
         let gte = bounds.gte.map(|amount| minor(amount, Decimal::ceil));
         let lte = bounds.lte.map(|amount| minor(amount, Decimal::floor));
         match (bounds.gte, bounds.lte) {
-            (None, None) => Err(nothing_said(path, "gte, lte")),
+            (None, None) => Err(no_bounds(path, "gte, lte")),
             (Some(low), Some(high)) if low > high => Err(reversed(path)),
             _ => Ok(Bounds { gte, lte }),
         }
@@ -303,9 +304,9 @@ impl Resolver<'_> {
     fn spec(&self, filter: &SpecFilter, path: &str) -> Resolved<Condition> {
         let key = self.reference.dictionary.get(&filter.key);
         if let Some(key) = key {
-            suits(key, &filter.test, path)?;
+            check_type(key, &filter.test, path)?;
         }
-        // While a key is being merged into another, products may carry either.
+        // While a key is being merged into another, products may have either.
         let mut names = self.reference.dictionary.stored_names(&filter.key);
         if names.is_empty() {
             names.push(&filter.key);
@@ -316,7 +317,7 @@ impl Resolver<'_> {
         }
         let condition = any_of(either);
         let absent = matches!(filter.test, SpecTest::Exists(false));
-        // What nobody knows no product has; that it is absent holds for all of them.
+        // No product has an unknown key, so its absence holds for all.
         let condition = if key.is_none() {
             Condition::nothing()
         } else {
@@ -358,7 +359,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Any of these; tokens in one list, which an index can bound.
+/// A disjunction; tokens are joined in one list, which an index can use.
 fn any_of(mut either: Vec<Condition>) -> Condition {
     if either.len() == 1 {
         return either.remove(0);
@@ -381,8 +382,8 @@ fn distinct(states: &[ProductStatus]) -> Vec<ProductStatus> {
     states
 }
 
-/// Whether a test fits the type of its key.
-fn suits(key: &SpecKey, test: &SpecTest, path: &str) -> Resolved<()> {
+/// Refuses a test that does not match the type of its key.
+fn check_type(key: &SpecKey, test: &SpecTest, path: &str) -> Resolved<()> {
     let (fits, right) = match key.value_type {
         ValueType::Text => (matches!(test, SpecTest::Text(_)), "text"),
         ValueType::Number => (matches!(test, SpecTest::Number(_)), "number"),
@@ -451,12 +452,12 @@ fn number(
     }
 }
 
-/// A number without a unit is equal to itself; a quantity to what is shown alike.
+/// A plain number equals itself; a quantity equals all that are displayed the same.
 fn equal(n: f64, unit: Option<&Unit>) -> Range {
     let (low, high) = if unit.is_some() {
         equality_band(n)
     } else {
-        (n - leeway(n), n + leeway(n))
+        (n - tolerance(n), n + tolerance(n))
     };
     let base = |n| unit.map_or(n, |unit| unit.to_base(n));
     let end = |at: f64| Some(End { at, included: true });
@@ -470,18 +471,18 @@ fn compare(test: &NumberTest, unit: Option<&Unit>, path: &str) -> Resolved<Range
     let low = one_end(test.gte, test.gt, path, "gte", "gt")?;
     let high = one_end(test.lte, test.lt, path, "lte", "lt")?;
     if low.is_none() && high.is_none() {
-        return Err(nothing_said(path, "eq, gte, lte, gt, lt"));
+        return Err(no_bounds(path, "eq, gte, lte, gt, lt"));
     }
     if let (Some(low), Some(high)) = (low, high)
         && low.at > high.at
     {
         return Err(reversed(path));
     }
-    // An end that belongs to the range moves outwards by the leeway, one that does not inwards.
+    // An included end moves outwards by the tolerance, an excluded one inwards.
     let widen = |end: End, outwards: f64| {
         let Some(unit) = unit else { return end };
         let at = unit.to_base(end.at);
-        let by = leeway(at) * if end.included { outwards } else { -outwards };
+        let by = tolerance(at) * if end.included { outwards } else { -outwards };
         End { at: at + by, ..end }
     };
     Ok(Range {
@@ -490,8 +491,8 @@ fn compare(test: &NumberTest, unit: Option<&Unit>, path: &str) -> Resolved<Range
     })
 }
 
-fn leeway(n: f64) -> f64 {
-    n.abs() * LEEWAY
+fn tolerance(n: f64) -> f64 {
+    n.abs() * TOLERANCE
 }
 
 fn one_end(
@@ -515,7 +516,7 @@ fn one_end(
     }
 }
 
-/// The unit that a test is in: needed for quantities, out of place for plain numbers.
+/// The unit of a test: required for quantities, refused for plain numbers.
 fn unit_of<'a>(
     test: &NumberTest,
     key: Option<&SpecKey>,
@@ -566,25 +567,25 @@ fn date(test: &DateTest, path: &str) -> Resolved<Range> {
     let low = one_end(number(test.gte), number(test.gt), &path, "gte", "gt")?;
     let high = one_end(number(test.lte), number(test.lt), &path, "lte", "lt")?;
     match (low, high) {
-        (None, None) => Err(nothing_said(&path, "gte, lte, gt, lt")),
+        (None, None) => Err(no_bounds(&path, "gte, lte, gt, lt")),
         (Some(low), Some(high)) if low.at > high.at => Err(reversed(&path)),
         (min, max) => Ok(Range { min, max }),
     }
 }
 
-fn half_stars(least: f64, path: &str) -> Resolved<Condition> {
-    let is_half = (least * 2.0).fract() == 0.0;
-    if is_half && (1.0..=5.0).contains(&least) {
-        return Ok(Condition::HalfStars(least));
+fn half_stars(min: f64, path: &str) -> Resolved<Condition> {
+    let is_half = (min * 2.0).fract() == 0.0;
+    if is_half && (1.0..=5.0).contains(&min) {
+        return Ok(Condition::HalfStars(min));
     }
     Err(DomainError::invalid(
         path,
-        format!("must be 1 to 5 in steps of 0.5, not {least}"),
+        format!("must be 1 to 5 in steps of 0.5, not {min}"),
     ))
 }
 
-fn nothing_said(path: &str, fields: &str) -> DomainError {
-    DomainError::invalid(path, format!("give at least one of {fields}"))
+fn no_bounds(path: &str, fields: &str) -> DomainError {
+    DomainError::invalid(path, format!("give at min one of {fields}"))
 }
 
 fn reversed(path: &str) -> DomainError {

@@ -1,9 +1,9 @@
-//! Writing what feeds say.
+//! Imports.
 //!
-//! An [`ImportSession`] takes drafts in batches and answers for each line what became of it. It
-//! remembers nothing that the database does not know, except in a dry run, where it remembers what
-//! it would have written. Whatever it is given again it leaves alone: sources carry a digest of
-//! what they said last. Killed at any point, the same feed given again completes the work.
+//! An [`ImportSession`] takes drafts in batches and returns an outcome for each. It holds no state
+//! that is not in the database, except in a dry run, where it records what it would have written.
+//! Imports are idempotent: each source has a digest of its last draft, and an unchanged draft is
+//! skipped. An interrupted import is completed by running it again with the same feed.
 
 pub(crate) mod categories;
 mod check;
@@ -29,40 +29,40 @@ pub use vitrine_storage::runs::RunState;
 /// Whether an import writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportMode {
-    /// It does.
+    /// It writes.
     Write,
-    /// It only says what it would do.
+    /// It only reports what it would do.
     DryRun,
 }
 
-/// What a session has added to the reference data (or would have).
+/// What a session has added to the reference data, or would add in a dry run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportSummary {
-    /// Keys that nobody had seen before, with the type that was inferred.
+    /// New keys with the inferred type.
     pub new_keys: Vec<SpecKey>,
-    /// Categories that were made, as paths of names from the top down.
+    /// New categories, as paths of names from the root.
     pub new_categories: Vec<Vec<String>>,
-    /// Names of suppliers that were made.
+    /// Names of new suppliers.
     pub new_suppliers: Vec<String>,
 }
 
-/// An import under way.
+/// An import in progress.
 #[derive(Debug)]
 pub struct ImportSession {
     catalog: Catalog,
     mode: ImportMode,
     dictionary: Dictionary,
     categories: Vec<Category>,
-    /// The version of the reference data that these are from.
-    seen: i64,
+    /// The version of the reference data in use.
+    reference_version: i64,
     suppliers: HashMap<String, Supplier>,
-    /// In a dry run, what would have been stored: products, and reviews by origin and by author.
-    imagined: Imagined,
+    /// In a dry run, the products and reviews that would be stored, by origin and by author.
+    simulated: Simulated,
     summary: ImportSummary,
 }
 
 #[derive(Debug, Default)]
-struct Imagined {
+struct Simulated {
     products: HashMap<ExternalRef, (ProductId, String)>,
     skus: HashMap<String, (ProductId, String)>,
     reviews: HashMap<ExternalRef, (ProductId, String)>,
@@ -79,20 +79,20 @@ impl Catalog {
             mode,
             dictionary: reference.dictionary.clone(),
             categories: reference.categories.all().to_vec(),
-            seen: reference.version(),
+            reference_version: reference.version(),
             suppliers: HashMap::new(),
-            imagined: Imagined::default(),
+            simulated: Simulated::default(),
             summary: ImportSummary::default(),
         }
     }
 
-    /// Whether the database holds no product at all.
+    /// Whether the database has no products.
     pub async fn is_empty(&self) -> Result<bool, DomainError> {
         self.maintain(|store| async move { store.is_empty().await })
             .await
     }
 
-    /// Notes that a named run begins.
+    /// Records the start of a named run.
     pub async fn begin_run(
         &self,
         id: &'static str,
@@ -103,14 +103,14 @@ impl Catalog {
             .await
     }
 
-    /// Notes that a named run ended well.
+    /// Records the successful end of a named run.
     pub async fn finish_run(&self, id: &'static str) -> Result<(), DomainError> {
         let now = self.now();
         self.maintain(|store| async move { store.finish_run(id, now).await })
             .await
     }
 
-    /// Where a named run is; `None` when there never was one.
+    /// The state of a named run; `None` if it has never started.
     pub async fn run_state(&self, id: &'static str) -> Result<Option<RunState>, DomainError> {
         self.maintain(|store| async move { store.run_state(id).await })
             .await
@@ -118,10 +118,8 @@ impl Catalog {
 }
 
 impl ImportSession {
-    /// Ends the session: folds what the imported reviews changed.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails; running the import again completes it.
+    /// Ends the session: folds the imported reviews. If that fails, running the import again
+    /// completes it.
     pub async fn finish(self) -> Result<ImportSummary, DomainError> {
         if self.mode == ImportMode::Write {
             self.catalog.fold_pending().await?;
@@ -130,7 +128,7 @@ impl ImportSession {
         Ok(self.summary)
     }
 
-    /// Runs a piece of storage work behind the catalogue's shield.
+    /// Executes storage work as a background operation.
     async fn store<T, W>(&self, work: impl FnOnce(Store) -> W) -> Result<T, DomainError>
     where
         T: Send + 'static,

@@ -1,5 +1,5 @@
-//! What the fields of products and of what belongs to them may hold. Imports and admins are held to
-//! the same; each says where in its own input the field is.
+//! Limits of the fields of products and related data. They apply to imports and mutations alike;
+//! each reports the path in its own input.
 
 use std::ops::RangeInclusive;
 
@@ -9,43 +9,41 @@ use vitrine_model::search::MAX_KEYWORD_TEXT_BYTES;
 use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 use vitrine_storage::products::Encoding;
 
-/// The longest brand, supplier or category name, in characters.
+/// The maximum length of a brand, supplier or category name, in characters.
 pub(crate) const MAX_LABEL_CHARACTERS: usize = 200;
-/// The most products in a bundle.
+/// The maximum number of products in a bundle.
 pub(crate) const MAX_ITEMS: usize = 100;
-/// The most of one product in a bundle.
+/// The maximum quantity of a product in a bundle.
 const MAX_QUANTITY: i32 = 10_000;
-/// The most bytes of a product's admin-written part, with what is derived from it, so that computed
-/// data always fits beside it.
+/// The maximum size of a product's editable part with what is derived from it, in bytes, so that
+/// computed data always fits in the document.
 const MAX_CONTENT_BYTES: usize = 40_000;
-/// The longest address, in bytes.
+/// The maximum length of a URL, in bytes.
 const MAX_ADDRESS_BYTES: usize = 2048;
-/// The longest name, in bytes; other short fields are no longer.
+/// The maximum length of a name, in bytes; other short fields are no longer.
 const MAX_NAME_BYTES: usize = 4 * MAX_NAME_CHARACTERS;
-/// How many parts of a product that is too large are named.
+/// How many of the largest parts of a product an error names.
 const NAMED_PARTS: usize = 3;
 
 /// `Err` says what is wrong and what would be right.
 pub(crate) type Checked = Result<(), String>;
 
-/// A text of so many characters, blanks at its ends not counted.
+/// Checks the length of a text without surrounding blanks.
 pub(crate) fn text(text: &str, characters: RangeInclusive<usize>) -> Checked {
     let found = text.trim().chars().count();
     if !characters.contains(&found) {
-        let (least, most) = (characters.start(), characters.end());
-        return Err(format!(
-            "{found} characters; {least} to {most} are possible"
-        ));
+        let (min, max) = (characters.start(), characters.end());
+        return Err(format!("{found} characters; {min} to {max} are possible"));
     }
-    that(!text.contains('\0'), || "holds a NUL character".to_owned())
+    ensure(!text.contains('\0'), || "holds a NUL character".to_owned())
 }
 
-/// A stock-keeping unit, or the id of something in another system.
+/// Checks a stock-keeping unit or an external id.
 pub(crate) fn code(code: &str) -> Checked {
     let fits = (1..=MAX_SKU_BYTES).contains(&code.len())
         && !code.contains(char::is_control)
         && !code.trim().is_empty();
-    that(fits, || {
+    ensure(fits, || {
         format!(
             "{} bytes; 1 to {MAX_SKU_BYTES} without control characters are possible",
             code.len()
@@ -53,21 +51,21 @@ pub(crate) fn code(code: &str) -> Checked {
     })
 }
 
-/// The name of a kind.
+/// Checks the name of a kind.
 pub(crate) fn kind(kind: &str) -> Checked {
     let letters = kind
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     let fits = letters && (1..=MAX_KIND_BYTES).contains(&kind.len());
-    that(fits, || {
+    ensure(fits, || {
         format!("a kind is 1 to {MAX_KIND_BYTES} lower-case letters, digits and underscores")
     })
 }
 
-/// A part of an address.
+/// Checks a slug.
 pub(crate) fn slug(slug: &str) -> Checked {
     let right = vitrine_model::text::slug(slug);
-    that(right.as_deref() == Some(slug), || {
+    ensure(right.as_deref() == Some(slug), || {
         let form =
             "a slug is 1 to 80 lower-case letters and digits, words joined by single hyphens";
         let example = right.map_or_else(String::new, |right| format!("; for example {right}"));
@@ -75,53 +73,53 @@ pub(crate) fn slug(slug: &str) -> Checked {
     })
 }
 
-/// The address of a medium.
+/// Checks the URL of a medium.
 pub(crate) fn address(url: &str) -> Checked {
     let web = url.starts_with("https://") || url.starts_with("http://");
     let plain = url.len() <= MAX_ADDRESS_BYTES
         && !url.contains(|c: char| c.is_whitespace() || c.is_control());
-    that(web && plain, || {
-        "an address begins with https:// or http:// and has at most 2,048 characters".to_owned()
+    ensure(web && plain, || {
+        "an address begins with https:// or http:// and has at max 2,048 characters".to_owned()
     })
 }
 
-/// How many media a product has.
+/// Checks the number of media.
 pub(crate) fn media_count(count: usize) -> Checked {
-    that(count <= MAX_MEDIA, || {
+    ensure(count <= MAX_MEDIA, || {
         format!("{count} media; a product may have {MAX_MEDIA}")
     })
 }
 
-/// How many specs a product has.
+/// Checks the number of specs.
 pub(crate) fn spec_count(count: usize) -> Checked {
-    that(count <= MAX_SPECS, || {
+    ensure(count <= MAX_SPECS, || {
         format!("{count} specs; a product may have {MAX_SPECS}")
     })
 }
 
-/// How many products a bundle has, and how many of each.
+/// Checks the number of products in a bundle and their quantities.
 pub(crate) fn items(count: usize, mut quantities: impl Iterator<Item = i32>) -> Checked {
     let quantities = quantities.all(|quantity| self::quantity(quantity).is_ok());
-    that(quantities && count <= MAX_ITEMS, || {
-        format!("a bundle has at most {MAX_ITEMS} items, each 1 to 10,000 times")
+    ensure(quantities && count <= MAX_ITEMS, || {
+        format!("a bundle has at max {MAX_ITEMS} items, each 1 to 10,000 times")
     })
 }
 
-/// How many of one product a bundle has.
+/// Checks the quantity of a product in a bundle.
 pub(crate) fn quantity(quantity: i32) -> Checked {
-    that((1..=MAX_QUANTITY).contains(&quantity), || {
+    ensure((1..=MAX_QUANTITY).contains(&quantity), || {
         format!("{quantity} times; 1 to 10,000 are possible")
     })
 }
 
-/// Whether the admin-written part of a product, with what is derived from it, is small enough; if
-/// not, what takes most of it.
+/// Checks the size of a product's editable part with what is derived from it; an error names the
+/// largest parts.
 pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Checked {
-    if is_plainly_small(product) {
+    if is_clearly_small(product) {
         return Ok(());
     }
     let bytes = encoding.content_bytes(product);
-    that(bytes <= MAX_CONTENT_BYTES, || {
+    ensure(bytes <= MAX_CONTENT_BYTES, || {
         let parts = encoding.content_parts(product);
         let parts: Vec<String> = parts
             .iter()
@@ -137,10 +135,10 @@ pub(crate) fn content(product: &Product, encoding: Encoding<'_>) -> Checked {
     })
 }
 
-/// Whether a product is far from the cap, by a bound that is cheap to compute: each text counted
-/// three times (value, two tokens), with room for field names and numbers, and for the keywords of
-/// short texts, of which every character may be a word.
-fn is_plainly_small(product: &Product) -> bool {
+/// Whether a product is far below the limit, by a cheap upper bound: each text counts three times
+/// (value, two tokens), plus room for field names, numbers, and the keywords of short texts, in
+/// which every character may be a word.
+fn is_clearly_small(product: &Product) -> bool {
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let spec = |spec: &Spec| {
         let (text, keywords) = match &spec.value {
@@ -153,7 +151,7 @@ fn is_plainly_small(product: &Product) -> bool {
         100 + 3 * (spec.key.len() + text + length(&spec.qualifier)) + keywords
     };
     let media = |media: &Media| 100 + media.url.len() + length(&media.alt);
-    // Words of name and brand are kept twice, and their beginnings beside them.
+    // Words of name and brand are stored twice, with their prefixes.
     let keywords = 64 * (product.name.len() + length(&product.brand));
     let bytes = length(&product.description)
         + 10 * MAX_NAME_BYTES
@@ -164,7 +162,7 @@ fn is_plainly_small(product: &Product) -> bool {
     product.details == Details::empty(Kind::of(&product.kind)) && bytes < MAX_CONTENT_BYTES
 }
 
-/// A number for people: `41,230`.
+/// A number with thousands separators: `41,230`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -177,7 +175,7 @@ pub(crate) fn grouped(number: usize) -> String {
     out
 }
 
-fn that(holds: bool, reason: impl FnOnce() -> String) -> Checked {
+fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(reason()) }
 }
 
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_what_names_become() {
+    fn a_slug_is_valid_if_slugifying_keeps_it() {
         for good in ["a", "usb-c-cable", "42", "größe-gross"] {
             let expected = vitrine_model::text::slug(good).as_deref() == Some(good);
             assert_eq!(slug(good).is_ok(), expected, "{good}");

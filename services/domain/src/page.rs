@@ -5,30 +5,30 @@ use vitrine_storage::keyset::{Boundary, Page, PageRequest};
 
 use crate::{Catalog, DomainError};
 
-/// The largest page.
+/// The maximum page size.
 pub const MAX_PAGE: usize = 100;
-/// The page when nobody says how large.
+/// The default page size.
 pub const DEFAULT_PAGE: usize = 20;
 
-/// Which page of a list is wanted, as callers say it.
+/// Page arguments as callers give them (GraphQL Cursor Connections).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageArguments {
-    /// So many rows from the beginning, or after `after`.
+    /// The number of rows from the beginning, or after `after`.
     pub first: Option<i32>,
-    /// Right behind this row.
+    /// The cursor before the first row.
     pub after: Option<String>,
-    /// So many rows up to the end, or before `before`.
+    /// The number of rows at the end, or before `before`.
     pub last: Option<i32>,
-    /// Right before this row.
+    /// The cursor after the last row.
     pub before: Option<String>,
 }
 
-/// A page of a list, ready to be shown.
+/// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Listed<T, L> {
-    /// The rows, in the order of the list.
+    /// The rows in list order.
     pub rows: Vec<ListedRow<T>>,
-    /// The list they come from.
+    /// The list.
     pub list: L,
     request: PageRequest,
     more: bool,
@@ -37,7 +37,7 @@ pub struct Listed<T, L> {
 /// A row of a list.
 #[derive(Clone, Debug)]
 pub struct ListedRow<T> {
-    /// What it holds.
+    /// The value.
     pub value: T,
     /// Its cursor.
     pub cursor: String,
@@ -54,14 +54,14 @@ impl<T> ListedRow<T> {
     }
 }
 
-/// What is known of whether a list goes on.
+/// Whether a list has rows beyond a page.
 pub(crate) enum Beyond {
     Known(bool),
     Look(Boundary),
 }
 
 impl PageArguments {
-    /// Checks the sizes and turns the cursors into positions of the list.
+    /// Validates the sizes and decodes the cursors.
     pub(crate) fn request(
         &self,
         catalog: &Catalog,
@@ -142,7 +142,7 @@ impl<T, L> Listed<T, L> {
         }
     }
 
-    /// How many rows the list has, if this page shows all of them.
+    /// The number of rows of the list, if this page has all of them.
     pub(crate) fn is_all(&self) -> Option<usize> {
         let from_an_end = matches!(
             self.request.from,
@@ -151,7 +151,7 @@ impl<T, L> Listed<T, L> {
         (from_an_end && !self.more).then_some(self.rows.len())
     }
 
-    /// Whether rows follow: known when reading forwards, to be looked up when reading backwards.
+    /// Whether rows follow: known when paging forwards, requires a lookup when paging backwards.
     pub(crate) fn beyond_end(&self) -> Beyond {
         match &self.request.from {
             Boundary::After(_) => Beyond::Known(self.more),
@@ -163,8 +163,7 @@ impl<T, L> Listed<T, L> {
         }
     }
 
-    /// Whether rows come before: known when reading backwards, to be looked up when reading
-    /// forwards.
+    /// Whether rows precede: known when paging backwards, requires a lookup when paging forwards.
     pub(crate) fn beyond_start(&self) -> Beyond {
         match &self.request.from {
             Boundary::Before(_) => Beyond::Known(self.more),

@@ -1,4 +1,4 @@
-//! Reading products.
+//! Queries for products.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use vitrine_model::supplier::Supplier;
 use vitrine_model::text::excerpt;
 use vitrine_storage::keyset::Page;
 pub use vitrine_storage::products::{ProductFields, ProductKey};
-use vitrine_storage::products::{ProductList, SpecOrder};
+use vitrine_storage::products::{ProductList, SpecSort};
 pub use vitrine_storage::views::ProductView;
 
 pub use crate::filter::Hint;
@@ -22,18 +22,18 @@ use crate::reference::Reference;
 use crate::search::Search;
 use crate::{Catalog, DomainError};
 
-/// What a caller may see.
+/// The products that a caller may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// What is on sale.
+    /// Active products.
     #[default]
     Public,
-    /// Drafts and archived products as well.
+    /// All products, including drafts and archived ones.
     Everything,
 }
 
 impl Visibility {
-    /// The states of products that may be seen.
+    /// The statuses of visible products.
     #[must_use]
     pub const fn states(self) -> &'static [ProductStatus] {
         match self {
@@ -43,26 +43,26 @@ impl Visibility {
     }
 }
 
-/// The most products that are sorted by the values of a spec key: no index has that order.
+/// The maximum number of products sorted by the values of a spec key: no index has that order.
 pub const MAX_SORTED_BY_SPEC: u64 = 20_000;
 
-/// Which products are wanted, and how.
+/// A request for a page of products.
 #[derive(Clone, Debug)]
 pub struct ProductsQuery {
-    /// Which.
+    /// The filter.
     pub filter: ProductFilter,
-    /// Only those that this text finds.
+    /// Only products that match this search text.
     pub search: Option<String>,
-    /// In which order. By relevance only with a search.
+    /// The sort order. Relevance requires a search.
     pub sort: ProductSort,
-    /// Sorted by the values of this spec key instead, in the direction of `sort`. Only as long as
-    /// at most [`MAX_SORTED_BY_SPEC`] products fulfil the filter.
+    /// Sorts by the values of this spec key instead, in the direction of `sort`. Refused when more
+    /// than [`MAX_SORTED_BY_SPEC`] products match the filter.
     pub sort_spec: Option<String>,
-    /// Which page.
+    /// The page arguments.
     pub page: PageArguments,
     /// What the caller may see.
     pub visibility: Visibility,
-    /// What of them.
+    /// The fields to read.
     pub fields: ProductFields,
 }
 
@@ -70,11 +70,11 @@ pub struct ProductsQuery {
 #[derive(Clone, Debug)]
 pub struct ListedProducts {
     page: Listed<ProductView, ProductList>,
-    /// What may not be what was meant.
+    /// Parts of the request that are possibly mistakes.
     pub hints: Vec<Hint>,
     pub(crate) query: ProductsQuery,
     pub(crate) search: Option<Search>,
-    /// Through how many products a search looked, when not through all.
+    /// The number of products searched, when not all were.
     pub(crate) looked_through: Option<u32>,
 }
 
@@ -91,23 +91,23 @@ impl Deref for ListedProducts {
 pub struct Total {
     /// The number.
     pub value: u64,
-    /// What it says.
+    /// What the number means.
     pub relation: TotalRelation,
 }
 
-/// What a number of rows says.
+/// The meaning of a number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TotalRelation {
-    /// There are exactly so many.
+    /// The exact number.
     Exact,
-    /// There are at least so many; counting stopped there.
+    /// A lower bound; counting stopped there.
     AtLeast,
-    /// About so many: some were written or changed a moment ago and are not counted yet.
+    /// An approximation: some recent changes are not counted yet.
     Estimate,
 }
 
 impl Catalog {
-    /// One product, if the caller may see it. One command.
+    /// A product, if the caller may see it. One command.
     pub async fn product(
         &self,
         key: ProductKey,
@@ -132,12 +132,12 @@ impl Catalog {
             .collect())
     }
 
-    /// A page of products. One command, two where priced products end and unpriced ones begin; none
-    /// when no product can fulfil the filter.
+    /// A page of products. One command; two where priced products end and unpriced ones begin; none
+    /// when no product can match.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a filter or page that is wrong, [`DomainError::InvalidCursor`]
-    /// for a cursor of another list.
+    /// [`DomainError::Invalid`] for an invalid filter or page, [`DomainError::InvalidCursor`] for a
+    /// cursor of another list.
     pub async fn products(&self, query: ProductsQuery) -> Result<ListedProducts, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
@@ -146,7 +146,7 @@ impl Catalog {
             .await?;
         let mut hints = crate::filter::hints(&query.filter, &reference);
         let search = self
-            .understand(query.search.as_deref(), query.visibility)
+            .parse_search(query.search.as_deref(), query.visibility)
             .await?;
         let walk = search.is_none() && self.prefers_sort_index(&query, &condition, &reference);
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
@@ -154,11 +154,11 @@ impl Catalog {
         if let Some(search) = &search
             && !list.condition.is_nothing()
             && search.is_common()
-            && !is_in_order(&query, search)
+            && !is_sorted_by_index(&query, search)
         {
             let condition = std::mem::replace(&mut list.condition, Condition::nothing());
-            let looked = self.looked_through(condition, self.max_searched()).await?;
-            (list.condition, looked_through) = looked;
+            let limited = self.looked_through(condition, self.max_searched()).await?;
+            (list.condition, looked_through) = limited;
             list.partial = looked_through.is_some();
         }
         if let Some(key) = &query.sort_spec {
@@ -183,7 +183,7 @@ impl Catalog {
         })
     }
 
-    /// Whether the list goes on after a page. At most one command.
+    /// Whether the list has products after a page. At most one command.
     pub async fn products_follow(&self, page: &ListedProducts) -> Result<bool, DomainError> {
         self.has_products(&page.list, page.beyond_end()).await
     }
@@ -193,12 +193,12 @@ impl Catalog {
         self.has_products(&page.list, page.beyond_start()).await
     }
 
-    /// How many products the list of a page has, counted up to `most`. One command; none when the
-    /// page shows them all.
+    /// The number of products in the list of a page, counted up to `max`. One command; none when
+    /// the page contains them all.
     pub async fn count_products(
         &self,
         page: &ListedProducts,
-        most: u64,
+        max: u64,
     ) -> Result<Total, DomainError> {
         let found = if let Some(all) = page.is_all() {
             u64::try_from(all).unwrap_or(u64::MAX)
@@ -206,20 +206,21 @@ impl Catalog {
             0
         } else {
             let condition = page.list.condition.clone();
-            let limit = most.saturating_add(1);
+            let limit = max.saturating_add(1);
             self.read(|store| async move { store.count_products(&condition, limit).await })
                 .await?
         };
-        let relation = if found > most || page.list.partial {
+        let relation = if found > max || page.list.partial {
             TotalRelation::AtLeast
         } else {
             TotalRelation::Exact
         };
-        let value = found.min(most);
+        let value = found.min(max);
         Ok(Total { value, relation })
     }
 
-    /// How many products the caller may see in each category or below it; always exact. One command.
+    /// The number of products that the caller may see in each category and its descendants; always
+    /// exact. One command.
     pub async fn category_counts(
         &self,
         visibility: Visibility,
@@ -253,14 +254,14 @@ impl Catalog {
             .collect())
     }
 
-    /// How to sort by a spec key; refused when too many products would have to be sorted. A key
-    /// that nobody knows sorts nothing.
+    /// The sort by a spec key; refused when too many products would have to be sorted. An unknown
+    /// key adds a hint and sorts nothing.
     async fn spec_order(
         &self,
         key: &str,
         condition: &Condition,
         hints: &mut Vec<Hint>,
-    ) -> Result<Option<SpecOrder>, DomainError> {
+    ) -> Result<Option<SpecSort>, DomainError> {
         const PATH: &str = "sort[0].spec";
         let reference = self
             .reference_knowing(|reference| reference.dictionary.get(key).is_some())
@@ -269,8 +270,8 @@ impl Catalog {
         let found = if condition.is_nothing() {
             0
         } else {
-            let most = MAX_SORTED_BY_SPEC + 1;
-            self.read(|store| async move { store.count_products(&condition, most).await })
+            let max = MAX_SORTED_BY_SPEC + 1;
+            self.read(|store| async move { store.count_products(&condition, max).await })
                 .await?
         };
         if found > MAX_SORTED_BY_SPEC {
@@ -283,7 +284,7 @@ impl Catalog {
         }
         let Some(entry) = reference.dictionary.get(key) else {
             hints.push(crate::filter::unknown_key_hint(PATH, key, &reference));
-            return Ok(Some(SpecOrder {
+            return Ok(Some(SpecSort {
                 names: Vec::new(),
                 by_token: false,
             }));
@@ -293,7 +294,7 @@ impl Catalog {
             return Err(DomainError::invalid(PATH, reason));
         }
         let names = reference.dictionary.stored_names(key);
-        Ok(Some(SpecOrder {
+        Ok(Some(SpecSort {
             names: names.into_iter().map(str::to_owned).collect(),
             by_token: matches!(entry.value_type, ValueType::Text | ValueType::Boolean),
         }))
@@ -323,7 +324,7 @@ impl Catalog {
     }
 }
 
-/// The list that a query asks for.
+/// The list of a query.
 fn product_list(
     query: &ProductsQuery,
     condition: Condition,
@@ -336,7 +337,7 @@ fn product_list(
         return Err(DomainError::invalid("sort[0].key", reason));
     }
     if by_relevance && query.sort.direction == Direction::Ascending {
-        let reason = "RELEVANCE is always DESCENDING: the best first";
+        let reason = "RELEVANCE is always DESCENDING: best matches first";
         return Err(DomainError::invalid("sort[0].direction", reason));
     }
     let condition = match search {
@@ -356,9 +357,9 @@ fn product_list(
     })
 }
 
-/// Whether a search finds what it looks for one after the other: by a single word, unfiltered, in
-/// the order that the index of words has.
-fn is_in_order(query: &ProductsQuery, search: &Search) -> bool {
+/// Whether the index returns the matches of a search in sort order: a single word, no filter,
+/// sorted by relevance or popularity.
+fn is_sorted_by_index(query: &ProductsQuery, search: &Search) -> bool {
     let ordered = matches!(
         query.sort.key,
         ProductSortKey::Relevance | ProductSortKey::Popularity

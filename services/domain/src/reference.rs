@@ -1,9 +1,9 @@
-//! Categories, spec dictionary and units, kept in memory.
+//! Reference data: categories, spec dictionary and units, cached in memory.
 //!
-//! Every page needs them and they change rarely, so each process keeps a snapshot. What this
-//! process writes it reads back at once. What others write is noticed by a version number in the
-//! database: looked at every second by a worker, and at once when a request names something that
-//! the snapshot does not know.
+//! Every page needs them and they change rarely, so each process keeps a snapshot. A process reads
+//! its own changes back at once. It notices changes of other processes by a version number in the
+//! database, checked every second by a worker, and immediately when a request names something that
+//! the snapshot does not contain.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,10 +22,10 @@ use vitrine_storage::{StorageError, Store};
 use crate::page::{ListedRow, PageArguments};
 use crate::{Catalog, DomainError};
 
-/// A request that names something unknown asks the database at most this often.
+/// Requests that name something unknown cause at most one check per interval.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Reference data as of one moment.
+/// A snapshot of the reference data.
 #[cfg_attr(test, derive(Default))]
 #[derive(Debug)]
 pub struct Reference {
@@ -35,13 +35,13 @@ pub struct Reference {
     pub dictionary: Dictionary,
     /// All units.
     pub units: UnitTable,
-    /// The aspects that products are rated by.
+    /// The review dimensions.
     pub dimensions: DimensionTable,
     version: i64,
 }
 
 impl Reference {
-    /// Which state of the reference data this is; a later one has a greater number.
+    /// The version of the snapshot; later ones are greater.
     pub(crate) const fn version(&self) -> i64 {
         self.version
     }
@@ -50,9 +50,9 @@ impl Reference {
 /// A page of the spec dictionary.
 #[derive(Clone, Debug)]
 pub struct ListedSpecKeys {
-    /// The keys, by name.
+    /// The keys, sorted.
     pub rows: Vec<ListedRow<Arc<SpecKey>>>,
-    /// How many keys the dictionary has.
+    /// The number of keys in the dictionary.
     pub list: usize,
     follows: bool,
     precedes: bool,
@@ -65,43 +65,41 @@ impl ListedSpecKeys {
         self.follows
     }
 
-    /// Whether keys come before the page.
+    /// Whether keys precede the page.
     #[must_use]
     pub const fn precedes(&self) -> bool {
         self.precedes
     }
 }
 
-/// The snapshot in use.
+/// The current snapshot.
 #[derive(Debug)]
 pub(crate) struct ReferenceCache {
     current: ArcSwap<Reference>,
-    looked: Mutex<Option<Instant>>,
+    checked_at: Mutex<Option<Instant>>,
 }
 
 impl ReferenceCache {
     pub(crate) async fn load(store: &Store) -> Result<Self, StorageError> {
         let reference = read(store).await?;
-        report_set_aside(&reference.units);
+        log_overridden_units(&reference.units);
         let current = ArcSwap::from_pointee(reference);
         Ok(Self {
             current,
-            looked: Mutex::new(None),
+            checked_at: Mutex::new(None),
         })
     }
 }
 
 impl Catalog {
-    /// The reference data in use.
+    /// The current snapshot.
     #[must_use]
     pub fn reference(&self) -> Arc<Reference> {
         self.reference_cache().current.load_full()
     }
 
-    /// Reads the reference data again if it changed. Gives whether it did.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails; the snapshot stays.
+    /// Reloads the reference data if it has changed. Returns whether it had. When the database
+    /// fails, the snapshot stays.
     pub async fn refresh_reference(&self) -> Result<bool, DomainError> {
         let known = self.reference().version;
         let read = self.read(|store| async move {
@@ -125,7 +123,7 @@ impl Catalog {
         Ok(true)
     }
 
-    /// The reference data in use; looked up again if it lacks this category.
+    /// The reference data, checked for changes if it lacks this category.
     pub async fn reference_for_category(
         &self,
         id: CategoryId,
@@ -134,7 +132,7 @@ impl Catalog {
             .await
     }
 
-    /// The reference data in use; looked up again if it lacks a category with this slug.
+    /// The reference data, checked for changes if it lacks a category with this slug.
     pub async fn reference_for_slug(&self, slug: &str) -> Result<Arc<Reference>, DomainError> {
         self.reference_knowing(|reference| reference.categories.by_slug(slug).is_some())
             .await
@@ -147,11 +145,11 @@ impl Catalog {
         Ok(reference.dictionary.get(key).cloned().map(Arc::new))
     }
 
-    /// A page of the spec dictionary, by key. Boundary memory.
+    /// A page of the spec dictionary, sorted by key, from memory.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
-    /// cursor of another list.
+    /// [`DomainError::Invalid`] for an invalid page, [`DomainError::InvalidCursor`] for a cursor of
+    /// another list.
     pub fn spec_keys(&self, page: &PageArguments) -> Result<ListedSpecKeys, DomainError> {
         let fingerprint = ListFingerprint::of(&[b"spec_keys"]);
         let request = page.request(self, fingerprint)?;
@@ -171,8 +169,7 @@ impl Catalog {
         })
     }
 
-    /// The reference data in use, read again if `known` finds something missing in it and others
-    /// have changed it since.
+    /// The reference data; reloaded if it does not satisfy `known` and has changed.
     pub(crate) async fn reference_knowing(
         &self,
         known: impl Fn(&Reference) -> bool,
@@ -181,9 +178,9 @@ impl Catalog {
         if known(&reference) {
             return Ok(reference);
         }
-        let mut looked = self.reference_cache().looked.lock().await;
-        if looked.is_none_or(|at| at.elapsed() >= MIN_PAUSE) {
-            *looked = Some(Instant::now());
+        let mut checked_at = self.reference_cache().checked_at.lock().await;
+        if checked_at.is_none_or(|at| at.elapsed() >= MIN_PAUSE) {
+            *checked_at = Some(Instant::now());
             self.refresh_reference().await?;
         }
         Ok(self.reference())
@@ -191,7 +188,7 @@ impl Catalog {
 }
 
 async fn read(store: &Store) -> Result<Reference, StorageError> {
-    // The version is read first: what changes while the rest is read is then read again.
+    // The version is read first, so that changes during the read cause another reload.
     let version = store.reference_version().await?;
     Ok(Reference {
         categories: CategoryTree::new(store.all_categories().await?),
@@ -202,8 +199,8 @@ async fn read(store: &Store) -> Result<Reference, StorageError> {
     })
 }
 
-/// Says, once for each process, which units of this release the shop does without.
-fn report_set_aside(units: &UnitTable) {
+/// Logs which built-in units this shop overrides.
+fn log_overridden_units(units: &UnitTable) {
     let overridden_units: Vec<&str> = units
         .overridden_units()
         .iter()
@@ -225,7 +222,7 @@ fn position(key: &SpecKey) -> Position {
     }
 }
 
-/// Which of the sorted keys a page holds.
+/// The range of the sorted keys that a page contains.
 fn range(keys: &[SpecKey], request: &PageRequest) -> std::ops::Range<usize> {
     let name = |position: &Position| match position.keys.first() {
         Some(KeyValue::Text(name)) => name.clone(),

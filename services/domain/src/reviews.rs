@@ -1,4 +1,4 @@
-//! Reading reviews.
+//! Queries for reviews.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,29 +14,29 @@ use crate::page::{Beyond, Listed, PageArguments};
 use crate::products::{ProductView, Visibility};
 use crate::{Catalog, DomainError};
 
-/// Which reviews are wanted, and how.
+/// A request for a page of reviews.
 #[derive(Clone, Debug)]
 pub struct ReviewsQuery {
-    /// Of which product.
+    /// The product.
     pub product: ProductId,
-    /// Which of them.
+    /// The filter.
     pub filter: ReviewFilter,
-    /// In which order.
+    /// The sort order.
     pub sort: ReviewSort,
-    /// Whether the product has many, as [`vitrine_model::product::Outlier::many`] says.
+    /// Whether the product has many reviews, see [`vitrine_model::product::Outlier::many`].
     pub many: bool,
-    /// Which page.
+    /// The page arguments.
     pub page: PageArguments,
 }
 
-/// Who reads single reviews.
+/// The reader of single reviews.
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// The products that they may see, and with them their published reviews.
     pub visibility: Visibility,
-    /// The author whose own reviews they may see in every state.
+    /// The author whose own reviews they may see in every status.
     pub author: Option<String>,
-    /// Whether they may see all reviews in every state.
+    /// Whether they may see all reviews in every status.
     pub moderates: bool,
 }
 
@@ -58,8 +58,8 @@ impl Catalog {
     /// undated ones begin, oldest first.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
-    /// cursor of another list.
+    /// [`DomainError::Invalid`] for an invalid page, [`DomainError::InvalidCursor`] for a cursor of
+    /// another list.
     pub async fn reviews(&self, query: ReviewsQuery) -> Result<ListedReviews, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
@@ -82,16 +82,16 @@ impl Catalog {
         Ok(Listed::new(self, fingerprint, list, request, page))
     }
 
-    /// The first page of the most helpful reviews, made of what the product carries of them: no
-    /// command. `None` when the page is another one, or when the product is hot, so that what it
-    /// carries may be a moment old.
+    /// The first page of the most helpful reviews, taken from the copies embedded in the product:
+    /// no command. `None` for another page, or when the product is hot, since the copies may then
+    /// be outdated.
     ///
-    /// A review made so has what [`vitrine_model::review::TopReview`] has, and nothing else; its
-    /// body is the excerpt.
+    /// The returned reviews have only the fields of [`vitrine_model::review::TopReview`]; the body
+    /// is the excerpt.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a page that is wrong.
-    pub fn reviews_carried(
+    /// [`DomainError::Invalid`] for an invalid page.
+    pub fn top_reviews_page(
         &self,
         view: &ProductView,
         query: &ReviewsQuery,
@@ -111,7 +111,7 @@ impl Catalog {
         let counted = usize::try_from(view.stats()?.count()).unwrap_or(0);
         let top = view.top_reviews()?;
         let hot = view.outlier()?.is_hot(self.now());
-        // A list may be longer than what is counted, and shorter than this release makes it.
+        // A list may be longer than the count, and shorter than this release makes it.
         let known = counted.max(top.len());
         let wanted = request.size.min(known);
         if hot || top.len() < wanted {
@@ -126,7 +126,7 @@ impl Catalog {
                 ],
                 id: top.id.to_i64(),
             },
-            value: carried_review(query.product, top),
+            value: review_of_copy(query.product, top),
         });
         let page = Page {
             rows: rows.collect(),
@@ -141,7 +141,7 @@ impl Catalog {
         Ok(Some(Listed::new(self, fingerprint, list, request, page)))
     }
 
-    /// Whether the list goes on after a page. At most one command.
+    /// Whether the list has reviews after a page. At most one command.
     pub async fn reviews_follow(&self, page: &ListedReviews) -> Result<bool, DomainError> {
         self.has_reviews(&page.list, page.beyond_end()).await
     }
@@ -180,8 +180,8 @@ impl Catalog {
     }
 }
 
-/// A review of which only the copy in its product is known.
-fn carried_review(product: ProductId, top: TopReview) -> Review {
+/// A review made from the copy embedded in its product.
+fn review_of_copy(product: ProductId, top: TopReview) -> Review {
     Review {
         id: top.id,
         product_id: product,
@@ -214,7 +214,7 @@ fn carried_review(product: ProductId, top: TopReview) -> Review {
     }
 }
 
-/// How many reviews a filter leaves, from the numbers the product carries: no command.
+/// The number of reviews that match a filter, from the statistics in the product: no command.
 #[must_use]
 pub fn count_in(stats: &RatingStats, filter: &ReviewFilter) -> i64 {
     let histogram = stats.with(&filter.traits);

@@ -1,11 +1,11 @@
-//! How search texts are read: each word as a word that products have, as the beginning of one, or
-//! as another word that is one letter away.
+//! Search: each word of the text is a word that products have, the beginning of one, or a word one
+//! letter away.
 //!
-//! However odd the text, the work is bounded: at most eight words of at most 200 characters in all;
-//! for each word a few counts that stop early, at most one look-up of words one letter away, of
-//! which the four most common stand in, and at most 96 words for a long beginning. Of products at
-//! most so many are looked through as are read for any answer, the most popular. Texts are compared
-//! with keywords as they are; they never become patterns.
+//! The work is bounded for any text: at most eight words with at most 200 characters in all; for
+//! each word a few counts with a limit, at most one lookup of similar words, of which the four most
+//! common are used, and at most 96 words for a long prefix. At most as many products are read as
+//! for any other request, the most popular ones. Texts are compared with keywords as they are; they
+//! never become patterns.
 
 use std::cmp::Reverse;
 
@@ -21,95 +21,94 @@ use vitrine_storage::products::{ProductList, Ranking};
 use crate::products::{ListedProducts, ProductFields, Visibility};
 use crate::{Catalog, DomainError};
 
-/// The products that have a word are counted up to here, to know how common it is.
+/// The limit for counting the products that have a word, to know how common it is.
 const MAX_COUNTED: u64 = 1_000;
-/// For what is only proposed, completions and what may have been meant, so much less is looked
-/// through.
-const GLANCED_THROUGH: u32 = 10;
-/// The shortest word that is corrected.
+/// Suggestions and "did you mean" read this many times fewer products.
+const SUGGESTION_DIVISOR: u32 = 10;
+/// The minimum length of a word that is corrected.
 const MIN_CORRECTED: usize = 4;
-/// How many candidates for a correction are weighed.
+/// The maximum number of candidates for a correction.
 const MAX_CANDIDATES: usize = 16;
-/// How many corrections stand in for one word.
+/// The maximum number of corrections used for one word.
 const MAX_CORRECTIONS: usize = 4;
-/// Candidates are told apart by their number of products up to here.
-const MAX_WEIGHED: u64 = 1_000;
-/// The shortest beginning that is looked up in the vocabulary.
+/// The limit for counting the products of a candidate.
+const MAX_CANDIDATE_COUNT: u64 = 1_000;
+/// The minimum length of a prefix that is looked up in the vocabulary.
 const MIN_LOOKED_UP: usize = 3;
-/// How many words a beginning may stand for.
+/// The maximum number of words for a prefix.
 const MAX_CONTINUATIONS: u32 = 96;
-/// How many words are compared for "did you mean".
+/// The maximum number of words compared for "did you mean".
 const MAX_COMPARED: u32 = 500;
-/// How many texts are tried for "did you mean".
+/// The maximum number of texts tried for "did you mean".
 const MAX_PROPOSALS: usize = 3;
-/// How many popular products suggestions are made from.
+/// The number of popular products that suggestions are made from.
 const MAX_SUGGESTING: usize = 50;
-/// The most suggestions.
+/// The maximum number of suggestions.
 pub const MAX_SUGGESTIONS: usize = 50;
 
-/// How a search text was read.
+/// How a search text was interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct SearchReading {
-    /// The text as it was read, blanks collapsed.
+    /// The text with blanks collapsed.
     pub text: String,
-    /// Each word, and what stands for it.
+    /// The words with their interpretation.
     pub words: Vec<SearchWord>,
-    /// Words beyond the eighth, which were not used.
+    /// Words after the eighth, which were ignored.
     pub ignored: Vec<String>,
-    /// When every word is very common: through how many products it looked, the most popular of
-    /// those that have the rarest word.
+    /// When every word is very common: the number of products that were searched, the most popular
+    /// of those with the rarest word.
     pub looked_through: Option<u32>,
-    /// A text that finds something, when this one finds nothing.
+    /// A similar text that has results, when this one has none.
     pub did_you_mean: Option<String>,
 }
 
 /// One word of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchWord {
-    /// As typed, folded.
+    /// The word as typed, folded.
     pub typed: String,
-    /// How it was understood.
+    /// How it was interpreted.
     pub reading: WordReading,
-    /// The words looked for in its place, when it was corrected.
+    /// The words that were searched instead, when it was corrected.
     pub corrected: Vec<String>,
 }
 
-/// How a word was understood.
+/// The interpretation of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordReading {
-    /// As a word that products have.
+    /// A word that products have.
     Word,
-    /// As the beginning of words.
+    /// The beginning of words.
     Prefix,
-    /// As another word, one letter away.
+    /// Another word, one letter away.
     Corrected,
-    /// Nothing has it.
+    /// No product has it.
     Unknown,
 }
 
-/// A search that was understood.
+/// A parsed search.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     query: SearchQuery,
-    words: Vec<Understood>,
+    words: Vec<ResolvedWord>,
 }
 
-/// A word, and the keywords that stand for it.
+/// A word with the keywords that represent it.
 #[derive(Clone, Debug)]
-struct Understood {
+struct ResolvedWord {
     typed: String,
     reading: WordReading,
     corrected: Vec<String>,
-    /// Any of these keywords will do.
+    /// Keywords of which products need any.
     anywhere: Vec<String>,
-    /// Any of these says that name or brand has it.
+    /// Keywords of which any means that name or brand has the word.
     in_name: Vec<String>,
-    /// How many products have it, counted up to [`MAX_COUNTED`].
+    /// The number of products that have it, counted up to [`MAX_COUNTED`].
     products: u64,
 }
 
 impl Search {
-    /// What products must fulfil.
+    /// The condition that products must match.
     pub(crate) fn condition(&self) -> Condition {
         let words = self.rarest_first().into_iter();
         words_condition(words.map(|word| word.anywhere.clone()).collect())
@@ -123,25 +122,25 @@ impl Search {
         }
     }
 
-    /// Whether even the rarest word is so common that it was not counted to the end.
+    /// Whether even the rarest word reached the counting limit.
     pub(crate) fn is_common(&self) -> bool {
         self.words.iter().all(|word| word.products >= MAX_COUNTED)
     }
 
-    /// Whether it has one word only, of which the index has the order of a search.
+    /// Whether it has a single word; the index of words then has the sort order of a search.
     pub(crate) const fn is_single(&self) -> bool {
         self.words.len() == 1
     }
 
-    /// The first word bounds what is read.
-    fn rarest_first(&self) -> Vec<&Understood> {
-        let mut words: Vec<&Understood> = self.words.iter().collect();
+    /// The first word determines what is read.
+    fn rarest_first(&self) -> Vec<&ResolvedWord> {
+        let mut words: Vec<&ResolvedWord> = self.words.iter().collect();
         words.sort_by_key(|word| word.products);
         words
     }
 
     fn reading(&self) -> SearchReading {
-        let word = |word: &Understood| SearchWord {
+        let word = |word: &ResolvedWord| SearchWord {
             typed: word.typed.clone(),
             reading: word.reading,
             corrected: word.corrected.clone(),
@@ -160,19 +159,19 @@ fn words_condition(each: Vec<Vec<String>>) -> Condition {
     Condition::Words(Words::new(each))
 }
 
-/// The keywords of products that have a word, wherever.
+/// The keywords of a word in any field.
 fn anywhere(word: &str) -> Vec<String> {
     vec![name_keyword(word), other_keyword(word)]
 }
 
 impl Catalog {
-    /// Reads a search text.
-    pub(crate) async fn understand(
+    /// Parses a search text.
+    pub(crate) async fn parse_search(
         &self,
         text: Option<&str>,
         visibility: Visibility,
     ) -> Result<Option<Search>, DomainError> {
-        // A search box that was cleared searches nothing.
+        // An empty search box is no search.
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return Ok(None);
         };
@@ -185,8 +184,8 @@ impl Catalog {
         Ok(Some(Search { query, words }))
     }
 
-    /// How the search of a list was read; `None` without one. Looks for what was meant only when
-    /// the list is empty from its beginning.
+    /// How the search of a list was interpreted; `None` without one. Looks for a similar text only
+    /// when the whole list is empty.
     pub async fn search_reading(
         &self,
         page: &ListedProducts,
@@ -198,12 +197,12 @@ impl Catalog {
         reading.looked_through = page.looked_through;
         let arguments = &page.query.page;
         if page.rows.is_empty() && arguments.after.is_none() && arguments.before.is_none() {
-            reading.did_you_mean = self.meant(page, search).await?;
+            reading.did_you_mean = self.did_you_mean(page, search).await?;
         }
         Ok(Some(reading))
     }
 
-    /// Ways to complete a search text, those of popular products first.
+    /// Completions of a search text, those of popular products first.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] when the text is too long or `first` is out of range.
@@ -231,14 +230,14 @@ impl Catalog {
             Condition::Status(Visibility::Public.states().to_vec()),
             words_condition(clauses),
         ]);
-        // Those of a single word come in order.
+        // Matches of a single word are already sorted.
         if !is_single {
-            condition = self.glanced_through(condition).await?;
+            condition = self.limited_for_suggestions(condition).await?;
         }
         let names = self.popular_names(condition).await?;
-        let mut found = completions(&query, names.iter().map(String::as_str));
-        found.truncate(first);
-        Ok(found)
+        let mut suggestions = completions(&query, names.iter().map(String::as_str));
+        suggestions.truncate(first);
+        Ok(suggestions)
     }
 
     async fn popular_names(&self, condition: Condition) -> Result<Vec<String>, DomainError> {
@@ -267,13 +266,13 @@ impl Catalog {
         Ok(page.rows.into_iter().map(name).collect::<Result<_, _>>()?)
     }
 
-    /// How one word is to be understood.
+    /// Interprets one word.
     async fn word(
         &self,
         word: &str,
         open: bool,
         visibility: Visibility,
-    ) -> Result<Understood, DomainError> {
+    ) -> Result<ResolvedWord, DomainError> {
         let exact = self.products_with(anywhere(word), visibility, MAX_COUNTED);
         let (exact, beginning) = if open {
             let beginning = async {
@@ -286,7 +285,7 @@ impl Catalog {
             (exact.await?, (Vec::new(), 0))
         };
         let (continuations, continued) = beginning;
-        let mut understood = Understood {
+        let mut resolved = ResolvedWord {
             typed: word.to_owned(),
             reading: WordReading::Unknown,
             corrected: Vec::new(),
@@ -295,52 +294,54 @@ impl Catalog {
             products: exact.max(continued),
         };
         if exact > 0 || continued > 0 {
-            understood.reading = if exact > 0 {
+            resolved.reading = if exact > 0 {
                 WordReading::Word
             } else {
                 WordReading::Prefix
             };
-            understood.anywhere = anywhere(word);
-            understood.anywhere.extend(continuations);
-            return Ok(understood);
+            resolved.anywhere = anywhere(word);
+            resolved.anywhere.extend(continuations);
+            return Ok(resolved);
         }
         let corrections = self.corrections(word, visibility).await?;
         if let Some((_, products)) = corrections.first() {
             let words: Vec<String> = corrections.iter().map(|(word, _)| word.clone()).collect();
-            understood.reading = WordReading::Corrected;
-            understood.products = *products;
-            understood.in_name = words.iter().map(|word| name_keyword(word)).collect();
-            understood.anywhere = words.iter().flat_map(|word| anywhere(word)).collect();
-            understood.corrected = words;
+            resolved.reading = WordReading::Corrected;
+            resolved.products = *products;
+            resolved.in_name = words.iter().map(|word| name_keyword(word)).collect();
+            resolved.anywhere = words.iter().flat_map(|word| anywhere(word)).collect();
+            resolved.corrected = words;
         }
-        Ok(understood)
+        Ok(resolved)
     }
 
-    /// The condition with its words looked for where they cost least. When whatever bounds it is
-    /// more than `most`, products are left out: only the most popular are looked through, and the
-    /// number says how many.
+    /// Returns the condition with its words in the cheapest order. If more than `max` products
+    /// would be read, only the most popular are; their number is returned.
     pub(crate) async fn looked_through(
         &self,
         condition: Condition,
-        most: u32,
+        max: u32,
     ) -> Result<(Condition, Option<u32>), DomainError> {
         self.read(|store| async move {
-            let bound = store.bound(&condition, most).await?;
+            let bound = store.bound(&condition, max).await?;
             let through = bound.is_exceeded().then(|| bound.looked_through());
             Ok((bound.lead(condition), through))
         })
         .await
     }
 
-    /// The condition for what is only proposed.
-    async fn glanced_through(&self, condition: Condition) -> Result<Condition, DomainError> {
-        let most = self.max_searched() / GLANCED_THROUGH;
-        let (condition, _) = self.looked_through(condition, most).await?;
+    /// The condition for suggestions.
+    async fn limited_for_suggestions(
+        &self,
+        condition: Condition,
+    ) -> Result<Condition, DomainError> {
+        let max = self.max_searched() / SUGGESTION_DIVISOR;
+        let (condition, _) = self.looked_through(condition, max).await?;
         Ok(condition)
     }
 
-    /// The keywords of words that begin like this and go on: of names one keyword stands for a short
-    /// beginning; everything else is looked up in the vocabulary from the third letter on.
+    /// The keywords of words with this prefix. In names, a keyword exists for short prefixes; other
+    /// words are looked up in the vocabulary from the third letter on.
     async fn continuations(&self, beginning: &str) -> Result<Vec<String>, DomainError> {
         let mut keywords = prefix_keywords(beginning);
         if beginning.chars().count() < MIN_LOOKED_UP {
@@ -362,8 +363,8 @@ impl Catalog {
         Ok(keywords)
     }
 
-    /// The words one letter away, those of most products first. Codes are not corrected: every
-    /// character of them counts.
+    /// The words one letter away, most common first. Words with digits are not corrected: they may
+    /// be codes.
     async fn corrections(
         &self,
         word: &str,
@@ -372,42 +373,43 @@ impl Catalog {
         if word.chars().count() < MIN_CORRECTED || word.contains(char::is_numeric) {
             return Ok(Vec::new());
         }
-        let asked = word.to_owned();
+        let typed = word.to_owned();
         let near = self
-            .read(|store| async move { store.find_similar_words(&asked, MAX_CONTINUATIONS).await })
+            .read(|store| async move { store.find_similar_words(&typed, MAX_CONTINUATIONS).await })
             .await?;
         let near = near.into_iter().filter(|found| within_one(found, word));
         let near: Vec<String> = near.take(MAX_CANDIDATES).collect();
-        let mut weighed = self.weigh(near, visibility).await?;
-        weighed.truncate(MAX_CORRECTIONS);
-        Ok(weighed)
+        let mut counted = self.count_words(near, visibility).await?;
+        counted.truncate(MAX_CORRECTIONS);
+        Ok(counted)
     }
 
-    /// Words with the number of products that have them, most first, without those that none has.
-    async fn weigh(
+    /// Words with the number of products that have them, most common first, without unused ones.
+    async fn count_words(
         &self,
         words: Vec<String>,
         visibility: Visibility,
     ) -> Result<Vec<(String, u64)>, DomainError> {
         let counts = words
             .iter()
-            .map(|word| self.products_with(anywhere(word), visibility, MAX_WEIGHED));
+            .map(|word| self.products_with(anywhere(word), visibility, MAX_CANDIDATE_COUNT));
         let counts = join_all(counts).await;
-        let mut weighed = Vec::with_capacity(words.len());
+        let mut counted = Vec::with_capacity(words.len());
         for (word, count) in words.into_iter().zip(counts) {
-            weighed.push((word, count?));
+            counted.push((word, count?));
         }
-        weighed.retain(|(_, products)| *products > 0);
-        weighed.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-        Ok(weighed)
+        counted.retain(|(_, products)| *products > 0);
+        counted.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        Ok(counted)
     }
 
-    /// How many products have one of these keywords, counted up to `most`. Covered by an index.
+    /// The number of products that have one of these keywords, counted up to `max`. Covered by an
+    /// index.
     async fn products_with(
         &self,
         keywords: Vec<String>,
         visibility: Visibility,
-        most: u64,
+        max: u64,
     ) -> Result<u64, DomainError> {
         let condition = Condition::All(vec![
             Condition::Status(visibility.states().to_vec()),
@@ -416,12 +418,12 @@ impl Catalog {
         if condition.is_nothing() {
             return Ok(0);
         }
-        self.read(|store| async move { store.count_products(&condition, most).await })
+        self.read(|store| async move { store.count_products(&condition, max).await })
             .await
     }
 
-    /// A text near to this one that finds something under the same filter.
-    async fn meant(
+    /// A similar text that has results under the same filter.
+    async fn did_you_mean(
         &self,
         page: &ListedProducts,
         search: &Search,
@@ -473,8 +475,8 @@ impl Catalog {
         let best = near.first().map(|(distance, _)| *distance);
         let near = near.into_iter().filter(|(d, _)| Some(*d) == best);
         let near = near.take(MAX_CANDIDATES).map(|(_, found)| found);
-        let weighed = self.weigh(near.collect(), visibility).await?;
-        Ok(weighed.into_iter().next().map(|(word, _)| word))
+        let counted = self.count_words(near.collect(), visibility).await?;
+        Ok(counted.into_iter().next().map(|(word, _)| word))
     }
 
     /// Whether a text finds something under the filter of a list.
@@ -485,7 +487,7 @@ impl Catalog {
             .await?;
         // A blank at the end: the last word is a whole one.
         let Some(search) = self
-            .understand(Some(&format!("{text} ")), visibility)
+            .parse_search(Some(&format!("{text} ")), visibility)
             .await?
         else {
             return Ok(false);
@@ -494,7 +496,7 @@ impl Catalog {
         if condition.is_nothing() {
             return Ok(false);
         }
-        let condition = self.glanced_through(condition).await?;
+        let condition = self.limited_for_suggestions(condition).await?;
         let found = self
             .read(|store| async move { store.count_products(&condition, 1).await })
             .await?;

@@ -1,23 +1,23 @@
-//! Specs held against the dictionary: a key that nobody has seen gets the type of its first value;
-//! a value that contradicts its key is refused. Imports and admins both come through here.
+//! Checking specs against the dictionary: a new key gets the type of its first value; a value that
+//! contradicts its key is refused. Used by imports and mutations.
 
 use vitrine_model::spec::{Dictionary, Spec, SpecError, SpecKey, SpecValue, normal_qualifier};
 use vitrine_model::unit::UnitTable;
 
-/// Specs as they will be stored, and what they teach.
+/// Specs in stored form, and the resulting changes to the dictionary.
 #[derive(Debug, Default)]
 pub(crate) struct Fitted {
-    /// Aliases have become keys, and units their symbols.
+    /// With aliases replaced by keys, and units by their symbols.
     pub(crate) specs: Vec<Spec>,
-    /// Keys that nobody has seen before.
+    /// Keys that are not in the dictionary yet.
     pub(crate) learnt: Vec<SpecKey>,
-    /// Keys that were defined and no product has had so far.
+    /// Defined keys that no product has had yet.
     pub(crate) unused: Vec<SpecKey>,
-    /// What is refused, by its place among the specs given.
+    /// The refused specs, by their index.
     pub(crate) refused: Vec<(usize, SpecError)>,
 }
 
-/// Holds specs of one product against the dictionary. Their form has been checked.
+/// Checks the specs of one product against the dictionary. Their form has been checked already.
 pub(crate) fn fit<'a>(
     specs: impl IntoIterator<Item = (usize, &'a Spec)>,
     dictionary: &Dictionary,
@@ -73,8 +73,8 @@ fn canonical_unit(value: &SpecValue, units: &UnitTable) -> SpecValue {
     }
 }
 
-/// The specs with the keys that products carry now. Where a key gets another name, what is there
-/// twice then is there once.
+/// The specs under the current names of their keys. Duplicates that result from renaming are
+/// removed.
 pub(crate) fn renamed(specs: &[Spec], dictionary: &Dictionary) -> Vec<Spec> {
     let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
     let is_old = |spec: &Spec| main(&spec.key, dictionary) != spec.key;
@@ -94,7 +94,7 @@ pub(crate) fn renamed(specs: &[Spec], dictionary: &Dictionary) -> Vec<Spec> {
     out
 }
 
-/// The key that this one means; itself when nobody knows it.
+/// The current name of a key; itself if it is unknown.
 pub(crate) fn main<'a>(key: &'a str, dictionary: &'a Dictionary) -> &'a str {
     dictionary.get(key).map_or(key, |entry| entry.key.as_str())
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_value_of_a_product_binds_the_second() {
+    fn the_first_value_of_a_new_key_sets_its_type() {
         let number = Spec {
             value: SpecValue::Number(3.0),
             ..text("ports", "")
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_no_product_had_are_told_once() {
+    fn an_unused_key_is_reported_once() {
         let given = [
             text("fit", "slim"),
             text("fit", "wide"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_keys_said_alike_is_said_once() {
+    fn duplicates_from_renamed_keys_are_removed() {
         let mut eu = text("colour", "Red");
         eu.qualifier = Some("EU".to_owned());
         let given = [
@@ -200,6 +200,6 @@ mod tests {
         ];
         let after = renamed(&given, &colors());
         assert_eq!(after, expected);
-        assert_eq!(renamed(&after, &colors()), after, "once is enough");
+        assert_eq!(renamed(&after, &colors()), after, "renaming is idempotent");
     }
 }

@@ -1,4 +1,4 @@
-//! Reading suppliers.
+//! Queries for suppliers.
 
 use vitrine_model::cursor::ListFingerprint;
 use vitrine_model::supplier::Supplier;
@@ -13,29 +13,29 @@ impl Catalog {
     /// A page of all suppliers, by name. One command.
     ///
     /// # Errors
-    /// [`DomainError::Invalid`] for a page that is wrong, [`DomainError::InvalidCursor`] for a
-    /// cursor of another list.
+    /// [`DomainError::Invalid`] for an invalid page, [`DomainError::InvalidCursor`] for a cursor of
+    /// another list.
     pub async fn suppliers(&self, page: &PageArguments) -> Result<ListedSuppliers, DomainError> {
         let fingerprint = ListFingerprint::of(&[b"suppliers"]);
         let request = page.request(self, fingerprint)?;
-        let asked = request.clone();
+        let page_request = request.clone();
         let page = self
-            .read(|store| async move { store.page_suppliers(&asked).await })
+            .read(|store| async move { store.page_suppliers(&page_request).await })
             .await?;
         Ok(Listed::new(self, fingerprint, (), request, page))
     }
 
-    /// Whether suppliers follow a page. At most one command.
+    /// Whether suppliers follow the page. At most one command.
     pub async fn suppliers_follow(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
         self.has_suppliers(page.beyond_end()).await
     }
 
-    /// Whether suppliers come before a page. At most one command.
+    /// Whether suppliers precede the page. At most one command.
     pub async fn suppliers_precede(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
         self.has_suppliers(page.beyond_start()).await
     }
 
-    /// How many suppliers there are. One command.
+    /// The number of suppliers. One command.
     pub async fn count_suppliers(&self) -> Result<u64, DomainError> {
         self.read(|store| async move { store.count_suppliers().await })
             .await

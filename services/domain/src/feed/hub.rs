@@ -1,4 +1,4 @@
-//! The one stream of a process, handed on by product.
+//! The change stream of a process, distributed by product.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,26 +14,26 @@ use vitrine_storage::feed::{Feed, FeedEvent, FeedPosition};
 use super::Event;
 use crate::{Catalog, DomainError};
 
-/// How many events may wait for a follower.
+/// The maximum number of events waiting for a follower.
 const MAX_WAITING: usize = 256;
-/// How long it is looked for what somebody has missed before what was found is told.
-const PIECE: Duration = Duration::from_secs(2);
-/// How many events that were missed are found before they are told.
+/// How long one step of a catch-up reads missed events before they are sent.
+const STEP_TIME: Duration = Duration::from_secs(2);
+/// The maximum number of missed events per step.
 const MAX_MISSED: usize = 500;
-/// How long the database may look for the next event that was missed.
-const MAX_LOOK_TIME: Duration = Duration::from_mins(1);
-/// For how many it is looked at once what they have missed: the database may have to read much.
+/// How long the database may take to find the next missed event.
+const MAX_WAIT_FOR_EVENT: Duration = Duration::from_mins(1);
+/// The maximum number of concurrent catch-ups: the database may have to read much.
 const MAX_CATCHING_UP: usize = 4;
-/// How often it is looked whether somebody follows.
-const LOOK: Duration = Duration::from_secs(1);
-/// For how long the database is followed when nobody follows any more.
+/// How often the hub checks whether it still has followers.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// How long the stream continues without followers.
 const LINGER: Duration = Duration::from_mins(1);
 
-/// The followers of this process. The stream runs while there are some.
+/// The followers in this process. The stream runs while there are any.
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
-    /// The task that follows the database. Of those who come first at once, one begins it.
+    /// The task that reads the stream. The lock lets one of several first followers start it.
     task: tokio::sync::Mutex<JoinSet<()>>,
     catching_up: Semaphore,
 }
@@ -50,28 +50,28 @@ impl Default for Hub {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Where the stream is; `None` when there is none.
+    /// The current position of the stream; `None` when it is not running.
     at: Option<FeedPosition>,
-    /// Behind which point everything is kept.
-    kept_from: Option<FeedPosition>,
-    kept: VecDeque<(FeedPosition, FeedEvent)>,
+    /// The position after which all events are buffered.
+    buffered_from: Option<FeedPosition>,
+    buffer: VecDeque<(FeedPosition, FeedEvent)>,
     followers: HashMap<ProductId, Sender<Arc<Event>>>,
 }
 
-/// A place among the followers of a product.
+/// A subscription to the events of a product.
 #[derive(Debug)]
 pub(crate) struct FollowHandle {
     pub(crate) events: Receiver<Arc<Event>>,
-    /// Everything behind this point comes by `events`.
+    /// All events after this position arrive through `events`.
     pub(crate) from: FeedPosition,
 }
 
-/// What is known of the time since a point.
-pub(crate) enum Missed {
-    /// These events, and no others.
-    These(Vec<Arc<Event>>),
-    /// It lies too far back for this process.
-    Unknown,
+/// The events since a position, if buffered.
+pub(crate) enum Buffered {
+    /// All events since then.
+    Events(Vec<Arc<Event>>),
+    /// The position is older than the buffer.
+    TooOld,
 }
 
 impl Hub {
@@ -79,31 +79,31 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the stream is, if there is one.
+    /// The current position of the stream, if it is running.
     pub(crate) fn at(&self) -> Option<FeedPosition> {
         self.state().at.clone()
     }
 
-    /// What happened to a product behind one point and up to another.
-    pub(crate) fn missed(
+    /// The buffered events of a product between two positions.
+    pub(crate) fn buffered_between(
         &self,
         product: ProductId,
         after: &FeedPosition,
         to: &FeedPosition,
-    ) -> Missed {
+    ) -> Buffered {
         let state = self.state();
-        if state.kept_from.as_ref().is_none_or(|from| after < from) {
-            return Missed::Unknown;
+        if state.buffered_from.as_ref().is_none_or(|from| after < from) {
+            return Buffered::TooOld;
         }
-        let within = |(point, happened): &&(FeedPosition, FeedEvent)| {
-            happened.product() == product && point > after && point <= to
+        let within = |(point, event): &&(FeedPosition, FeedEvent)| {
+            event.product() == product && point > after && point <= to
         };
-        let missed = state.kept.iter().filter(within).cloned();
-        Missed::These(missed.map(Event::new).map(Arc::new).collect())
+        let missed = state.buffer.iter().filter(within).cloned();
+        Buffered::Events(missed.map(Event::new).map(Arc::new).collect())
     }
 
-    /// Takes a place, if the stream runs.
-    fn seat(&self, product: ProductId) -> Option<FollowHandle> {
+    /// Subscribes, if the stream is running.
+    fn subscribe(&self, product: ProductId) -> Option<FollowHandle> {
         let mut state = self.state();
         let from = state.at.clone()?;
         let sender = state.followers.entry(product);
@@ -112,43 +112,43 @@ impl Hub {
         Some(FollowHandle { events, from })
     }
 
-    fn begin(&self, at: FeedPosition) {
+    fn start(&self, at: FeedPosition) {
         let mut state = self.state();
         *state = State {
-            kept_from: Some(at.clone()),
+            buffered_from: Some(at.clone()),
             at: Some(at),
             ..State::default()
         };
     }
 
-    /// Hands an event on. Where the stream is moves afterwards, so that who reads it knows that
-    /// everything before is on its way.
-    fn hand_on(&self, (point, happened): (FeedPosition, FeedEvent), kept: usize) {
+    /// Distributes an event. The stream's position advances afterwards, so that all events up to a
+    /// position that was read have been sent.
+    fn publish(&self, (point, event): (FeedPosition, FeedEvent), max_buffered: usize) {
         let mut state = self.state();
-        if let Some(sender) = state.followers.get(&happened.product()) {
-            // Nobody may listen any more.
-            let _ = sender.send(Arc::new(Event::new((point.clone(), happened))));
+        if let Some(sender) = state.followers.get(&event.product()) {
+            // There may be no receivers left.
+            let _ = sender.send(Arc::new(Event::new((point.clone(), event))));
         }
         state.at = Some(point.clone());
-        if matches!(happened, FeedEvent::Published { .. }) {
-            state.kept.push_back((point, happened));
+        if matches!(event, FeedEvent::Published { .. }) {
+            state.buffer.push_back((point, event));
         }
-        if state.kept.len() > kept
-            && let Some((oldest, _)) = state.kept.pop_front()
+        if state.buffer.len() > max_buffered
+            && let Some((oldest, _)) = state.buffer.pop_front()
         {
-            state.kept_from = Some(oldest);
+            state.buffered_from = Some(oldest);
         }
     }
 
-    /// Nothing happened up to a point.
-    fn move_on(&self, at: Option<FeedPosition>) {
+    /// Advances the position past a period without events.
+    fn advance(&self, at: Option<FeedPosition>) {
         let mut state = self.state();
         if at > state.at {
             state.at = at;
         }
     }
 
-    /// Forgets products that nobody follows. Gives whether somebody follows any.
+    /// Removes products without followers. Returns whether any followers are left.
     fn is_followed(&self) -> bool {
         let mut state = self.state();
         state
@@ -157,8 +157,8 @@ impl Hub {
         !state.followers.is_empty()
     }
 
-    /// Ends if nobody has come meanwhile.
-    fn end_unless_followed(&self) -> bool {
+    /// Stops unless a follower has subscribed meanwhile.
+    fn stop_unless_followed(&self) -> bool {
         let mut state = self.state();
         let followed = |sender: &Sender<_>| sender.receiver_count() > 0;
         if state.followers.values().any(followed) {
@@ -168,90 +168,90 @@ impl Hub {
         true
     }
 
-    /// Lets all followers go: something may have been missed.
-    fn lose(&self) {
+    /// Disconnects all followers, because events may have been missed.
+    fn disconnect_all(&self) {
         *self.state() = State::default();
     }
 }
 
 impl Catalog {
-    /// Takes a place among the followers of a product; the stream begins with the first.
+    /// Subscribes to the events of a product; the first follower starts the stream.
     pub(crate) async fn follow(&self, product: ProductId) -> Result<FollowHandle, DomainError> {
-        if let Some(seat) = self.hub().seat(product) {
-            return Ok(seat);
+        if let Some(handle) = self.hub().subscribe(product) {
+            return Ok(handle);
         }
         let mut task = self.hub().task.lock().await;
-        if let Some(seat) = self.hub().seat(product) {
-            return Ok(seat);
+        if let Some(handle) = self.hub().subscribe(product) {
+            return Ok(handle);
         }
         let feed = self
             .read(|store| async move { store.feed(None, None).await })
             .await?;
         let at = feed.point().ok_or(DomainError::Unavailable(None))?;
-        self.hub().begin(at);
-        let seat = self.hub().seat(product);
+        self.hub().start(at);
+        let handle = self.hub().subscribe(product);
         let catalog = self.clone();
-        // Those before have ended by themselves.
+        // Earlier tasks have ended.
         while task.try_join_next().is_some() {}
-        // Ends by itself a minute after the last follower has left.
+        // Ends a minute after the last follower has left.
         task.spawn(async move { catalog.run_feed(feed).await });
-        seat.ok_or(DomainError::Unavailable(None))
+        handle.ok_or(DomainError::Unavailable(None))
     }
 
-    /// Lets all who follow go, and follows the database no more until somebody comes.
+    /// Disconnects all followers and stops the stream until somebody subscribes again.
     pub async fn stop_following(&self) {
         self.hub().task.lock().await.shutdown().await;
-        self.hub().lose();
+        self.hub().disconnect_all();
     }
 
     async fn run_feed(&self, mut feed: Feed) {
         let (mut followed, mut looked) = (Instant::now(), Instant::now());
         loop {
             match feed.next().await {
-                Ok(Some(event)) => self.hub().hand_on(event, self.events_kept()),
-                Ok(None) => self.hub().move_on(feed.point()),
+                Ok(Some(event)) => self.hub().publish(event, self.events_kept()),
+                Ok(None) => self.hub().advance(feed.point()),
                 Err(error) => {
                     tracing::warn!(%error, "the stream of reviews and ratings was lost");
                     break;
                 }
             }
-            if looked.elapsed() < LOOK {
+            if looked.elapsed() < CHECK_EVERY {
                 continue;
             }
             looked = Instant::now();
             if self.hub().is_followed() {
                 followed = Instant::now();
-            } else if followed.elapsed() > LINGER && self.hub().end_unless_followed() {
+            } else if followed.elapsed() > LINGER && self.hub().stop_unless_followed() {
                 return;
             }
         }
-        self.hub().lose();
+        self.hub().disconnect_all();
     }
 
-    /// The first events of a product behind one point and up to another, from the database, and
-    /// up to where these are all; `None` when they are all there are.
+    /// The first events of a product between two positions, from the database, and the position
+    /// reached; `None` if these are all.
     pub(crate) async fn catch_up(
         &self,
         product: ProductId,
         after: FeedPosition,
         to: FeedPosition,
     ) -> Result<(Vec<Arc<Event>>, Option<FeedPosition>), DomainError> {
-        let places = &self.hub().catching_up;
-        let _place = places
+        let permits = &self.hub().catching_up;
+        let _permit = permits
             .acquire()
             .await
             .map_err(|_| DomainError::Unavailable(None))?;
-        // The server says that there is nothing when it has looked at all that is sure, and more
-        // than that may have been told.
+        // The server reports the end of the stream at the last majority-committed event, but later
+        // events may have been sent.
         self.read(|store| async move { store.await_majority_commit().await })
             .await?;
         let store = self.store().clone();
         let mut missed = Vec::new();
         let looking = async {
             let mut feed = store.feed(Some(&after), Some(product)).await?;
-            // Only now: each piece gets further than the one before, however long it took to begin.
+            // Started only now, so that each step advances, however long the stream took to open.
             let began = Instant::now();
-            while missed.len() < MAX_MISSED && began.elapsed() < PIECE {
+            while missed.len() < MAX_MISSED && began.elapsed() < STEP_TIME {
                 match feed.next().await? {
                     Some((point, _)) if point > to => return Ok(None),
                     Some(event) if event.1.product() == product => {
@@ -263,7 +263,7 @@ impl Catalog {
             }
             Ok(feed.point())
         };
-        let looked = tokio::time::timeout(MAX_LOOK_TIME, looking).await;
+        let looked = tokio::time::timeout(MAX_WAIT_FOR_EVENT, looking).await;
         let reached = looked.map_err(|_| StorageError::HistoryLost).flatten()?;
         Ok((missed, reached.filter(|reached| *reached < to)))
     }

@@ -1,7 +1,7 @@
-//! Following the ratings of a product.
+//! Subscriptions to the ratings of a product.
 //!
-//! Ratings are a state, not events: who comes back gets the numbers as they are now, once, if they
-//! are others than those they had; numbers in between are skipped when they change fast.
+//! Ratings are a state, not events: a resumed subscription sends the current statistics once if
+//! they have changed since the cursor; intermediate values are skipped when they change fast.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,77 +15,77 @@ use vitrine_storage::feed::FeedEvent;
 
 use super::hub::FollowHandle;
 use super::reviews::QUIET;
-use super::{Ended, Event, Told};
+use super::{Event, FeedEnded, NewsKind};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
-/// How often numbers that change fast are told.
+/// The minimum interval between news of fast-changing ratings.
 const PACE: Duration = Duration::from_millis(250);
-/// What cursors of this list are made for.
+/// The list that these cursors belong to.
 const LIST: &[u8] = b"ratingChanged";
 
-/// Rating numbers as they are now.
+/// The current rating statistics.
 #[derive(Clone, Debug)]
 pub struct RatingNews {
-    /// Whether they are others than before.
-    pub told: Told,
+    /// Whether they have changed, or why they are sent.
+    pub kind: NewsKind,
     /// The product.
     pub product: ProductId,
-    /// The numbers.
+    /// The statistics.
     pub stats: Arc<RatingStats>,
-    /// Stands for these numbers.
+    /// The cursor of these statistics.
     pub cursor: String,
 }
 
-/// Somebody who follows the ratings of a product.
+/// A subscription to the ratings of a product.
 #[derive(Debug)]
 pub struct RatingFollower {
     catalog: Catalog,
     product: ProductId,
     visibility: Visibility,
-    seat: FollowHandle,
+    handle: FollowHandle,
     stats: Arc<RatingStats>,
-    /// What is to be told first.
-    first: Option<Told>,
-    told_at: Instant,
+    /// The kind of the first news.
+    first: Option<NewsKind>,
+    sent_at: Instant,
 }
 
 impl Catalog {
-    /// Follows the ratings of a product: from now on, or from the numbers that a cursor stands for.
+    /// Subscribes to the ratings of a product, from now on or from a cursor.
     ///
     /// # Errors
-    /// [`Ended::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a foreign
-    /// cursor.
+    /// [`FeedEnded::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a
+    /// cursor of another subscription.
     pub async fn follow_ratings(
         &self,
         product: ProductId,
         after: Option<&str>,
         visibility: Visibility,
-    ) -> Result<RatingFollower, Ended> {
+    ) -> Result<RatingFollower, FeedEnded> {
         let after = after
             .map(|text| self.rating_point(product, text))
             .transpose()?;
-        // First the seat: what changes after the numbers were read is told.
-        let seat = self.follow(product).await?;
+        // Subscribes first, so that changes after the statistics were read are not missed.
+        let handle = self.follow(product).await?;
         let stats = self.rating_stats(product, visibility).await?;
-        let stats = stats.ok_or(Ended::Gone)?;
+        let stats = stats.ok_or(FeedEnded::Gone)?;
         let missed = after.is_some_and(|after| after != stats.fold_seq);
         Ok(RatingFollower {
             catalog: self.clone(),
             product,
             visibility,
-            seat,
+            handle,
             stats: Arc::new(stats),
             first: Some(if missed {
-                Told::FeedEvent
+                NewsKind::Happened
             } else {
-                Told::Started
+                NewsKind::Started
             }),
-            told_at: Instant::now(),
+            sent_at: Instant::now(),
         })
     }
 
-    /// The rating numbers of a product, if it is seen. One command.
+    /// The rating statistics of a product, if it is visible. One command.
     pub(crate) async fn rating_stats(
         &self,
         product: ProductId,
@@ -93,8 +93,8 @@ impl Catalog {
     ) -> Result<Option<RatingStats>, DomainError> {
         let read = self.read(|store| async move { store.rating_stats(product).await });
         let found = read.await?;
-        let seen = found.filter(|(_, status)| visibility.states().contains(status));
-        Ok(seen.map(|(stats, _)| stats))
+        let visible = found.filter(|(_, status)| visibility.states().contains(status));
+        Ok(visible.map(|(stats, _)| stats))
     }
 
     fn rating_point(&self, product: ProductId, text: &str) -> Result<i64, DomainError> {
@@ -109,49 +109,50 @@ impl Catalog {
 }
 
 impl RatingFollower {
-    /// The numbers when they have changed; waits for it. At first, and when they have not changed
-    /// for half a minute, the numbers as they are.
+    /// Waits for changed statistics and returns them. The first call, and a call without changes
+    /// for half a minute, returns the current statistics.
     ///
     /// # Errors
-    /// [`Ended`]; then there is nothing more.
-    pub async fn next(&mut self) -> Result<RatingNews, Ended> {
+    /// [`FeedEnded`]; no news follows it.
+    pub async fn next(&mut self) -> Result<RatingNews, FeedEnded> {
         if let Some(first) = self.first.take() {
-            return Ok(self.tell(first));
+            return Ok(self.news(first));
         }
         loop {
-            // Only the waiting for a first change is given up, so that none is lost.
-            let event = match tokio::time::timeout_at(self.told_at + QUIET, self.changed()).await {
-                Ok(event) => event?,
-                Err(_) => return Ok(self.tell(Told::Quiet)),
-            };
-            tokio::time::sleep_until(self.told_at + PACE).await;
+            // Only waiting for a first change can time out, so no change is lost.
+            let event =
+                match tokio::time::timeout_at(self.sent_at + QUIET, self.next_change()).await {
+                    Ok(event) => event?,
+                    Err(_) => return Ok(self.news(NewsKind::Quiet)),
+                };
+            tokio::time::sleep_until(self.sent_at + PACE).await;
             let event = self.last_change(event);
-            let stats = self.read(&event).await?.ok_or(Ended::Gone)?;
-            // What another follower has read may be older.
+            let stats = self.read(&event).await?.ok_or(FeedEnded::Gone)?;
+            // The value shared with other followers may be older.
             if stats.fold_seq > self.stats.fold_seq {
                 self.stats = stats;
-                return Ok(self.tell(Told::FeedEvent));
+                return Ok(self.news(NewsKind::Happened));
             }
         }
     }
 
     /// The next change.
-    async fn changed(&mut self) -> Result<Arc<Event>, Ended> {
+    async fn next_change(&mut self) -> Result<Arc<Event>, FeedEnded> {
         loop {
-            match self.seat.events.recv().await {
+            match self.handle.events.recv().await {
                 Ok(event) if is_rating(&event) => return Ok(event),
-                // Only the last one counts.
+                // Only the last change matters.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return Err(Ended::Lost),
+                Err(RecvError::Closed) => return Err(FeedEnded::Lost),
             }
         }
     }
 
-    /// The last of the changes that came since.
+    /// The last of the changes received since.
     fn last_change(&mut self, first: Arc<Event>) -> Arc<Event> {
         let mut last = first;
         loop {
-            match self.seat.events.try_recv() {
+            match self.handle.events.try_recv() {
                 Ok(event) if is_rating(&event) => last = event,
                 Ok(_) | Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return last,
@@ -159,7 +160,7 @@ impl RatingFollower {
         }
     }
 
-    /// The numbers, read once for all who follow.
+    /// The statistics, read once for all followers.
     async fn read(&self, event: &Arc<Event>) -> Result<Option<Arc<RatingStats>>, DomainError> {
         let (catalog, product) = (self.catalog.clone(), self.product);
         let stats = event.stats.get_or_try_init(|| async move {
@@ -167,17 +168,17 @@ impl RatingFollower {
             let shared = |(stats, status)| (Arc::new(stats), status);
             Ok::<_, DomainError>(read.await?.map(shared))
         });
-        let seen = self.visibility.states();
+        let visible = self.visibility.states();
         let stats = stats.await?.as_ref();
-        let stats = stats.filter(|(_, status)| seen.contains(status));
+        let stats = stats.filter(|(_, status)| visible.contains(status));
         Ok(stats.map(|(stats, _)| Arc::clone(stats)))
     }
 
-    fn tell(&mut self, told: Told) -> RatingNews {
-        self.told_at = Instant::now();
+    fn news(&mut self, kind: NewsKind) -> RatingNews {
+        self.sent_at = Instant::now();
         let key = KeyValue::Int(self.stats.fold_seq);
         RatingNews {
-            told,
+            kind,
             product: self.product,
             stats: Arc::clone(&self.stats),
             cursor: self.catalog.feed_cursor(LIST, self.product, key),
@@ -186,5 +187,5 @@ impl RatingFollower {
 }
 
 fn is_rating(event: &Event) -> bool {
-    matches!(event.happened, FeedEvent::Rated { .. })
+    matches!(event.event, FeedEvent::Rated { .. })
 }

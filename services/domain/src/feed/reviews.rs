@@ -1,4 +1,4 @@
-//! Following the reviews of a product.
+//! Subscriptions to the reviews of a product.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,74 +11,74 @@ use vitrine_model::id::ProductId;
 use vitrine_model::review::{Review, ReviewStatus};
 use vitrine_storage::feed::FeedPosition;
 
-use super::hub::{FollowHandle, Missed};
-use super::{Ended, Event, Told};
+use super::hub::{Buffered, FollowHandle};
+use super::{Event, FeedEnded, NewsKind};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
-/// How long nothing happens before the follower is told so.
+/// The heartbeat interval.
 pub(super) const QUIET: Duration = Duration::from_secs(30);
-/// What cursors of this list are made for.
+/// The list that these cursors belong to.
 const LIST: &[u8] = b"reviewAdded";
 
-/// A review that is seen from now on, or a sign of life.
+/// A newly visible review, or a heartbeat.
 #[derive(Clone, Debug)]
 pub struct ReviewNews {
-    /// What it is.
-    pub told: Told,
-    /// The review; `None` in a sign of life.
+    /// The kind of news.
+    pub kind: NewsKind,
+    /// The review; `None` unless `kind` is [`NewsKind::Happened`].
     pub review: Option<Arc<Review>>,
-    /// Behind which nothing has been missed so far.
+    /// The cursor to resume after this event without missing any.
     pub cursor: String,
 }
 
-/// Somebody who follows the reviews of a product.
+/// A subscription to the reviews of a product.
 #[derive(Debug)]
 pub struct ReviewFollower {
     catalog: Catalog,
     product: ProductId,
     visibility: Visibility,
-    seat: FollowHandle,
-    /// What happened before the seat was taken, as far as it was found.
+    handle: FollowHandle,
+    /// Missed events that are still to be sent.
     missed: VecDeque<Arc<Event>>,
-    /// Behind where it is to be looked for more of it.
+    /// The position to continue the catch-up from.
     gap: Option<FeedPosition>,
-    /// Up to where everything was told.
-    told: FeedPosition,
+    /// The position up to which everything has been sent.
+    sent: FeedPosition,
     started: bool,
-    /// When it is time for a sign of life.
+    /// When the next heartbeat is due.
     quiet_at: Instant,
 }
 
 impl Catalog {
-    /// Follows the reviews of a product: from now on, or behind a cursor.
+    /// Subscribes to the reviews of a product, from now on or from a cursor.
     ///
     /// # Errors
-    /// [`Ended::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a cursor
-    /// that is foreign, or so old that the database has forgotten what came behind it.
+    /// [`FeedEnded::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a cursor
+    /// of another subscription, or one that is older than the database's change history.
     pub async fn follow_reviews(
         &self,
         product: ProductId,
         after: Option<&str>,
         visibility: Visibility,
-    ) -> Result<ReviewFollower, Ended> {
+    ) -> Result<ReviewFollower, FeedEnded> {
         let after = after
             .map(|text| self.review_point(product, text))
             .transpose()?;
         if self.rating_stats(product, visibility).await?.is_none() {
-            return Err(Ended::Gone);
+            return Err(FeedEnded::Gone);
         }
-        let seat = self.follow(product).await?;
+        let handle = self.follow(product).await?;
         let (missed, gap) = match &after {
-            Some(after) => self.missed_reviews(product, after, &seat).await?,
+            Some(after) => self.missed_reviews(product, after, &handle).await?,
             None => (VecDeque::new(), None),
         };
         Ok(ReviewFollower {
             catalog: self.clone(),
             product,
             visibility,
-            told: after.unwrap_or_else(|| seat.from.clone()),
-            seat,
+            sent: after.unwrap_or_else(|| handle.from.clone()),
+            handle,
             missed,
             gap,
             started: false,
@@ -93,20 +93,21 @@ impl Catalog {
         }
     }
 
-    /// What was missed before a seat was taken, and behind where there may be more.
+    /// The events missed before subscribing, and the position to continue from if there may be
+    /// more.
     async fn missed_reviews(
         &self,
         product: ProductId,
         after: &FeedPosition,
-        seat: &FollowHandle,
+        handle: &FollowHandle,
     ) -> Result<(VecDeque<Arc<Event>>, Option<FeedPosition>), DomainError> {
-        let to = seat.from.clone();
+        let to = handle.from.clone();
         if *after >= to {
             return Ok((VecDeque::new(), None));
         }
-        let (missed, gap) = match self.hub().missed(product, after, &to) {
-            Missed::These(events) => (events, None),
-            Missed::Unknown => self.catch_up(product, after.clone(), to).await?,
+        let (missed, gap) = match self.hub().buffered_between(product, after, &to) {
+            Buffered::Events(events) => (events, None),
+            Buffered::TooOld => self.catch_up(product, after.clone(), to).await?,
         };
         let reviews = missed
             .into_iter()
@@ -116,74 +117,76 @@ impl Catalog {
 }
 
 impl ReviewFollower {
-    /// What happens next; waits for it. At first, and when nothing has happened for half a minute,
-    /// a sign of life with a cursor to come back to.
+    /// Waits for the next review and returns it. The first call, and a call without events for half
+    /// a minute, returns a heartbeat with a cursor to resume from.
     ///
     /// # Errors
-    /// [`Ended`]; then there is nothing more.
-    pub async fn next(&mut self) -> Result<ReviewNews, Ended> {
+    /// [`FeedEnded`]; no news follows it.
+    pub async fn next(&mut self) -> Result<ReviewNews, FeedEnded> {
         if !self.started {
             self.started = true;
-            return Ok(self.sign(Told::Started));
+            return Ok(self.news(NewsKind::Started));
         }
         loop {
             if let Some(event) = self.missed.pop_front() {
-                if let Some(news) = self.tell(&event).await? {
+                if let Some(news) = self.news_of(&event).await? {
                     return Ok(news);
                 }
                 continue;
             }
             if let Some(gap) = self.gap.take() {
-                let missed = self.catalog.missed_reviews(self.product, &gap, &self.seat);
+                let missed = self
+                    .catalog
+                    .missed_reviews(self.product, &gap, &self.handle);
                 (self.missed, self.gap) = missed.await?;
-                self.told = gap.max(self.told.clone());
+                self.sent = gap.max(self.sent.clone());
                 if Instant::now() >= self.quiet_at && self.missed.is_empty() {
-                    return Ok(self.sign(Told::Quiet));
+                    return Ok(self.news(NewsKind::Quiet));
                 }
                 continue;
             }
-            // Everything up to here is on its way already.
+            // All events up to this position have been sent to the handle.
             let at = self.catalog.hub().at();
-            match tokio::time::timeout_at(self.quiet_at, self.seat.events.recv()).await {
+            match tokio::time::timeout_at(self.quiet_at, self.handle.events.recv()).await {
                 Ok(Ok(event)) => {
-                    if let Some(news) = self.tell(&event).await? {
+                    if let Some(news) = self.news_of(&event).await? {
                         return Ok(news);
                     }
                 }
-                Ok(Err(RecvError::Lagged(_))) => self.missed = self.fallen_behind()?,
-                Ok(Err(RecvError::Closed)) => return Err(Ended::Lost),
+                Ok(Err(RecvError::Lagged(_))) => self.missed = self.events_since_last_sent()?,
+                Ok(Err(RecvError::Closed)) => return Err(FeedEnded::Lost),
                 Err(_) => {
-                    self.told = at.into_iter().fold(self.told.clone(), FeedPosition::max);
-                    return Ok(self.sign(Told::Quiet));
+                    self.sent = at.into_iter().fold(self.sent.clone(), FeedPosition::max);
+                    return Ok(self.news(NewsKind::Quiet));
                 }
             }
         }
     }
 
-    /// What has come since the last event that was told, as long as this process remembers it.
-    fn fallen_behind(&self) -> Result<VecDeque<Arc<Event>>, Ended> {
+    /// The events since the last sent one, if this process still buffers them.
+    fn events_since_last_sent(&self) -> Result<VecDeque<Arc<Event>>, FeedEnded> {
         let hub = self.catalog.hub();
-        let to = hub.at().ok_or(Ended::Lost)?;
-        match hub.missed(self.product, &self.told, &to) {
-            Missed::These(events) => Ok(events.into()),
-            Missed::Unknown => Err(Ended::TooSlow),
+        let to = hub.at().ok_or(FeedEnded::Lost)?;
+        match hub.buffered_between(self.product, &self.sent, &to) {
+            Buffered::Events(events) => Ok(events.into()),
+            Buffered::TooOld => Err(FeedEnded::TooSlow),
         }
     }
 
-    /// The news of an event; `None` when there is nothing to tell.
-    async fn tell(&mut self, event: &Arc<Event>) -> Result<Option<ReviewNews>, Ended> {
-        if event.point <= self.told {
+    /// The news of an event; `None` when there is nothing to send.
+    async fn news_of(&mut self, event: &Arc<Event>) -> Result<Option<ReviewNews>, FeedEnded> {
+        if event.point <= self.sent {
             return Ok(None);
         }
         let review = self.read(event).await?;
-        self.told = event.point.clone();
+        self.sent = event.point.clone();
         Ok(review.map(|review| ReviewNews {
             review: Some(review),
-            ..self.sign(Told::FeedEvent)
+            ..self.news(NewsKind::Happened)
         }))
     }
 
-    /// The review of an event, read once for all who follow. It may be gone again.
+    /// The review of an event, read once for all followers. It may be hidden again.
     async fn read(&self, event: &Arc<Event>) -> Result<Option<Arc<Review>>, DomainError> {
         let Some(id) = event.review_id() else {
             return Ok(None);
@@ -201,18 +204,18 @@ impl ReviewFollower {
             Ok::<_, DomainError>(found.map(|(review, on_sale)| (Arc::new(review), on_sale)))
         });
         let all = self.visibility == Visibility::Everything;
-        let seen = review
+        let visible = review
             .await?
             .as_ref()
             .filter(|(_, on_sale)| all || *on_sale);
-        Ok(seen.map(|(review, _)| Arc::clone(review)))
+        Ok(visible.map(|(review, _)| Arc::clone(review)))
     }
 
-    fn sign(&mut self, told: Told) -> ReviewNews {
+    fn news(&mut self, kind: NewsKind) -> ReviewNews {
         self.quiet_at = Instant::now() + QUIET;
-        let key = KeyValue::Text(self.told.as_str().to_owned());
+        let key = KeyValue::Text(self.sent.as_str().to_owned());
         ReviewNews {
-            told,
+            kind,
             review: None,
             cursor: self.catalog.feed_cursor(LIST, self.product, key),
         }

@@ -1,4 +1,4 @@
-//! Categories by the path of their names; made when they are not there.
+//! Categories by the path of their names; missing ones are created.
 
 use vitrine_model::category::Category;
 use vitrine_model::id::CategoryId;
@@ -8,8 +8,8 @@ use super::ImportSession;
 use crate::DomainError;
 
 impl ImportSession {
-    /// The categories at the ends of these paths, in their order; `None` when another process was
-    /// faster in making one and the caller has to ask again.
+    /// The categories at these paths, in order; `None` when another process created one of them
+    /// first, and the caller has to retry.
     pub(super) async fn categories_at(
         &mut self,
         paths: &[&[String]],
@@ -71,7 +71,7 @@ impl ImportSession {
     }
 }
 
-/// The name as a slug; with its parent's before it, or a number behind it, when that is taken.
+/// The name as a slug; if it is taken, with the parent's slug in front, or a number at the end.
 pub(crate) fn free_slug(name: &str, parent: Option<&str>, taken: impl Fn(&str) -> bool) -> String {
     let own = slug(name).unwrap_or_else(|| "category".to_owned());
     let long = parent.map(|parent| slug(&format!("{parent}-{own}")));

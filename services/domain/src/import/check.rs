@@ -1,4 +1,4 @@
-//! What can be said of a draft without the database.
+//! Validation of drafts without the database.
 
 use vitrine_model::category::MAX_CATEGORY_DEPTH;
 use vitrine_model::import::{ProductDraft, Rejection, ReviewDraft};
@@ -9,58 +9,58 @@ use vitrine_model::unit::UnitTable;
 
 use crate::limits::{self, Checked, MAX_LABEL_CHARACTERS};
 
-/// Everything that is wrong with a product draft.
+/// All errors of a product draft.
 pub(super) fn product(draft: &ProductDraft, units: &UnitTable) -> Vec<Rejection> {
-    let mut found = ValidationErrors::default();
-    found.length("name", &draft.name, 1, MAX_NAME_CHARACTERS);
-    found.optional(
+    let mut errors = ValidationErrors::default();
+    errors.length("name", &draft.name, 1, MAX_NAME_CHARACTERS);
+    errors.optional(
         "description",
         draft.description.as_deref(),
         MAX_DESCRIPTION_CHARACTERS,
     );
-    found.optional("brand", draft.brand.as_deref(), MAX_LABEL_CHARACTERS);
-    found.optional(
+    errors.optional("brand", draft.brand.as_deref(), MAX_LABEL_CHARACTERS);
+    errors.optional(
         "supplier",
         draft.supplier.as_ref().map(|s| s.name.as_str()),
         MAX_LABEL_CHARACTERS,
     );
-    found.check("external_id", limits::code(&draft.source.external_id));
+    errors.check("external_id", limits::code(&draft.source.external_id));
     if let Some(sku) = &draft.sku {
-        found.check("sku", limits::code(sku));
+        errors.check("sku", limits::code(sku));
     }
-    found.kind(draft);
-    found.categories(&draft.category);
-    found.media(draft);
-    found.check("specs", limits::spec_count(draft.specs.len()));
+    errors.kind(draft);
+    errors.categories(&draft.category);
+    errors.media(draft);
+    errors.check("specs", limits::spec_count(draft.specs.len()));
     for spec in &draft.specs {
         if let Err(wrong) = spec::check(spec, units) {
-            found.add(&format!("specs.{}", spec.key), wrong.to_string());
+            errors.add(&format!("specs.{}", spec.key), wrong.to_string());
         }
     }
-    found.0
+    errors.0
 }
 
-/// Everything that is wrong with a review draft.
+/// All errors of a review draft.
 pub(super) fn review(draft: &ReviewDraft) -> Vec<Rejection> {
-    let mut found = ValidationErrors::default();
-    found.check("external_id", limits::code(&draft.origin.external_id));
-    found.length("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
-    found.length("body", &draft.body, 0, MAX_BODY_CHARACTERS);
+    let mut errors = ValidationErrors::default();
+    errors.check("external_id", limits::code(&draft.origin.external_id));
+    errors.length("title", &draft.title, 0, MAX_TITLE_CHARACTERS);
+    errors.length("body", &draft.body, 0, MAX_BODY_CHARACTERS);
     if let Some(author) = &draft.author {
-        found.check("author.id", limits::code(&author.id.0));
-        found.length("author.name", &author.name, 1, MAX_LABEL_CHARACTERS);
+        errors.check("author.id", limits::code(&author.id.0));
+        errors.length("author.name", &author.name, 1, MAX_LABEL_CHARACTERS);
     }
     for (field, votes) in [("helpful", draft.helpful), ("unhelpful", draft.unhelpful)] {
-        found.that((0..=1_000_000_000).contains(&votes), field, || {
+        errors.ensure((0..=1_000_000_000).contains(&votes), field, || {
             format!("{votes} votes; 0 to 1,000,000,000 are possible")
         });
     }
     for dimension in draft.dimensions.keys() {
         if let Err(wrong) = spec::check_key(dimension) {
-            found.add("dimensions", wrong.to_string());
+            errors.add("dimensions", wrong.to_string());
         }
     }
-    found.0
+    errors.0
 }
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl ValidationErrors {
         self.0.push(Rejection::new(field, reason));
     }
 
-    fn that(&mut self, holds: bool, field: &str, reason: impl FnOnce() -> String) {
+    fn ensure(&mut self, holds: bool, field: &str, reason: impl FnOnce() -> String) {
         if !holds {
             self.add(field, reason());
         }
@@ -83,13 +83,13 @@ impl ValidationErrors {
         }
     }
 
-    fn length(&mut self, field: &str, text: &str, least: usize, most: usize) {
-        self.check(field, limits::text(text, least..=most));
+    fn length(&mut self, field: &str, text: &str, min: usize, max: usize) {
+        self.check(field, limits::text(text, min..=max));
     }
 
-    fn optional(&mut self, field: &str, text: Option<&str>, most: usize) {
+    fn optional(&mut self, field: &str, text: Option<&str>, max: usize) {
         if let Some(text) = text {
-            self.length(field, text, 1, most);
+            self.length(field, text, 1, max);
         }
     }
 
@@ -97,14 +97,14 @@ impl ValidationErrors {
         let kind = &draft.kind;
         self.check("kind", limits::kind(kind));
         let typed = draft.details.kind().is_none_or(|of| of == Kind::of(kind));
-        self.that(typed, "details", || {
+        self.ensure(typed, "details", || {
             format!(
                 "details of a {} in a product of kind {kind}",
                 draft.details.kind().map_or("generic", Kind::name)
             )
         });
         let bundle = matches!(draft.details, Details::Bundle(_)) || Kind::of(kind) == Kind::Bundle;
-        self.that(bundle || draft.bundle.is_empty(), "bundle", || {
+        self.ensure(bundle || draft.bundle.is_empty(), "bundle", || {
             "only products of kind bundle have items".to_owned()
         });
         let quantities = draft.bundle.iter().map(|item| item.quantity);
@@ -112,7 +112,7 @@ impl ValidationErrors {
     }
 
     fn categories(&mut self, path: &[String]) {
-        self.that(
+        self.ensure(
             (1..=MAX_CATEGORY_DEPTH).contains(&path.len()),
             "category",
             || format!("a category is a path of 1 to {MAX_CATEGORY_DEPTH} names"),

@@ -1,4 +1,4 @@
-//! Learning spec keys, and noting that defined ones are in use now.
+//! Adding new spec keys to the dictionary, and marking defined ones as used.
 
 use vitrine_model::import::{ProductDraft, Rejection};
 use vitrine_model::spec::{Dictionary, SpecKey};
@@ -9,16 +9,16 @@ use super::ImportSession;
 use crate::DomainError;
 use crate::specs::{Fitted, fit};
 
-/// What products teach about spec keys.
+/// The changes to the dictionary that products cause.
 #[derive(Debug, Default)]
-pub(super) struct Taught {
-    /// Keys that nobody has seen before.
+pub(super) struct DictionaryChanges {
+    /// Keys that are not in the dictionary yet.
     pub(super) learnt: Vec<SpecKey>,
-    /// Keys that were defined and no product has had so far.
+    /// Defined keys that no product has had yet.
     pub(super) unused: Vec<SpecKey>,
 }
 
-/// Holds a draft's specs against the dictionary.
+/// Checks a draft's specs against the dictionary.
 pub(super) fn check(
     draft: &ProductDraft,
     dictionary: &Dictionary,
@@ -35,11 +35,13 @@ pub(super) fn check(
 }
 
 impl ImportSession {
-    /// Brings the dictionary up to date with what products teach. Gives whether it was as the
-    /// caller took it to be; if another process was faster with a key, the dictionary is read again
-    /// and the caller has to check again.
-    pub(super) async fn learn(&mut self, taught: Taught) -> Result<bool, DomainError> {
-        Ok(self.add_keys(taught.learnt).await? && self.use_keys(taught.unused).await?)
+    /// Applies changes to the dictionary. Returns whether it was as expected; if another process
+    /// added a key first, the dictionary is reloaded and the caller has to check again.
+    pub(super) async fn update_dictionary(
+        &mut self,
+        changes: DictionaryChanges,
+    ) -> Result<bool, DomainError> {
+        Ok(self.add_keys(changes.learnt).await? && self.use_keys(changes.unused).await?)
     }
 
     async fn add_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {
@@ -64,7 +66,7 @@ impl ImportSession {
         Ok(true)
     }
 
-    /// From now on the type of these keys is fixed.
+    /// Marks keys as used, which fixes their types.
     async fn use_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {
         let keys = distinct(keys);
         if keys.is_empty() || !self.writes() {
@@ -89,16 +91,16 @@ impl ImportSession {
         Ok(used)
     }
 
-    /// Sees what others have changed since the last batch, so that an import that takes long does
-    /// not go on with keys that were merged or redefined, or suppliers that were renamed, meanwhile.
-    pub(super) async fn see_changes(&mut self) -> Result<(), DomainError> {
+    /// Picks up changes by other processes since the last batch, so that a long import does not use
+    /// keys that were merged or redefined, or suppliers that were renamed.
+    pub(super) async fn refresh_changed_reference(&mut self) -> Result<(), DomainError> {
         if !self.writes() {
-            // What a dry run would have stored is known to nobody else.
+            // Only this session knows what a dry run would have stored.
             return Ok(());
         }
         self.suppliers.clear();
         self.catalog.refresh_reference().await?;
-        if self.catalog.reference().version() != self.seen {
+        if self.catalog.reference().version() != self.reference_version {
             self.take_reference();
         }
         Ok(())
@@ -114,7 +116,7 @@ impl ImportSession {
         let reference = self.catalog.reference();
         self.dictionary = reference.dictionary.clone();
         self.categories = reference.categories.all().to_vec();
-        self.seen = reference.version();
+        self.reference_version = reference.version();
     }
 }
 

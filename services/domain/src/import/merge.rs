@@ -1,10 +1,8 @@
-//! From a draft to a product: a new one, or one that is there and hears from one of its sources
-//! again.
+//! From a draft to a new or updated product.
 //!
-//! While a product has one source, that source says everything: what it no longer mentions is gone.
-//! When several systems tell of one product (single view), each says what it knows: its specs
-//! replace those of the same keys, its texts those that are there, and what it does not mention
-//! stays.
+//! The source of a product with a single source is authoritative: what it no longer mentions is
+//! removed. With several sources (single view), each contributes what it has: its specs replace
+//! those with the same keys, its texts replace existing ones, and what it does not mention stays.
 
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
@@ -18,7 +16,7 @@ use vitrine_model::spec::Spec;
 use vitrine_model::supplier::SupplierExtract;
 use vitrine_model::text::collapse;
 
-/// A draft with everything it names found.
+/// A draft with all references resolved.
 #[derive(Clone)]
 pub(super) struct Prepared<'a> {
     pub(super) draft: &'a ProductDraft,
@@ -30,12 +28,12 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// The stock-keeping unit, given or made of the source.
+    /// The stock-keeping unit, given or derived from the source.
     pub(super) fn sku(&self) -> String {
         sku(self.draft)
     }
 
-    /// A product that was not there before.
+    /// Creates a new product.
     pub(super) fn create(&self, id: ProductId, slug: String, now: Timestamp) -> Product {
         let draft = self.draft;
         let details = self.details();
@@ -67,7 +65,7 @@ impl Prepared<'_> {
         }
     }
 
-    /// A product that was there, after this draft.
+    /// Applies the draft to an existing product.
     pub(super) fn update(&self, mut product: Product, now: Timestamp) -> Product {
         let draft = self.draft;
         if draft.create_only {
@@ -153,7 +151,7 @@ impl Prepared<'_> {
     }
 }
 
-/// The stock-keeping unit of a draft, given or made of the source.
+/// The stock-keeping unit of a draft, given or derived from the source.
 pub(super) fn sku(draft: &ProductDraft) -> String {
     let made = || format!("{}:{}", draft.source.system, draft.source.external_id);
     draft.sku.clone().unwrap_or_else(made)

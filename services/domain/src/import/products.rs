@@ -14,36 +14,35 @@ use vitrine_model::text::{slug, slug_with};
 use vitrine_storage::StorageError;
 use vitrine_storage::products::{Encoding, KnownProduct};
 
-use super::keys::{self, Taught};
+use super::keys::{self, DictionaryChanges};
 use super::merge::{Prepared, sku};
 use super::{ImportSession, check};
 use crate::admin::bundles::copy;
 use crate::{DomainError, limits};
 
-/// How often something is tried again because another process was faster.
+/// How often a write is retried after another process was faster.
 const MAX_TRIES: usize = 4;
 
-/// Products that bundles name, as they are copied.
-/// What bundles copy of the products in them; nothing of those that are bundles themselves.
+/// The extended references of products in bundles; `None` for a product that is itself a bundle.
 type Items = HashMap<ExternalRef, Option<BundleItem>>;
 
-/// What is to be done with a draft.
+/// What to do with a draft.
 enum Plan {
     Create,
     Update(ProductId),
 }
 
-/// What became of an update.
-enum Applied {
+/// The result of an update.
+enum UpdateOutcome {
     Done,
-    /// The product had changed meanwhile.
-    Lost,
-    /// Another product has the sku.
-    Taken,
+    /// The product has changed since it was read.
+    Outdated,
+    /// Another product has the SKU.
+    SkuTaken,
 }
 
-/// A draft that passed every check.
-struct Passed<'a> {
+/// A valid draft.
+struct ValidDraft<'a> {
     at: usize,
     draft: &'a ProductDraft,
     digest: String,
@@ -52,9 +51,9 @@ struct Passed<'a> {
     bundle: Option<Bundle>,
 }
 
-impl Passed<'_> {
-    /// The product as it would be by itself, to measure it before anything is made for it.
-    fn trial(&self, now: Timestamp) -> Product {
+impl ValidDraft<'_> {
+    /// The product as it would be created, to check its size before writing anything.
+    fn preview(&self, now: Timestamp) -> Product {
         let prepared = Prepared {
             draft: self.draft,
             digest: self.digest.clone(),
@@ -67,26 +66,23 @@ impl Passed<'_> {
     }
 }
 
-/// What the database knows of a round of drafts.
-struct Found {
+/// What the database already has for a round of drafts.
+struct Existing {
     known: HashMap<ExternalRef, (ProductId, String)>,
     skus: HashMap<String, KnownProduct>,
     items: Items,
 }
 
 impl ImportSession {
-    /// Imports products; the outcomes are in the order of the drafts.
-    ///
-    /// # Errors
-    /// [`DomainError`] when the database fails. Drafts before may have been stored; importing them
-    /// again leaves them alone.
+    /// Imports products; returns the outcomes in the order of the drafts. When the database fails,
+    /// earlier drafts may have been stored; importing them again leaves them unchanged.
     pub async fn products(
         &mut self,
         drafts: Vec<ProductDraft>,
     ) -> Result<Vec<LineOutcome>, DomainError> {
         let mut outcomes: BTreeMap<usize, LineOutcome> = BTreeMap::new();
         let mut waiting: Vec<usize> = (0..drafts.len()).collect();
-        self.see_changes().await?;
+        self.refresh_changed_reference().await?;
         while !waiting.is_empty() {
             let (round, later) = distinct(&drafts, waiting);
             outcomes.extend(self.product_round(&drafts, &round).await?);
@@ -102,7 +98,7 @@ impl ImportSession {
         round: &[usize],
     ) -> Result<BTreeMap<usize, LineOutcome>, DomainError> {
         let mut outcomes = BTreeMap::new();
-        let found = Found {
+        let found = Existing {
             known: self
                 .known_sources(round.iter().map(|at| &drafts[*at].source))
                 .await?,
@@ -123,17 +119,17 @@ impl ImportSession {
         Ok(outcomes)
     }
 
-    /// Sorts out what is refused and what says nothing new, and learns new keys.
+    /// Sorts out invalid and unchanged drafts, and adds new keys to the dictionary.
     async fn check_products<'a>(
         &mut self,
         drafts: &'a [ProductDraft],
         round: &[usize],
-        found: &Found,
+        found: &Existing,
         outcomes: &mut BTreeMap<usize, LineOutcome>,
-    ) -> Result<Vec<Passed<'a>>, DomainError> {
+    ) -> Result<Vec<ValidDraft<'a>>, DomainError> {
         for _ in 0..MAX_TRIES {
             let mut passed = Vec::new();
-            let mut taught = Taught::default();
+            let mut changes = DictionaryChanges::default();
             let mut dictionary = self.dictionary.clone();
             for at in round {
                 match self.check_product(*at, &drafts[*at], found, &dictionary) {
@@ -142,27 +138,28 @@ impl ImportSession {
                         for key in &keys.learnt {
                             dictionary.add(key.clone());
                         }
-                        taught.learnt.extend(keys.learnt);
-                        taught.unused.extend(keys.unused);
+                        changes.learnt.extend(keys.learnt);
+                        changes.unused.extend(keys.unused);
                         passed.push(one);
                     }
                 }
             }
-            if self.learn(taught).await? {
+            if self.update_dictionary(changes).await? {
                 return Ok(passed);
             }
         }
         Err(DomainError::Unavailable(None))
     }
 
-    /// One draft with the keys it teaches; `Err` when nothing is to be done with it.
+    /// Checks one draft; returns it with the keys it introduces, or `Err` when there is nothing to
+    /// write.
     fn check_product<'a>(
         &self,
         at: usize,
         draft: &'a ProductDraft,
-        found: &Found,
+        found: &Existing,
         dictionary: &Dictionary,
-    ) -> Result<(Passed<'a>, Taught), LineOutcome> {
+    ) -> Result<(ValidDraft<'a>, DictionaryChanges), LineOutcome> {
         let (plan, digest) = classify(draft, found)?;
         let reference = self.catalog.reference();
         let refused = check::product(draft, &reference.units);
@@ -173,11 +170,11 @@ impl ImportSession {
             bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        let taught = Taught {
+        let changes = DictionaryChanges {
             learnt: checked.learnt,
             unused: checked.unused,
         };
-        let passed = Passed {
+        let passed = ValidDraft {
             at,
             draft,
             digest,
@@ -185,16 +182,16 @@ impl ImportSession {
             plan,
             bundle,
         };
-        match self.too_large(&passed.trial(self.catalog.now())) {
+        match self.too_large(&passed.preview(self.catalog.now())) {
             Some(refused) => Err(LineOutcome::Rejected(vec![refused])),
-            None => Ok((passed, taught)),
+            None => Ok((passed, changes)),
         }
     }
 
-    /// Finds or makes what drafts name: categories and suppliers.
+    /// Finds or creates the categories and suppliers that drafts name.
     async fn prepare<'a>(
         &mut self,
-        passed: Vec<Passed<'a>>,
+        passed: Vec<ValidDraft<'a>>,
     ) -> Result<Vec<(usize, Plan, Prepared<'a>)>, DomainError> {
         let paths: Vec<&[String]> = passed.iter().map(|p| p.draft.category.as_slice()).collect();
         let mut categories = None;
@@ -209,11 +206,11 @@ impl ImportSession {
             .iter()
             .filter_map(|p| p.draft.supplier.as_ref())
             .collect();
-        self.know_suppliers(&suppliers).await?;
+        self.find_or_create_suppliers(&suppliers).await?;
         let now = self.catalog.now();
         let mut prepared = Vec::with_capacity(passed.len());
         for (one, category) in passed.into_iter().zip(categories) {
-            let Passed {
+            let ValidDraft {
                 at,
                 draft,
                 digest,
@@ -270,12 +267,12 @@ impl ImportSession {
             for ((at, prepared), refused) in ready.into_iter().zip(refused) {
                 let outcome = match refused.as_deref() {
                     None => LineOutcome::Created,
-                    // With another slug, and another id.
+                    // Retried with another slug or id.
                     Some("slug" | "_id") => {
                         waiting.push((at, prepared));
                         continue;
                     }
-                    Some(_) => self.settle(&prepared).await?,
+                    Some(_) => self.resolve_conflict(&prepared).await?,
                 };
                 outcomes.insert(at, outcome);
             }
@@ -294,7 +291,7 @@ impl ImportSession {
         if !self.writes() {
             return Ok(products
                 .iter()
-                .map(|product| self.imagine_product(product))
+                .map(|product| self.simulate_product(product))
                 .collect());
         }
         self.catalog.insert_words(&products).await?;
@@ -309,9 +306,9 @@ impl ImportSession {
         .await
     }
 
-    /// Remembers what a dry run would have stored; `Some` names what would have been refused.
-    fn imagine_product(&mut self, product: &Product) -> Option<String> {
-        if self.imagined.skus.contains_key(&product.sku) {
+    /// Records what a dry run would have stored; `Some` names the key that would have conflicted.
+    fn simulate_product(&mut self, product: &Product) -> Option<String> {
+        if self.simulated.skus.contains_key(&product.sku) {
             return Some("sku".to_owned());
         }
         for source in &product.sources {
@@ -320,17 +317,20 @@ impl ImportSession {
                 external_id: source.external_id.clone(),
             };
             let owner = (product.id, source.system.clone());
-            self.imagined.skus.insert(product.sku.clone(), owner);
-            self.imagined
+            self.simulated.skus.insert(product.sku.clone(), owner);
+            self.simulated
                 .products
                 .insert(at, (product.id, source.digest.clone()));
         }
         None
     }
 
-    /// What becomes of a new product that a unique index refused: another import was faster with
-    /// it, or another product has its sku.
-    async fn settle(&mut self, prepared: &Prepared<'_>) -> Result<LineOutcome, DomainError> {
+    /// The outcome of a new product that a unique index refused: another import created it first,
+    /// or another product has its SKU.
+    async fn resolve_conflict(
+        &mut self,
+        prepared: &Prepared<'_>,
+    ) -> Result<LineOutcome, DomainError> {
         let source = &prepared.draft.source;
         let known = self.known_sources(std::iter::once(source)).await?;
         if let Some((id, digest)) = known.get(source) {
@@ -372,7 +372,7 @@ impl ImportSession {
     ) -> Result<LineOutcome, DomainError> {
         if !self.writes() {
             let known = (id, prepared.digest.clone());
-            self.imagined
+            self.simulated
                 .products
                 .insert(prepared.draft.source.clone(), known);
         }
@@ -394,9 +394,9 @@ impl ImportSession {
             }
             let sku = product.sku.clone();
             match self.apply(product, expected).await? {
-                Applied::Done => return Ok(LineOutcome::Updated),
-                Applied::Taken => return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)])),
-                Applied::Lost => {
+                UpdateOutcome::Done => return Ok(LineOutcome::Updated),
+                UpdateOutcome::SkuTaken => return Ok(LineOutcome::Rejected(vec![sku_taken(&sku)])),
+                UpdateOutcome::Outdated => {
                     let now = self.catalog.now();
                     let supplier = self.reread_supplier(prepared.draft.supplier.as_ref());
                     let supplier = supplier.await?.map(|supplier| supplier.extract(now));
@@ -411,9 +411,9 @@ impl ImportSession {
     }
 
     /// Stores an update, except in a dry run.
-    async fn apply(&self, product: Product, expected: i64) -> Result<Applied, DomainError> {
+    async fn apply(&self, product: Product, expected: i64) -> Result<UpdateOutcome, DomainError> {
         if !self.writes() {
-            return Ok(Applied::Done);
+            return Ok(UpdateOutcome::Done);
         }
         self.catalog
             .insert_words(std::slice::from_ref(&product))
@@ -428,9 +428,9 @@ impl ImportSession {
                 .apply_product_content(&product, expected, encoding)
                 .await
             {
-                Ok(true) => Ok(Applied::Done),
-                Ok(false) => Ok(Applied::Lost),
-                Err(StorageError::Conflict { .. }) => Ok(Applied::Taken),
+                Ok(true) => Ok(UpdateOutcome::Done),
+                Ok(false) => Ok(UpdateOutcome::Outdated),
+                Err(StorageError::Conflict { .. }) => Ok(UpdateOutcome::SkuTaken),
                 Err(error) => Err(error),
             }
         })
@@ -451,7 +451,7 @@ impl ImportSession {
         fits.err().map(|reason| Rejection::new("product", reason))
     }
 
-    /// Products that are there, by source; in a dry run also those that would be.
+    /// The existing products by source; in a dry run, with those that would exist.
     pub(super) async fn known_sources(
         &self,
         sources: impl Iterator<Item = &ExternalRef>,
@@ -459,8 +459,8 @@ impl ImportSession {
         let mut by_system: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut known = HashMap::new();
         for source in sources {
-            if let Some(imagined) = self.imagined.products.get(source) {
-                known.insert(source.clone(), imagined.clone());
+            if let Some(simulated) = self.simulated.products.get(source) {
+                known.insert(source.clone(), simulated.clone());
             }
             by_system
                 .entry(source.system.clone())
@@ -472,7 +472,7 @@ impl ImportSession {
                 self.store(|store| async move { store.known_products(&system, &ids).await });
             for product in found.await? {
                 for ((system, external_id), digest) in product.digests {
-                    // What a dry run would have stored goes before what is stored.
+                    // In a dry run, simulated writes take precedence.
                     let source = ExternalRef {
                         system,
                         external_id,
@@ -492,20 +492,20 @@ impl ImportSession {
         if skus.is_empty() {
             return Ok(HashMap::new());
         }
-        let imagined: Vec<KnownProduct> = skus
+        let simulated: Vec<KnownProduct> = skus
             .iter()
-            .filter_map(|sku| self.imagined_sku(sku))
+            .filter_map(|sku| self.simulated_sku(sku))
             .collect();
         let found = self
             .store(|store| async move { store.known_skus(&skus).await })
             .await?;
-        let all = found.into_iter().chain(imagined);
+        let all = found.into_iter().chain(simulated);
         Ok(all.map(|product| (product.sku.clone(), product)).collect())
     }
 
     /// A product that a dry run would have stored.
-    fn imagined_sku(&self, sku: &str) -> Option<KnownProduct> {
-        let (id, system) = self.imagined.skus.get(sku)?;
+    fn simulated_sku(&self, sku: &str) -> Option<KnownProduct> {
+        let (id, system) = self.simulated.skus.get(sku)?;
         let source = (system.clone(), String::new());
         let digests = HashMap::from([(source, String::new())]);
         Some(KnownProduct {
@@ -515,8 +515,8 @@ impl ImportSession {
         })
     }
 
-    /// A free slug for each: the name, and when that is taken the name with a few digits that
-    /// follow from the source, more of them with each try.
+    /// A free slug for each draft: the name; if taken, the name with digits derived from the
+    /// source, more with each try.
     async fn free_slugs(
         &self,
         waiting: &[(usize, Prepared<'_>)],
@@ -569,7 +569,7 @@ impl ImportSession {
                 .transpose()?;
             items.insert(view.id(), item);
         }
-        let imagined = |id: ProductId| BundleItem {
+        let simulated = |id: ProductId| BundleItem {
             product_id: id,
             quantity: 1,
             version: 1,
@@ -582,14 +582,14 @@ impl ImportSession {
             let item = items
                 .get(&id)
                 .cloned()
-                .or_else(|| (!self.writes()).then(|| Some(imagined(id))));
+                .or_else(|| (!self.writes()).then(|| Some(simulated(id))));
             item.map(|item| (source, item))
         };
         Ok(known.into_iter().filter_map(item).collect())
     }
 }
 
-/// The digest of a draft; of a bundle, with the versions of the products it copies from.
+/// The digest of a draft; for a bundle, it includes the versions of its items.
 fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
     if draft.bundle.is_empty() {
         return digest(draft);
@@ -602,8 +602,8 @@ fn draft_digest(draft: &ProductDraft, items: &Items) -> String {
     digest(&(draft, versions))
 }
 
-/// What is to be done with a draft, as far as sources tell; `Err` when nothing is.
-fn classify(draft: &ProductDraft, found: &Found) -> Result<(Plan, String), LineOutcome> {
+/// What to do with a draft according to its source and SKU; `Err` when there is nothing to do.
+fn classify(draft: &ProductDraft, found: &Existing) -> Result<(Plan, String), LineOutcome> {
     let digest = draft_digest(draft, &found.items);
     if let Some((id, before)) = found.known.get(&draft.source) {
         let same = draft.create_only || *before == digest;
@@ -645,7 +645,7 @@ fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejecti
         })?;
         let found = found.as_ref().ok_or_else(|| {
             let reason = format!(
-                "product {} of {} is a bundle itself; name the products in it",
+                "product {} of {} is a bundle itself; name its products instead",
                 item.product.external_id, item.product.system
             );
             Rejection::new("bundle", reason)
@@ -658,8 +658,8 @@ fn bundle(draft: &ProductDraft, items: &Items) -> Result<Option<Bundle>, Rejecti
     Ok(Some(bundle))
 }
 
-/// The first draft of each source and sku; the others wait for the next round, and so do bundles
-/// whose items are among them.
+/// The first draft of each source and SKU. The others wait for the next round, as do bundles whose
+/// items are waiting.
 fn distinct(drafts: &[ProductDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     let items_wait = {
         let waiting: HashSet<&ExternalRef> = waiting.iter().map(|at| &drafts[*at].source).collect();
@@ -675,7 +675,7 @@ fn distinct(drafts: &[ProductDraft], waiting: Vec<usize>) -> (Vec<usize>, Vec<us
         .copied()
         .filter(|at| items_wait(&drafts[*at]))
         .collect();
-    // Bundles that wait for each other would wait for ever: they go on and are refused.
+    // Bundles that wait for each other would wait forever; they proceed and are refused.
     let late = if late.len() == waiting.len() {
         HashSet::new()
     } else {

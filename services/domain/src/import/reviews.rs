@@ -11,33 +11,31 @@ use vitrine_storage::reviews::KnownReview;
 use super::{ImportSession, check};
 use crate::DomainError;
 
-/// From so many reviews per product in a batch it pays to count them while they are stored.
+/// With at least this many reviews per product in a batch, folding while inserting is cheaper.
 const REVIEWS_PER_PRODUCT: usize = 4;
 
-/// What the database knows of a batch of drafts.
-/// Who reviewed what, and the external id of that review, if it came from a feed.
+/// The external id of the review by an author on a product; `None` if it does not come from a feed.
 type Authors = HashMap<(ProductId, AuthorId), Option<String>>;
 
-const ERASED: &str = "its author was erased; feeds do not bring them back";
-const AGAIN: &str = "another import wrote it at the same time; import the line again";
+const ERASED: &str = "its author was erased, and imports do not restore erased authors";
+const CONCURRENT_IMPORT: &str = "another import wrote it at the same time; import the line again";
 
 struct Known {
     products: HashMap<ExternalRef, (ProductId, String)>,
     reviews: HashMap<ExternalRef, KnownReview>,
-    /// Ids that reviews which are not stored yet are to have.
+    /// Ids claimed for reviews that are not stored yet.
     claimed: HashMap<ExternalRef, ReviewId>,
     authors: Authors,
     buyers: HashSet<(ProductId, AuthorId)>,
 }
 
 impl ImportSession {
-    /// Imports reviews as published ones; the outcomes are in the order of the drafts. Of several
-    /// reviews of one product by one author the first is kept. The products' computed data follows
-    /// when the session is finished.
+    /// Imports reviews as published ones; returns the outcomes in the order of the drafts. Of
+    /// several reviews of a product by one author, the first is kept. The computed data of products
+    /// is updated when the session is finished.
     ///
-    /// # Errors
-    /// [`DomainError`] when the database fails. Drafts before may have been stored; importing them
-    /// again leaves them alone.
+    /// When the database fails, earlier drafts may have been stored; importing them again leaves
+    /// them unchanged.
     pub async fn reviews(
         &mut self,
         drafts: Vec<ReviewDraft>,
@@ -52,7 +50,7 @@ impl ImportSession {
         Ok(outcomes.into_values().collect())
     }
 
-    /// Imports drafts of different origin, no two of them by one author on one product.
+    /// Imports drafts of different origin, at most one per author and product.
     async fn review_round(
         &mut self,
         drafts: &[ReviewDraft],
@@ -76,7 +74,7 @@ impl ImportSession {
         Ok(outcomes)
     }
 
-    /// The review that a draft describes, with its digest; `Err` when nothing is to be done.
+    /// The review that a draft describes, with its digest; `Err` when there is nothing to write.
     fn review_of(draft: &ReviewDraft, known: &Known) -> Result<(Review, String), LineOutcome> {
         let digest = digest(draft);
         let before = known.reviews.get(&draft.origin);
@@ -96,7 +94,7 @@ impl ImportSession {
         if let (Some(before), Some(product)) = (before, product)
             && before.product != product
         {
-            let reason = "the review was imported for another product, and reviews do not move";
+            let reason = "the review was imported for another product, and reviews cannot be moved";
             refused.push(Rejection::new("product", reason));
         }
         if let (Some(product), Some(author)) = (product, &draft.author)
@@ -143,7 +141,7 @@ impl ImportSession {
         let refused = if self.writes() {
             self.store_reviews(reviews).await?
         } else {
-            self.imagine(&reviews)
+            self.simulate(&reviews)
         };
         for ((at, origin, digest), refused) in places.into_iter().zip(refused) {
             let outcome = match refused {
@@ -164,7 +162,7 @@ impl ImportSession {
         key: &str,
     ) -> Result<LineOutcome, DomainError> {
         let reason = match key {
-            "_id" | "origin" => Rejection::new("external_id", AGAIN),
+            "_id" | "origin" => Rejection::new("external_id", CONCURRENT_IMPORT),
             _ => Rejection::new("author", already_reviewed(None)),
         };
         let refused = LineOutcome::Rejected(vec![reason]);
@@ -190,8 +188,8 @@ impl ImportSession {
         })
     }
 
-    /// Stores new reviews. Where most of a batch is about few products it is counted at once, in
-    /// one transaction; else, and if that is refused, reviews wait for the fold.
+    /// Stores new reviews. If most of a batch concerns few products, they are folded in the same
+    /// transaction; otherwise, or if that is refused, they wait for the fold worker.
     async fn store_reviews(
         &self,
         reviews: Vec<(Review, Option<String>)>,
@@ -213,20 +211,22 @@ impl ImportSession {
         .await
     }
 
-    fn imagine(&mut self, reviews: &[(Review, Option<String>)]) -> Vec<Option<String>> {
+    fn simulate(&mut self, reviews: &[(Review, Option<String>)]) -> Vec<Option<String>> {
         for (review, digest) in reviews {
             let Some(origin) = &review.origin else {
                 continue;
             };
             if let Some(author) = &review.author {
                 let by = (review.product_id, author.id.0.clone());
-                self.imagined.authors.insert(by, origin.external_id.clone());
+                self.simulated
+                    .authors
+                    .insert(by, origin.external_id.clone());
             }
             let at = ExternalRef {
                 system: origin.system.clone(),
                 external_id: origin.external_id.clone(),
             };
-            self.imagined
+            self.simulated
                 .reviews
                 .insert(at, (review.product_id, digest.clone().unwrap_or_default()));
         }
@@ -239,7 +239,7 @@ impl ImportSession {
         digest: String,
     ) -> Result<LineOutcome, DomainError> {
         if !self.writes() {
-            self.imagine(&[(review, Some(digest))]);
+            self.simulate(&[(review, Some(digest))]);
             return Ok(LineOutcome::Updated);
         }
         let now = self.catalog.now();
@@ -270,7 +270,7 @@ impl ImportSession {
         let (mut reviews, mut claimed) = (HashMap::new(), HashMap::new());
         let mut by_system: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for origin in round.iter().map(|at| &drafts[*at].origin) {
-            if let Some((product, digest)) = self.imagined.reviews.get(origin) {
+            if let Some((product, digest)) = self.simulated.reviews.get(origin) {
                 let (id, digest) = (ReviewId::random(), digest.clone());
                 reviews.insert(
                     origin.clone(),
@@ -296,7 +296,7 @@ impl ImportSession {
                 system: system.clone(),
                 external_id,
             };
-            // What a dry run would have stored goes before what is stored.
+            // In a dry run, simulated writes take precedence.
             for (external_id, known) in found.reviews {
                 reviews.entry(origin(external_id)).or_insert(known);
             }
@@ -357,7 +357,7 @@ impl ImportSession {
             round.iter().filter_map(|at| pair(&drafts[*at])).collect();
         let mut known = Authors::new();
         for (product, author) in &pairs {
-            if let Some(other) = self.imagined.authors.get(&(*product, author.0.clone())) {
+            if let Some(other) = self.simulated.authors.get(&(*product, author.0.clone())) {
                 known.insert((*product, author.clone()), Some(other.clone()));
             }
         }

@@ -1,4 +1,4 @@
-//! Suppliers by name; made when they are not there.
+//! Suppliers by name; missing ones are created.
 
 use vitrine_model::id::SupplierId;
 use vitrine_model::import::SupplierDraft;
@@ -9,8 +9,8 @@ use super::ImportSession;
 use crate::DomainError;
 
 impl ImportSession {
-    /// Makes sure that the session knows these suppliers, making those that are not there.
-    pub(super) async fn know_suppliers(
+    /// Finds these suppliers, and creates those that do not exist.
+    pub(super) async fn find_or_create_suppliers(
         &mut self,
         drafts: &[&SupplierDraft],
     ) -> Result<(), DomainError> {
@@ -37,7 +37,7 @@ impl ImportSession {
             let stored = new.clone();
             self.store(|store| async move { store.insert_suppliers(&stored).await })
                 .await?;
-            // Reading back tells which of two processes made it.
+            // Another process may have created it first; reading back returns the stored one.
             return self.read_suppliers(&unknown).await;
         }
         self.suppliers.extend(
@@ -47,7 +47,7 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Reads the supplier of a draft again: a product has a newer copy of it than this session knew.
+    /// Reads the supplier of a draft again, because a product has a newer copy than this session.
     pub(super) async fn reread_supplier(
         &mut self,
         draft: Option<&SupplierDraft>,
@@ -56,7 +56,7 @@ impl ImportSession {
             return Ok(None);
         };
         self.suppliers.remove(&fold(&draft.name));
-        self.know_suppliers(&[draft]).await?;
+        self.find_or_create_suppliers(&[draft]).await?;
         Ok(self.supplier(draft))
     }
 

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_wrong_rating_or_body_is_named() {
         for rating in [0, 6, -1, i64::MAX] {
             assert_eq!(places(&ReviewContent { rating, ..given() }), ["rating"]);
         }
@@ -330,6 +330,10 @@ mod tests {
         let england = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
         assert_eq!(body(england), [""; 0]);
         assert_eq!(body("\u{3164} \u{2800}"), ["body"]);
+    }
+
+    #[test]
+    fn a_title_with_invisible_or_control_characters_is_named() {
         let title = |title: &str| {
             let title = title.to_owned();
             places(&ReviewContent { title, ..given() })
@@ -351,6 +355,10 @@ mod tests {
             assert_eq!(title(tricky), ["title"], "{tricky:?}");
         }
         assert_eq!(title(&"t".repeat(201)), ["title"]);
+    }
+
+    #[test]
+    fn a_wrong_language_or_dimension_is_named() {
         let language = |tag: &str| {
             let language = Some(tag.to_owned());
             places(&ReviewContent {

@@ -35,7 +35,7 @@ impl Catalog {
     ) -> Result<Outcome<Review>, DomainError> {
         let (voter, now) = (AuthorId(voter.to_owned()), self.now());
         let outcome = self
-            .write(|store| async move { store.vote(key, &voter, vote, now).await })
+            .write(|store| async move { store.apply_vote(key, &voter, vote, now).await })
             .await?;
         if let ReactionOutcome::Done(review) = &outcome {
             let known = self.hot_products().known(review.product_id);

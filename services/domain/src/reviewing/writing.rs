@@ -418,7 +418,11 @@ impl Catalog {
         let now = self.now();
         let (was, is) = (before.clone(), after.clone());
         let changed = self
-            .write(|store| async move { store.change_review(&was, &is, &side_writes, now).await })
+            .write(|store| async move {
+                store
+                    .apply_review_change(&was, &is, &side_writes, now)
+                    .await
+            })
             .await?;
         if !changed {
             return Ok(None);
