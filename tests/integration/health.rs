@@ -79,7 +79,7 @@ impl Away {
 
 /// It says that it waits in one sentence, without what the driver knows of servers.
 fn waits_quietly(service: &Service) {
-    let said = service.said();
+    let said = service.output();
     let mut waits = said.lines().filter(|line| line.contains("waiting for"));
     assert!(
         waits.all(|line| line.ends_with("may be reached from here")),
@@ -103,7 +103,7 @@ fn processes_that_start_before_their_database_wait_for_it() {
             assert_eq!(live.status, 200);
             let ready = http::get(address, "/health/ready").await.unwrap();
             assert_eq!(ready.status, 503);
-            assert_eq!(ready.json()["reason"], "the database is waited for");
+            assert_eq!(ready.json()["reason"], "waiting for the database");
             let metrics = http::get(address, "/metrics").await.unwrap();
             assert_eq!(metrics.status, 200);
         }
@@ -113,7 +113,7 @@ fn processes_that_start_before_their_database_wait_for_it() {
         assert_eq!(error["code"], "UNAVAILABLE");
         assert_eq!(error["retryable"], true);
         for service in [&serve, &work, &migrate] {
-            let waits = async || service.said().contains("waiting for").then_some(());
+            let waits = async || service.output().contains("waiting for").then_some(());
             eventually("a process that says that it waits", LONG, waits).await;
             waits_quietly(service);
         }

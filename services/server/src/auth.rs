@@ -1,5 +1,5 @@
-//! Tokens: JSON Web Tokens signed with a shared secret (HS256). The subject is who speaks, `roles`
-//! is what they may do.
+//! Tokens: JSON Web Tokens signed with a shared secret (HS256). `sub` identifies the caller,
+//! `roles` lists the caller's permissions.
 
 use anyhow::Context as _;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -19,19 +19,19 @@ struct Claims {
     iat: i64,
 }
 
-/// By how many seconds the clocks of those who issue tokens may differ from the database's.
-const LEEWAY: i64 = 5;
+/// The allowed difference between the clocks of token issuers and the database's, in seconds.
+const LEEWAY_SECONDS: i64 = 5;
 
 impl Claims {
-    /// Whether they hold at this instant.
-    fn hold(&self, now: Timestamp) -> bool {
+    /// Returns true if the token is valid at this instant.
+    fn are_valid_at(&self, now: Timestamp) -> bool {
         let now = now.as_millis() / 1000;
-        let begun = self.nbf.is_none_or(|begin| begin <= now + LEEWAY);
-        begun && now < self.exp.saturating_add(LEEWAY)
+        let started = self.nbf.is_none_or(|begin| begin <= now + LEEWAY_SECONDS);
+        started && now < self.exp.saturating_add(LEEWAY_SECONDS)
     }
 }
 
-/// Makes tokens and tells whom they speak for.
+/// Issues and verifies tokens.
 #[derive(Clone)]
 pub struct Tokens {
     encoding: EncodingKey,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Tokens signed with this secret.
+    /// Returns a codec for tokens signed with this secret.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
         Self {
@@ -54,10 +54,10 @@ impl Tokens {
         }
     }
 
-    /// A token for a subject with some roles, good for so many hours.
+    /// Issues a token for a subject with these roles, valid for `hours` hours.
     ///
     /// # Errors
-    /// When a role has an unknown name.
+    /// If the subject is invalid or a role is unknown.
     pub fn issue(
         &self,
         subject: &str,
@@ -67,11 +67,11 @@ impl Tokens {
     ) -> anyhow::Result<String> {
         anyhow::ensure!(
             is_subject(subject),
-            "a subject has 1 to 200 bytes, no control characters, and does not begin with a blank"
+            "a subject has 1 to 200 bytes, no control characters, and does not start with a blank"
         );
         for role in roles {
             Role::named(role).with_context(|| {
-                format!("there is no role {role:?}: shopper, moderator, admin, service")
+                format!("there is no role {role:?}; use shopper, moderator, admin or service")
             })?;
         }
         let iat = now.as_millis() / 1000;
@@ -87,25 +87,25 @@ impl Tokens {
             .context("signing the token")
     }
 
-    /// Whom a token speaks for at this instant; nobody in particular without one. A token holds from
-    /// its `nbf`, where it has one, until its `exp`, and five seconds longer at both ends.
+    /// Verifies a token and returns its subject and roles; an anonymous viewer without a token. A
+    /// token is valid from its `nbf`, if it has one, until its `exp`, with a tolerance of five
+    /// seconds at both ends.
     ///
     /// # Errors
-    /// [`ErrorCode::Unauthenticated`] when the token is forged, damaged, has expired, or does not
-    /// hold yet.
+    /// [`ErrorCode::Unauthenticated`] if the token is forged, malformed, expired or not valid yet.
     pub fn viewer(&self, token: Option<&str>, now: Timestamp) -> Result<Viewer, Failure> {
         let Some(token) = token else {
             return Ok(Viewer::default());
         };
         let mut validation = Validation::new(Algorithm::HS256);
-        // The library asks the machine's clock, which may be wrong.
+        // The library would use the machine's clock, which may be wrong.
         (validation.validate_exp, validation.validate_nbf) = (false, false);
         let decoded = jsonwebtoken::decode::<Claims>(token, &self.decoding, &validation);
-        let claims = decoded.map_err(|_| refused())?.claims;
-        if !is_subject(&claims.sub) || !claims.hold(now) {
-            return Err(refused());
+        let claims = decoded.map_err(|_| invalid_token())?.claims;
+        if !is_subject(&claims.sub) || !claims.are_valid_at(now) {
+            return Err(invalid_token());
         }
-        // Roles of a newer release mean nothing here.
+        // Unknown roles, such as those of a newer release, are ignored.
         let roles = claims
             .roles
             .iter()
@@ -118,7 +118,7 @@ impl Tokens {
     }
 }
 
-fn refused() -> Failure {
+fn invalid_token() -> Failure {
     Failure::new(
         ErrorCode::Unauthenticated,
         "The token is not valid or has expired.",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_speak_for_whom_they_were_made() {
+    fn tokens_identify_their_subject_and_roles() {
         let (tokens, now) = (tokens(), clock().now());
         let token = tokens.issue("ada", &["admin".to_owned()], now, 1).unwrap();
         let viewer = tokens.viewer(Some(&token), now).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_and_damaged_tokens_are_refused() {
+    fn forged_and_malformed_tokens_are_refused() {
         let (tokens, now) = (tokens(), clock().now());
         let other = Tokens::new(b"another secret of thirty-two bytes");
         let forged = other.issue("ada", &[], now, 1).unwrap();
@@ -170,21 +170,21 @@ mod tests {
     }
 
     #[test]
-    fn tokens_hold_by_the_clock_that_is_given() {
+    fn tokens_expire_by_the_given_clock() {
         let (tokens, clock) = (tokens(), clock());
         let token = tokens.issue("ada", &[], clock.now(), 1).unwrap();
-        let holds = || tokens.viewer(Some(&token), clock.now()).is_ok();
-        assert!(holds());
+        let is_valid = || tokens.viewer(Some(&token), clock.now()).is_ok();
+        assert!(is_valid());
         clock.advance(HOUR + 4_000);
-        assert!(holds(), "clocks may differ by some seconds");
+        assert!(is_valid(), "clocks may differ by a few seconds");
         clock.advance(1_000);
-        assert!(!holds());
+        assert!(!is_valid());
         clock.advance(HOUR);
-        assert!(!holds());
+        assert!(!is_valid());
     }
 
     #[test]
-    fn tokens_do_not_hold_before_their_time() {
+    fn tokens_are_invalid_before_their_nbf() {
         let (tokens, clock) = (tokens(), clock());
         let begin = clock.now().plus_millis(HOUR).as_millis() / 1000;
         let claims = Claims {
@@ -196,9 +196,9 @@ mod tests {
         };
         let header = Header::new(Algorithm::HS256);
         let token = jsonwebtoken::encode(&header, &claims, &tokens.encoding).unwrap();
-        let holds = || tokens.viewer(Some(&token), clock.now()).is_ok();
-        assert!(!holds());
+        let is_valid = || tokens.viewer(Some(&token), clock.now()).is_ok();
+        assert!(!is_valid());
         clock.advance(HOUR - 5_000);
-        assert!(holds());
+        assert!(is_valid());
     }
 }

@@ -1,4 +1,4 @@
-//! The roles.
+//! The commands of the binary.
 
 mod dev;
 mod import;
@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
-use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
 use vitrine_domain::clock::SystemClock;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::ratings::MAX_RECOUNTED;
 use vitrine_model::clock::Clock as _;
-use vitrine_model::id::ProductId;
+use vitrine_model::id::{ProductId, random_bytes};
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, Plan, Step};
 use vitrine_storage::schema::schema_version;
@@ -26,7 +26,7 @@ use crate::local::LocalData;
 use crate::settings::{Audit, Cli, Command, Common, Migrate, Token};
 use crate::telemetry;
 
-/// Runs the role that the settings name. The exit code is what the shell sees.
+/// Runs the command. Returns the exit code of the process.
 ///
 /// # Errors
 /// One message that says what was attempted, what is wrong and what to do.
@@ -37,27 +37,28 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Dev => dev::run(cli).await,
         Command::Serve => Box::pin(serve::run(&cli)).await,
         Command::Work(options) => serve::work(&cli.common, &options).await,
-        Command::Migrate(what) => migrate(&cli.common, what).await,
-        Command::Import(what) => import::run(&cli.common, what).await,
-        Command::Audit(what) => audit(&cli.common, what).await,
+        Command::Migrate(command) => migrate(&cli.common, command).await,
+        Command::Import(options) => import::run(&cli.common, options).await,
+        Command::Audit(options) => audit(&cli.common, options).await,
         Command::Schema => schema(),
-        Command::Token(what) => token(&cli.common, &what),
+        Command::Token(options) => token(&cli.common, &options),
     }
 }
 
-/// Writes a line for people or programs to standard output. Whoever reads it may stop reading.
-pub(crate) fn say(line: &str) {
+/// Prints a line to standard output. Ignores errors: the reader may have closed the pipe.
+pub(crate) fn print(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// Tells what happens meanwhile.
-pub(crate) fn report(line: &str) {
+/// Logs progress to standard error.
+pub(crate) fn log_progress(line: &str) {
     tracing::info!("{line}");
 }
 
-/// Completes when the process is told to end. Listens from the call on, not only when it is first
-/// looked at: who says that it is ready is not killed by being told to end.
-pub(crate) fn told_to_stop() -> impl Future<Output = ()> + Send {
+/// Completes when the process receives SIGINT or SIGTERM. The handlers are installed by the call,
+/// not by the first poll, so that a process that has reported itself ready is no longer killed by a
+/// signal.
+pub(crate) fn shutdown_signal() -> impl Future<Output = ()> + Send {
     let listen = |kind| signal(kind).expect("the process may listen to its own signals");
     let mut interrupt = listen(SignalKind::interrupt());
     let mut terminate = listen(SignalKind::terminate());
@@ -69,24 +70,23 @@ pub(crate) fn told_to_stop() -> impl Future<Output = ()> + Send {
     }
 }
 
-/// What this process calls itself when it takes a lease: its machine, its number, and something that
-/// no other process has.
-pub(crate) fn owner() -> String {
-    // In containers every process may have the number 1.
+/// The name of this process as owner of leases: host, process id, and a random part.
+pub(crate) fn process_name() -> String {
+    // In containers every process may have the id 1.
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = match host.trim() {
         "" => "process",
         host => host,
     };
-    let unique = vitrine_model::id::ProductId::random().to_string();
-    format!("{host}:{}:{}", std::process::id(), &unique[..8])
+    let unique = u32::from_be_bytes(random_bytes());
+    format!("{host}:{}:{unique:08x}", std::process::id())
 }
 
-async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
-    match what {
-        Migrate::PlanShards => say(shard_plan(&settings.database).trim_end()),
+async fn migrate(settings: &Common, command: Migrate) -> anyhow::Result<ExitCode> {
+    match command {
+        Migrate::PlanShards => print(shard_plan(&settings.database).trim_end()),
         Migrate::Status => {
-            let database = Database::open(settings, &report).await?;
+            let database = Database::open(settings, &log_progress).await?;
             migration_status(&database.store).await?;
             database.close().await?;
         }
@@ -94,9 +94,9 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
             dry_run,
             drop_indexes,
         } => {
-            let database = Database::open(settings, &report).await?;
+            let database = Database::open(settings, &log_progress).await?;
             if dry_run {
-                say_plan(&database.store, drop_indexes).await?;
+                print_migration_plan(&database.store, drop_indexes).await?;
             } else {
                 migrate_up(&database, drop_indexes).await?;
             }
@@ -106,41 +106,44 @@ async fn migrate(settings: &Common, what: Migrate) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn say_plan(store: &Store, drop_indexes: bool) -> anyhow::Result<()> {
+async fn print_migration_plan(store: &Store, drop_indexes: bool) -> anyhow::Result<()> {
     let Plan { steps, unwanted } = store.migration_plan(FILES).await?;
     if steps.is_empty() && (!drop_indexes || unwanted.is_empty()) {
-        say("nothing to migrate");
+        print("nothing to migrate");
     }
     for step in &steps {
-        say(&step.to_string());
+        print(&step.to_string());
     }
-    say_unwanted(&unwanted, drop_indexes);
+    print_unneeded_indexes(&unwanted, drop_indexes);
     Ok(())
 }
 
 async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<()> {
     let store = &database.store;
-    let owner = owner();
-    let done = store.migrate(FILES, &owner, drop_indexes, &report).await?;
+    let process_name = process_name();
+    let done = store
+        .migrate(FILES, &process_name, drop_indexes, &log_progress)
+        .await?;
     if done.is_empty() {
-        say("nothing to migrate");
+        print("nothing to migrate");
     }
     for step in &done {
-        say(&format!("done: {step}"));
+        print(&format!("done: {step}"));
     }
-    let left = store.migration_plan(FILES).await?.unwanted;
-    say_unwanted(&left, false);
+    let remaining = store.migration_plan(FILES).await?.unwanted;
+    print_unneeded_indexes(&remaining, false);
     database.require_schema().await
 }
 
-/// Lists the indexes that this release does not need, and how to drop them unless they are dropped.
-fn say_unwanted(unwanted: &[Step], dropped: bool) {
+/// Lists the indexes that this release does not need, and how to drop them unless this run has
+/// dropped them.
+fn print_unneeded_indexes(unwanted: &[Step], dropped: bool) {
     for step in unwanted {
-        say(&step.to_string());
+        print(&step.to_string());
     }
     if !dropped && !unwanted.is_empty() {
-        say(
-            "indexes are dropped by `vitrine migrate up --drop-indexes` only; wait until no process of an earlier release runs",
+        print(
+            "only `vitrine migrate up --drop-indexes` drops indexes; run it when no process of an earlier release is running",
         );
     }
 }
@@ -148,12 +151,12 @@ fn say_unwanted(unwanted: &[Step], dropped: bool) {
 async fn migration_status(store: &Store) -> anyhow::Result<()> {
     let known = schema_version().version;
     match store.recorded_schema().await? {
-        None => say(&format!(
-            "the schema is not recorded; this release has version {known}"
+        None => print(&format!(
+            "the database has no schema version; this release has version {known}"
         )),
-        Some(found) if found == known => say(&format!("the schema has version {found}")),
-        Some(found) => say(&format!(
-            "the schema has version {found}; this release has version {known}"
+        Some(stored) if stored == known => print(&format!("the schema has version {stored}")),
+        Some(stored) => print(&format!(
+            "the schema has version {stored}; this release has version {known}"
         )),
     }
     for migration in store.migration_status(FILES).await? {
@@ -162,30 +165,30 @@ async fn migration_status(store: &Store) -> anyhow::Result<()> {
         } else {
             "missing"
         };
-        say(&format!("{state}  {}", migration.name));
+        print(&format!("{state}  {}", migration.name));
     }
     for line in store.missing_from_schema().await? {
-        say(&format!("the database lacks {line}"));
+        print(&format!("the database lacks {line}"));
     }
-    for line in store.beyond_schema().await? {
-        say(&format!("this release does not need {line}"));
+    for line in store.unexpected_in_schema().await? {
+        print(&format!("this release does not need {line}"));
     }
     Ok(())
 }
 
-async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
-    let database = Database::open(settings, &report).await?;
+async fn audit(settings: &Common, options: Audit) -> anyhow::Result<ExitCode> {
+    let database = Database::open(settings, &log_progress).await?;
     database.require_schema().await?;
     let catalog = database.catalog_for_work(settings).await?;
-    if what.repair {
-        count_what_waits(&catalog).await;
+    if options.repair {
+        count_waiting_reviews(&catalog).await;
     }
     let mut differences = audit_once(&catalog).await?;
-    if what.repair {
+    if options.repair {
         repair(&catalog).await?;
         let categories = catalog.repair_category_counts().await;
-        let categories = categories.context("counting the products of categories anew")?;
-        say(&format!("{categories} categories repaired"));
+        let categories = categories.context("recounting the products of categories")?;
+        print(&format!("{categories} categories repaired"));
         differences = audit_once(&catalog).await?;
     }
     catalog.drain().await;
@@ -197,70 +200,72 @@ async fn audit(settings: &Common, what: Audit) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Counts reviews that wait, so that what differs afterwards is wrong and not late.
-async fn count_what_waits(catalog: &Catalog) {
+/// Counts waiting reviews first, so that the remaining differences are errors and not delays.
+async fn count_waiting_reviews(catalog: &Catalog) {
     match catalog.fold_pending().await {
-        Ok(folded) => say(&format!("{} waiting reviews counted", folded.reviews)),
-        // What is wrong with them is found out below, or they wait for a newer release.
-        Err(error) => report(&format!(
+        Ok(folded) => print(&format!("{} waiting reviews counted", folded.reviews)),
+        // The audit below shows what is wrong with them, or they wait for a newer release.
+        Err(error) => log_progress(&format!(
             "some waiting reviews cannot be counted: {:#}",
             anyhow::Error::new(error)
         )),
     }
 }
 
-/// Says what differs, and how much. Reviews that wait to be counted do not differ.
+/// Prints the differences and returns their number. Reviews that wait to be counted are not
+/// differences.
 async fn audit_once(catalog: &Catalog) -> anyhow::Result<u64> {
-    let found = catalog.audit().await.context("auditing")?;
-    for one in &found.differences {
-        say(&format!(
+    let audit = catalog.audit().await.context("auditing")?;
+    for one in &audit.differences {
+        print(&format!(
             "{}: {} is {}, should be {}",
             one.place, one.what, one.stored, one.expected
         ));
     }
-    if found.more > 0 {
-        say(&format!("and {} more", found.more));
+    if audit.more > 0 {
+        print(&format!("and {} more", audit.more));
     }
-    if found.waiting > 0 {
-        say(&format!("{} reviews wait to be counted", found.waiting));
-        report(
-            "`vitrine work` counts what waits within seconds, and so does `vitrine audit --repair`",
+    if audit.waiting > 0 {
+        print(&format!("{} reviews wait to be counted", audit.waiting));
+        log_progress(
+            "`vitrine work` counts waiting reviews within seconds; `vitrine audit --repair` counts them at once",
         );
     }
-    say(&format!("{} differences", found.count()));
-    if found.count() > 0 {
-        report(
-            "what was written while it looked may be among them; in a shop that is in use, look twice",
+    print(&format!("{} differences", audit.count()));
+    if audit.count() > 0 {
+        log_progress(
+            "some may be writes made during the audit; if the database is in use, run the audit again",
         );
     }
-    Ok(found.count())
+    Ok(audit.count())
 }
 
-/// Repairs every product whose numbers are not what its reviews say, or whose reviews could not be
-/// counted, and says what the numbers were and are.
+/// Repairs every product whose numbers differ from its reviews, or whose reviews could not be
+/// counted, and prints the numbers before and after.
 async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
     let (mut after, mut repaired) = (None, 0);
     loop {
         let audit = catalog.rating_stats_audit(after, MAX_RECOUNTED, None);
-        let audit = audit.await.context("counting reviews anew")?;
+        let audit = audit.await.context("recounting reviews")?;
         let wrong = audit.differences.iter().map(|one| one.product);
-        // Where reviews still wait, wrong numbers may keep them from being counted.
+        // Wrong numbers may be the reason why reviews still wait to be counted.
         let wrong: BTreeSet<ProductId> = wrong.chain(audit.waiting.iter().copied()).collect();
         for product in wrong {
             let outcome = match catalog.repair_rating_stats(product).await {
                 Ok(outcome) => outcome,
-                // It keeps no other from it; the audit that follows says what differs still.
+                // One failure does not stop the others; the audit that follows shows what still
+                // differs.
                 Err(error) => {
                     let error = anyhow::Error::new(error);
-                    report(&format!("product {product} cannot be repaired: {error:#}"));
+                    log_progress(&format!("product {product} cannot be repaired: {error:#}"));
                     continue;
                 }
             };
-            // A product that is gone needs no repair.
+            // A deleted product needs no repair.
             if let Outcome::Done(done) = outcome {
                 repaired += 1;
                 for one in &done.differences {
-                    say(&format!(
+                    print(&format!(
                         "repaired product {}: {} was {}, is {}",
                         one.product, one.field, one.stored, one.expected
                     ));
@@ -272,23 +277,28 @@ async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
             break;
         }
     }
-    say(&format!("{repaired} products repaired"));
+    print(&format!("{repaired} products repaired"));
     Ok(())
 }
 
 fn schema() -> anyhow::Result<ExitCode> {
     let engine = vitrine_api::graphql::engine().context("building the schema")?;
-    say(engine.sdl().trim_end());
+    print(engine.sdl().trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-fn token(settings: &Common, what: &Token) -> anyhow::Result<ExitCode> {
+fn token(settings: &Common, options: &Token) -> anyhow::Result<ExitCode> {
     let local = if settings.token_secret.is_none() && settings.mongodb_uri.is_none() {
         Some(LocalData::new(settings)?)
     } else {
         None
     };
     let tokens = tokens(settings, local.as_ref())?;
-    say(&tokens.issue(&what.subject, &what.roles, SystemClock.now(), what.hours)?);
+    print(&tokens.issue(
+        &options.subject,
+        &options.roles,
+        SystemClock.now(),
+        options.hours,
+    )?);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
-//! The database that a command works on: one that is named, one that runs on this machine, or one
-//! that is started for as long as the command takes.
+//! The database of a command: the one that the settings name, one that already runs on this
+//! machine, or one started for the duration of the command.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,42 +12,43 @@ use vitrine_storage::store::{Deployment, Topology};
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::auth::Tokens;
+use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
-use crate::pulse::Pulse;
+use crate::retry::{Retry, is_outage};
 use crate::settings::Common;
-use crate::waiting::{Waiting, is_away};
 
-/// How long a database that should be running already is waited for.
-const HERE_ALREADY: Duration = Duration::from_millis(800);
-/// The shortest secrets that are taken.
-const MIN_CURSOR_SECRET: usize = 16;
-const MIN_TOKEN_SECRET: usize = 32;
+/// How long to wait for the answer of a mongod that another process may have started on this
+/// machine.
+const LOCAL_TIMEOUT: Duration = Duration::from_millis(800);
+/// The minimum lengths of secrets, in bytes.
+const MIN_CURSOR_SECRET_BYTES: usize = 16;
+const MIN_TOKEN_SECRET_BYTES: usize = 32;
 
 const STANDALONE: &str = "the MongoDB at this address is a standalone server, which has no \
                           transactions; run it as a replica set (one member will do: start it \
                           with --replSet and call rs.initiate())";
 
-/// A database and, if it is ours, the mongod behind it.
+/// A database and, if this process started it, its mongod.
 pub(crate) struct Database {
     pub(crate) store: Store,
     pub(crate) instance: Option<Instance>,
     pub(crate) local: Option<LocalData>,
-    pub(crate) pulse: Pulse,
+    pub(crate) health: DatabaseHealth,
 }
 
 impl Database {
-    /// Reaches the database that the settings name, starting one on this machine if they name none.
-    /// One that is not there is waited for, for a while.
+    /// Connects to the database of the settings, or to one on this machine, which is started if it
+    /// is not running. Retries for up to half a minute while the database is unreachable.
     pub(crate) async fn open(
         settings: &Common,
         report: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Self> {
-        Self::open_within(&mut Waiting::for_a_while(), settings, report).await
+        Self::open_within(&mut Retry::with_default_limit(), settings, report).await
     }
 
-    /// The same, waiting as `waiting` says.
+    /// As [`Database::open`], with the limit of `retry`.
     pub(crate) async fn open_within(
-        waiting: &mut Waiting,
+        retry: &mut Retry,
         settings: &Common,
         report: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Self> {
@@ -58,11 +59,11 @@ impl Database {
                 None => Self::start(settings, local, report).await,
             };
         };
-        let store = waiting.reach(async || connect(settings, uri, None).await);
+        let store = retry.run(async || connect(settings, uri, None).await);
         Ok(Self::of(store.await?, None, None))
     }
 
-    /// Starts the database of this machine; it must not be running.
+    /// Starts the database on this machine, which must not be running.
     pub(crate) async fn start(
         settings: &Common,
         local: LocalData,
@@ -78,11 +79,11 @@ impl Database {
             store,
             instance,
             local,
-            pulse: Pulse::new(),
+            health: DatabaseHealth::new(),
         }
     }
 
-    /// The catalogue in this database, to be served from.
+    /// Opens the catalogue for serving: with the shared cursor secret.
     pub(crate) async fn catalog(
         &self,
         settings: &Common,
@@ -92,17 +93,17 @@ impl Database {
         self.catalog_with(settings, secret, moderation).await
     }
 
-    /// The catalogue in this database for work that gives nobody a cursor.
+    /// Opens the catalogue for commands that issue no cursors.
     pub(crate) async fn catalog_for_work(&self, settings: &Common) -> anyhow::Result<Catalog> {
         self.catalog_with(settings, random_secret(), Moderation::default())
             .await
     }
 
-    /// The catalogue in this database for looking only: nothing is written.
-    pub(crate) async fn catalog_to_look_at(&self, settings: &Common) -> anyhow::Result<Catalog> {
+    /// Opens the catalogue read-only.
+    pub(crate) async fn catalog_read_only(&self, settings: &Common) -> anyhow::Result<Catalog> {
         let secret = random_secret();
         let options = self.options(settings, secret, Moderation::default());
-        Catalog::look(self.store.clone(), options.await?)
+        Catalog::open_read_only(self.store.clone(), options.await?)
             .await
             .context("opening the catalogue")
     }
@@ -125,21 +126,21 @@ impl Database {
         secret: String,
         moderation: Moderation,
     ) -> anyhow::Result<CatalogOptions> {
-        let compared = self.pulse.compare_clocks(&self.store).await;
+        let compared = self.health.compare_clocks(&self.store).await;
         compared.context("comparing this machine's clock with the database's")?;
         Ok(CatalogOptions {
             moderation,
-            clock: Arc::new(self.pulse.clock()),
+            clock: Arc::new(self.health.clock()),
             ..CatalogOptions::new(settings.currency, secret.into_bytes())
         })
     }
 
-    /// The tokens of this database.
+    /// Returns the codec for tokens of this database.
     pub(crate) fn tokens(&self, settings: &Common) -> anyhow::Result<Tokens> {
         tokens(settings, self.local.as_ref())
     }
 
-    /// Refuses to go on with a database that lacks what this release needs.
+    /// Fails if the database lacks collections, indexes or migrations that this release needs.
     pub(crate) async fn require_schema(&self) -> anyhow::Result<()> {
         let missing = self
             .store
@@ -153,13 +154,13 @@ impl Database {
             tracing::error!("the database lacks {line}");
         }
         let count = missing.len();
-        // Log keepers show the last line.
+        // Log viewers may show only the last line.
         bail!(
-            "the database lacks {count} things that this release needs, listed above: run `vitrine migrate up`"
+            "the database lacks {count} things that this release needs (listed above); run `vitrine migrate up`"
         )
     }
 
-    /// Closes connections, and the mongod if it is ours.
+    /// Closes the connections, and stops the mongod if this process started it.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         self.store.close().await;
         match (self.instance, self.local) {
@@ -169,11 +170,12 @@ impl Database {
     }
 }
 
-/// The tokens that the settings, or this machine's database, sign with.
+/// Returns the codec for tokens, with the secret of the settings or of the database on this
+/// machine.
 pub(crate) fn tokens(settings: &Common, local: Option<&LocalData>) -> anyhow::Result<Tokens> {
     let secret = secret(
         settings.token_secret.as_deref(),
-        MIN_TOKEN_SECRET,
+        MIN_TOKEN_SECRET_BYTES,
         "VITRINE_TOKEN_SECRET",
         local,
         |secrets| secrets.token,
@@ -181,14 +183,14 @@ pub(crate) fn tokens(settings: &Common, local: Option<&LocalData>) -> anyhow::Re
     Ok(Tokens::new(secret.as_bytes()))
 }
 
-/// What the settings, or this machine's database, sign cursors with.
+/// Returns the secret for cursors, of the settings or of the database on this machine.
 pub(crate) fn cursor_secret(
     settings: &Common,
     local: Option<&LocalData>,
 ) -> anyhow::Result<String> {
     secret(
         settings.cursor_secret.as_deref(),
-        MIN_CURSOR_SECRET,
+        MIN_CURSOR_SECRET_BYTES,
         "VITRINE_CURSOR_SECRET",
         local,
         |secrets| secrets.cursor,
@@ -196,29 +198,31 @@ pub(crate) fn cursor_secret(
 }
 
 fn secret(
-    given: Option<&str>,
-    shortest: usize,
+    setting: Option<&str>,
+    min_bytes: usize,
     name: &str,
     local: Option<&LocalData>,
-    own: impl Fn(crate::local::Secrets) -> String,
+    local_secret: impl Fn(crate::local::Secrets) -> String,
 ) -> anyhow::Result<String> {
-    match (given, local) {
-        (Some(secret), _) if secret.len() < shortest => {
-            bail!("{name} must have {shortest} characters or more")
+    match (setting, local) {
+        (Some(secret), _) if secret.len() < min_bytes => {
+            bail!("{name} must have at least {min_bytes} characters")
         }
         (Some(secret), _) => Ok(secret.to_owned()),
-        (None, Some(local)) => Ok(own(local.secrets()?)),
-        (None, None) => bail!("set {name}: with VITRINE_MONGODB_URI secrets are not made up"),
+        (None, Some(local)) => Ok(local_secret(local.secrets()?)),
+        (None, None) => {
+            bail!("set {name}: secrets are generated only for a database on this machine")
+        }
     }
 }
 
-/// A database that another process runs on this machine's data, if one answers.
+/// Connects to the database that another process runs on this machine's data, if it answers.
 async fn running(settings: &Common, local: &LocalData) -> Option<Store> {
     let uri = local.running_uri()?;
-    connect(settings, &uri, Some(HERE_ALREADY)).await.ok()
+    connect(settings, &uri, Some(LOCAL_TIMEOUT)).await.ok()
 }
 
-/// Whether a database did not start because of the data that is there.
+/// Returns true if a mongod failed to start because of its existing data.
 pub(crate) fn cannot_use_data(error: &anyhow::Error) -> bool {
     let start = error.downcast_ref::<StartError>();
     matches!(
@@ -227,30 +231,27 @@ pub(crate) fn cannot_use_data(error: &anyhow::Error) -> bool {
     )
 }
 
-/// How long a primary is looked for: shorter than callers wait, so that they learn that there is none.
-const SELECTION: Duration = Duration::from_secs(4);
+/// The server selection timeout: shorter than the timeout of callers, so that they learn that there
+/// is no primary.
+const SERVER_SELECTION: Duration = Duration::from_secs(4);
 
-/// A handle on the database at this address, which must answer now: within `patience`, where that is
-/// given, otherwise within the time that requests have.
-async fn connect(
-    settings: &Common,
-    uri: &str,
-    patience: Option<Duration>,
-) -> anyhow::Result<Store> {
+/// Connects to the database at this address, which must answer within `timeout`, or within the
+/// server selection timeout if that is `None`.
+async fn connect(settings: &Common, uri: &str, timeout: Option<Duration>) -> anyhow::Result<Store> {
     let mut options = StoreOptions::new(uri, &settings.database);
-    options.server_selection = patience.unwrap_or(SELECTION);
+    options.server_selection = timeout.unwrap_or(SERVER_SELECTION);
     let store = Store::connect(&options)
         .await
         .context("reading the connection string")?;
-    let found = store.deployment().await;
-    let suits = found
-        .context("looking at MongoDB")
-        .and_then(|found| suits(&found));
-    match suits {
+    let deployment = store.deployment().await;
+    let usable = deployment
+        .context("connecting to MongoDB")
+        .and_then(|deployment| check_deployment(&deployment));
+    match usable {
         Ok(()) => Ok(store),
         Err(error) => {
             store.close().await;
-            if is_away(&error) && Store::is_standalone(&options).await {
+            if is_outage(&error) && Store::is_standalone(&options).await {
                 bail!(STANDALONE);
             }
             Err(error)
@@ -258,12 +259,12 @@ async fn connect(
     }
 }
 
-/// Whether the service can work on such a database.
-fn suits(found: &Deployment) -> anyhow::Result<()> {
-    if found.topology == Topology::Standalone {
+/// Fails if the service cannot use such a database.
+fn check_deployment(deployment: &Deployment) -> anyhow::Result<()> {
+    if deployment.topology == Topology::Standalone {
         bail!(STANDALONE);
     }
-    require_version(&found.version)
+    require_version(&deployment.version)
 }
 
 fn require_version(version: &str) -> anyhow::Result<()> {
@@ -273,7 +274,7 @@ fn require_version(version: &str) -> anyhow::Result<()> {
         .and_then(|major| major.parse::<u32>().ok());
     match major {
         Some(major) if major < 6 => {
-            bail!("the MongoDB at this address is version {version}; 6.0 or newer is needed")
+            bail!("the MongoDB at this address is version {version}; 6.0 or newer is required")
         }
         _ => Ok(()),
     }

@@ -1,12 +1,12 @@
-//! Loading the made-up catalogue into an empty database, with what happened around it lately.
+//! Loading the demo catalogue into an empty database, with its recent activity.
 
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
-use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::import::{ImportMode, RunState};
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::reviewing::Purchase;
 use vitrine_domain::workers::Worker;
@@ -16,12 +16,12 @@ use vitrine_model::id::ProductId;
 use vitrine_model::import::LineOutcome;
 
 const RUN: &str = "demo";
-/// How many drafts are stored at a time.
+/// The number of drafts per batch.
 const BATCH: usize = 1000;
-/// How many orders are recorded at a time.
+/// The number of purchases that are recorded concurrently.
 const ORDERS: usize = 8;
 
-/// Loads the made-up catalogue if the database is empty, or if loading it was cut off before.
+/// Loads the demo catalogue if the database is empty, or if an earlier load was interrupted.
 pub(crate) async fn load_if_empty(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
     let state = catalog.run_state(RUN).await?;
     if state == Some(RunState::Finished) || (state.is_none() && !catalog.is_empty().await?) {
@@ -30,7 +30,7 @@ pub(crate) async fn load_if_empty(catalog: &Catalog, seed: u64) -> anyhow::Resul
     catalog.begin_run(RUN, "demo").await?;
     load(catalog, seed)
         .await
-        .context("loading the made-up catalogue")?;
+        .context("loading the demo catalogue")?;
     catalog.finish_run(RUN).await?;
     Ok(())
 }
@@ -50,7 +50,7 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
             break;
         }
         bar.inc(u64::try_from(batch.len()).unwrap_or(0));
-        none_rejected(&session.products(batch).await?)?;
+        fail_if_rejected(&session.products(batch).await?)?;
     }
     let mut reviews = demo.reviews();
     loop {
@@ -59,32 +59,32 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
             break;
         }
         bar.inc(u64::try_from(batch.len()).unwrap_or(0));
-        none_rejected(&session.reviews(batch).await?)?;
+        fail_if_rejected(&session.reviews(batch).await?)?;
     }
     bar.set_message("computing ratings");
     session.finish().await?;
-    bar.set_message("counting views and orders");
-    attention(catalog, &demo).await?;
+    bar.set_message("recording views and orders");
+    record_activity(catalog, &demo).await?;
     bar.finish_and_clear();
     Ok(())
 }
 
-/// Orders have numbers, so that those recorded before this was cut off are not counted again. Views
-/// come last.
-async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
+/// Records purchases, then views and carts. Purchases have order numbers, so those recorded before
+/// an interruption are not counted twice. Views and carts come last, because they have none.
+async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
     let (mut purchases, mut events) = (Vec::new(), Vec::new());
-    for noticed in demo.attention(catalog.now()) {
-        let key = ProductKey::Sku(noticed.sku.clone());
+    for activity in demo.attention(catalog.now()) {
+        let key = ProductKey::Sku(activity.sku.clone());
         let product = catalog.product(key, Visibility::Public).await?;
-        let product = product.with_context(|| format!("{} is not there", noticed.sku))?;
-        add(product.id(), noticed, &mut purchases, &mut events);
+        let product = product.with_context(|| format!("product {} is missing", activity.sku))?;
+        add(product.id(), activity, &mut purchases, &mut events);
     }
     stream::iter(purchases)
         .map(|purchase| async {
             match catalog.record_purchase(purchase).await? {
                 Outcome::Done(_) => Ok(()),
                 Outcome::Refused { refusals, .. } => {
-                    bail!("an order of the made-up catalogue was refused: {refusals:?}")
+                    bail!("an order of the demo catalogue was refused: {refusals:?}")
                 }
             }
         })
@@ -93,7 +93,7 @@ async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
         .await?;
     for batch in events.chunks(MAX_EVENTS) {
         catalog.record_activity(batch, None).await?;
-        catalog.hand_over_activity().await?;
+        catalog.flush_activity().await?;
     }
     for worker in [Worker::Activity, Worker::Trending] {
         catalog.work_off(worker).await?;
@@ -103,11 +103,11 @@ async fn attention(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
 
 fn add(
     product: ProductId,
-    noticed: DemoAttention,
+    activity: DemoAttention,
     purchases: &mut Vec<Purchase>,
     events: &mut Vec<Event>,
 ) {
-    for order in noticed.orders {
+    for order in activity.orders {
         purchases.push(Purchase {
             product,
             customer: order.customer,
@@ -116,8 +116,14 @@ fn add(
             order: Some(order.number),
         });
     }
-    let views = noticed.views.into_iter().map(|at| (ActivityKind::View, at));
-    let carts = noticed.carts.into_iter().map(|at| (ActivityKind::Cart, at));
+    let views = activity
+        .views
+        .into_iter()
+        .map(|at| (ActivityKind::View, at));
+    let carts = activity
+        .carts
+        .into_iter()
+        .map(|at| (ActivityKind::Cart, at));
     events.extend(views.chain(carts).map(|(kind, at)| Event {
         product,
         kind,
@@ -125,10 +131,10 @@ fn add(
     }));
 }
 
-fn none_rejected(outcomes: &[LineOutcome]) -> anyhow::Result<()> {
+fn fail_if_rejected(outcomes: &[LineOutcome]) -> anyhow::Result<()> {
     for outcome in outcomes {
         if let LineOutcome::Rejected(reasons) = outcome {
-            bail!("the made-up catalogue contradicts the rules of this release: {reasons:?}");
+            bail!("the demo catalogue is invalid in this release: {reasons:?}");
         }
     }
     Ok(())
@@ -136,7 +142,7 @@ fn none_rejected(outcomes: &[LineOutcome]) -> anyhow::Result<()> {
 
 fn bar(rows: u64) -> ProgressBar {
     let style =
-        ProgressStyle::with_template("loading the made-up catalogue [{bar:30}] {pos}/{len} {msg}");
+        ProgressStyle::with_template("loading the demo catalogue [{bar:30}] {pos}/{len} {msg}");
     let style = style
         .expect("the template is a constant")
         .progress_chars("=> ");

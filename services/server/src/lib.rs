@@ -1,18 +1,18 @@
-//! Settings, wiring and the roles of the one binary.
+//! Settings, wiring and commands of the binary `vitrine`.
 //!
-//! `vitrine` without a command is `dev`: everything on this machine. The other commands are the
-//! roles of the same binary, so that one image serves every place.
+//! Without a command it runs `dev`: everything on this machine. The other commands are roles of the
+//! same binary, so that one container image serves all of them.
 
 pub mod auth;
 mod commands;
 mod database;
 mod demo;
+mod health;
 mod local;
 mod metrics;
-mod pulse;
+mod retry;
 mod settings;
 mod telemetry;
-mod waiting;
 mod workers;
 
 pub use commands::run;

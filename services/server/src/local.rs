@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+use vitrine_model::id::random_bytes;
 use vitrine_mongod::{Instance, Mongod, Search, StartOptions};
 
 use crate::settings::Common;
 
-/// What the database on this machine signs with.
+/// The secrets that sign cursors and tokens of the database on this machine.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Secrets {
     pub(crate) cursor: String,
     pub(crate) token: String,
 }
 
-/// Where the data of this machine's database is. Its mongod is found there by other commands while
-/// it runs.
+/// The data directory of the database on this machine. While its mongod runs, the file `running`
+/// contains its connection string, so that other commands can use it.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalData(PathBuf);
 
@@ -28,7 +29,7 @@ impl LocalData {
         let dir = settings.data_dir()?;
         fs::create_dir_all(&dir).with_context(|| {
             format!(
-                "cannot make the data directory {}; choose another with --data-dir",
+                "cannot create the data directory {}; choose another with --data-dir",
                 dir.display()
             )
         })?;
@@ -47,7 +48,7 @@ impl LocalData {
         self.0.join("running")
     }
 
-    /// Removes the database. What runs on it must have ended.
+    /// Deletes the database. Its mongod must not be running.
     pub(crate) fn reset(&self) -> anyhow::Result<()> {
         match fs::remove_dir_all(self.mongo_dir()) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -57,23 +58,24 @@ impl LocalData {
         }
     }
 
-    /// The secrets, made when there are none yet; readable by this user only.
+    /// Returns the secrets, after generating them if there are none. The file is readable by this
+    /// user only.
     pub(crate) fn secrets(&self) -> anyhow::Result<Secrets> {
         let path = self.0.join("secrets.json");
-        let about = || format!("reading the secrets in {}", path.display());
+        let context = || format!("reading the secrets in {}", path.display());
         match fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).with_context(about),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make_secrets(&path),
-            Err(error) => Err(error).with_context(about),
+            Ok(text) => serde_json::from_str(&text).with_context(context),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => create_secrets(&path),
+            Err(error) => Err(error).with_context(context),
         }
     }
 
-    /// Where a mongod that another process runs on this data said it can be reached.
+    /// The connection string of the mongod that another process runs on this data, if it left one.
     pub(crate) fn running_uri(&self) -> Option<String> {
         fs::read_to_string(self.running_file()).ok()
     }
 
-    /// Finds or fetches a mongod and starts it on this data.
+    /// Finds or downloads a mongod and starts it on this data.
     pub(crate) async fn start(
         &self,
         settings: &Common,
@@ -81,7 +83,7 @@ impl LocalData {
     ) -> anyhow::Result<Instance> {
         let search = Search {
             binary: settings.mongod.clone(),
-            path_var: settings.surroundings.path.clone(),
+            path_var: settings.environment.path.clone(),
             cache_dir: settings.cache_dir()?,
             provision: true,
         };
@@ -94,16 +96,16 @@ impl LocalData {
 
     /// Stops the mongod cleanly.
     pub(crate) async fn stop(&self, instance: Instance) -> anyhow::Result<()> {
-        // Whether or not the file goes, whoever reads it looks whether anyone answers.
+        // A file left behind does no harm: its readers check whether the mongod answers.
         let _ = fs::remove_file(self.running_file());
         instance.stop().await.context("stopping the local mongod")
     }
 }
 
-/// Makes secrets, or takes those that another process made at the same time. The file appears
-/// whole or not at all.
-fn make_secrets(path: &Path) -> anyhow::Result<Secrets> {
-    let about = || {
+/// Generates secrets, or reads those that another process generated at the same time. The hard link
+/// makes the file appear complete or not at all.
+fn create_secrets(path: &Path) -> anyhow::Result<Secrets> {
+    let context = || {
         format!(
             "writing {}; choose another directory with --data-dir",
             path.display()
@@ -120,22 +122,26 @@ fn make_secrets(path: &Path) -> anyhow::Result<Secrets> {
         .create_new(true)
         .mode(0o600)
         .open(&draft)
-        .with_context(about)?;
+        .with_context(context)?;
     file.write_all(&serde_json::to_vec_pretty(&secrets)?)
-        .with_context(about)?;
-    let placed = fs::hard_link(&draft, path);
-    fs::remove_file(&draft).with_context(about)?;
-    match placed {
+        .with_context(context)?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).with_context(context)?;
+    match linked {
         Ok(()) => Ok(secrets),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            serde_json::from_str(&fs::read_to_string(path).with_context(about)?).with_context(about)
+            serde_json::from_str(&fs::read_to_string(path).with_context(context)?)
+                .with_context(context)
         }
-        Err(error) => Err(error).with_context(about),
+        Err(error) => Err(error).with_context(context),
     }
 }
 
-/// Two hundred and forty-four random bits as text.
+/// Returns 224 random bits in hexadecimal digits.
 pub(crate) fn random_secret() -> String {
-    let id = vitrine_model::id::ProductId::random;
-    format!("{}{}", id(), id()).replace('-', "")
+    let halves = [random_bytes::<14>(), random_bytes::<14>()];
+    halves
+        .iter()
+        .flatten()
+        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }

@@ -1,4 +1,4 @@
-//! The binary: reads settings, runs a role, says in one message what went wrong.
+//! The binary: reads the settings, runs a command, and prints one message if it fails.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::FAILURE
         }
     }
@@ -26,8 +26,8 @@ fn main() -> ExitCode {
 
 #[expect(
     clippy::print_stderr,
-    reason = "the one place that tells people why the program ends"
+    reason = "the one place that prints why the program fails"
 )]
-fn complain(error: &anyhow::Error) {
+fn print_error(error: &anyhow::Error) {
     eprintln!("error: {error:#}");
 }

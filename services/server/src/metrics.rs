@@ -1,4 +1,4 @@
-//! What operators watch: counters of the workers, in the text format of Prometheus.
+//! Metrics for operators, in the OpenMetrics text format of Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use prometheus_client::registry::Registry;
 use vitrine_api::http::Sockets;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
-use vitrine_storage::fold::Uncounted;
+use vitrine_storage::fold::FoldBacklog;
 
-/// The media type of what [`Metrics::text`] gives.
+/// The media type of [`Metrics::text`].
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The counters of a process. Cheap to clone.
+/// The metrics of a process. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Counters>);
 
@@ -86,23 +86,23 @@ impl Metrics {
         }
         register! {
             runs: "worker_runs", "Runs of a worker";
-            failures: "worker_failures", "Runs of a worker that failed";
-            done: "worker_done", "Things that a worker dealt with";
-            backlog: "worker_backlog", "Things that waited for a worker after its last run, as far as they were counted";
-            lag: "worker_lag_seconds", "For how long things have been waiting for a worker without a break";
-            last_run: "worker_last_run_timestamp_seconds", "When the last run of a worker ended, in seconds since 1970";
-            left_alone: "worker_left_alone", "Things that waited after its last run for a newer release of the service";
-            uncounted: "uncounted_reviews", "Reviews of all processes that are not counted in their products yet";
-            uncounted_age: "uncounted_review_age_seconds", "For how long the oldest of these has been waiting";
-            own_uncounted_age: "own_uncounted_review_age_seconds", "For how long the oldest review that this process stored has been waiting to be counted by it";
-            activity: "activity_waiting", "Products and hours with views or carts that wait in this process to be handed over";
-            connections: "sockets", "Connections over which clients follow";
-            operations: "subscriptions", "Operations under way on these connections";
-            slow: "slow_sockets", "Connections that were closed because the client did not take what it was sent";
-            folded: "folded_reviews", "Reviews that the workers counted in their products";
-            recounted: "audited_products", "Products whose ratings were counted anew";
-            rounds: "audit_rounds", "How often all products were counted anew";
-            differences: "audit_differences", "Numbers that were not what the reviews say";
+            failures: "worker_failures", "Failed runs of a worker";
+            done: "worker_done", "Items that a worker has processed";
+            backlog: "worker_backlog", "Items waiting for a worker after its last run, as far as they were counted";
+            lag: "worker_lag_seconds", "For how long a worker has continuously had a backlog";
+            last_run: "worker_last_run_timestamp_seconds", "End of the last run of a worker, in seconds since 1970";
+            left_alone: "worker_left_alone", "Items that the last run of a worker left for a newer release";
+            uncounted: "uncounted_reviews", "Reviews stored by any process that are not counted in their products yet";
+            uncounted_age: "uncounted_review_age_seconds", "Age of the oldest uncounted review";
+            own_uncounted_age: "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
+            activity: "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
+            connections: "sockets", "Open WebSocket connections";
+            operations: "subscriptions", "Running operations on WebSocket connections";
+            slow: "slow_sockets", "WebSocket connections closed because the client did not read its messages";
+            folded: "folded_reviews", "Reviews that the workers have counted in their products";
+            recounted: "audited_products", "Products whose ratings the audit has recounted";
+            rounds: "audit_rounds", "Complete rounds of the audit over all products";
+            differences: "audit_differences", "Stored numbers that differed from the recount of reviews";
         }
         Self(Arc::new(Counters {
             registry,
@@ -110,21 +110,26 @@ impl Metrics {
         }))
     }
 
-    /// A worker did its work, or could not.
-    pub(crate) fn ran(&self, worker: &'static str, failed: bool) {
+    /// Records a run of a worker or task.
+    pub(crate) fn record_run(&self, worker: &'static str, failed: bool) {
         self.0.runs.get_or_create(&Worker { worker }).inc();
         let failures = self.0.failures.get_or_create(&Worker { worker });
         failures.inc_by(u64::from(failed));
     }
 
-    /// A worker dealt with so many things.
-    pub(crate) fn did(&self, worker: &'static str, done: u64) {
+    /// Records items that a worker has processed.
+    pub(crate) fn record_done(&self, worker: &'static str, done: u64) {
         self.0.done.get_or_create(&Worker { worker }).inc_by(done);
     }
 
-    /// What a worker reports at an instant.
+    /// Records the report of a worker at an instant.
     #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
-    pub(crate) fn reported(&self, worker: &'static str, report: &WorkerReport, now: Timestamp) {
+    pub(crate) fn record_report(
+        &self,
+        worker: &'static str,
+        report: &WorkerReport,
+        now: Timestamp,
+    ) {
         let worker = Worker { worker };
         let seconds = |millis: i64| millis as f64 / 1000.0;
         let counters = &self.0;
@@ -139,9 +144,10 @@ impl Metrics {
             .set(seconds(now.as_millis()));
     }
 
-    /// Reviews wait to be counted; those that this process stored for so long.
+    /// Sets the numbers and ages of uncounted reviews; `own` is the age of those that this process
+    /// stored.
     #[expect(clippy::cast_precision_loss, reason = "seconds, for people")]
-    pub(crate) fn uncounted(&self, waiting: &Uncounted, own: Duration, now: Timestamp) {
+    pub(crate) fn set_uncounted(&self, waiting: &FoldBacklog, own: Duration, now: Timestamp) {
         let counters = &self.0;
         let reviews = i64::try_from(waiting.reviews).unwrap_or(i64::MAX);
         counters.uncounted.set(reviews);
@@ -152,14 +158,14 @@ impl Metrics {
         counters.own_uncounted_age.set(own.as_secs_f64());
     }
 
-    /// So many products and hours wait to be handed over.
-    pub(crate) fn counted(&self, waiting: usize) {
+    /// Sets the number of activity counts that are not written yet.
+    pub(crate) fn set_activity_waiting(&self, waiting: usize) {
         let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
         self.0.activity.set(waiting);
     }
 
-    /// How much is followed.
-    pub(crate) fn followed(&self, sockets: &Sockets) {
+    /// Sets the numbers of connections and of their operations.
+    pub(crate) fn set_sockets(&self, sockets: &Sockets) {
         let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         self.0.connections.set(whole(sockets.connections() as u64));
         self.0.operations.set(whole(sockets.operations() as u64));
@@ -167,22 +173,22 @@ impl Metrics {
         slow.store(sockets.dropped_slow(), Ordering::Relaxed);
     }
 
-    pub(crate) fn folded(&self, reviews: u64) {
+    pub(crate) fn record_folded(&self, reviews: u64) {
         self.0.folded.inc_by(reviews);
     }
 
-    /// So many products were counted anew; `round` says that they were the last ones.
-    pub(crate) fn recounted(&self, products: u64, round: bool) {
+    /// Records recounted products; `round` is true if they complete a round over all products.
+    pub(crate) fn record_audited(&self, products: u64, round: bool) {
         self.0.recounted.inc_by(products);
         self.0.rounds.inc_by(u64::from(round));
     }
 
-    pub(crate) fn differed(&self, field: &str) {
+    pub(crate) fn record_difference(&self, field: &str) {
         let field = field.to_owned();
         self.0.differences.get_or_create(&Field { field }).inc();
     }
 
-    /// All counters as Prometheus reads them.
+    /// Returns all metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.0.registry).expect("writing to a text does not fail");
@@ -198,29 +204,29 @@ impl fmt::Debug for Metrics {
 
 #[cfg(test)]
 mod tests {
-    use vitrine_model::worker::Run;
+    use vitrine_model::worker::WorkerRun;
 
     use super::*;
 
     #[test]
-    fn counters_are_told_by_worker_and_field() {
+    fn counters_are_labelled_by_worker_and_field() {
         let metrics = Metrics::new();
-        metrics.ran("fold", false);
-        metrics.ran("fold", true);
-        metrics.did("fold", 7);
+        metrics.record_run("fold", false);
+        metrics.record_run("fold", true);
+        metrics.record_done("fold", 7);
         let mut report = WorkerReport::default();
-        let left = |backlog| Run {
+        let left = |backlog| WorkerRun {
             done: 1,
             backlog,
-            ..Run::default()
+            ..WorkerRun::default()
         };
         report.ran(left(3), Timestamp::from_millis(1_000), 1);
         report.ran(left(2), Timestamp::from_millis(3_500), 1);
-        metrics.reported("fold", &report, Timestamp::from_millis(3_500));
-        metrics.folded(7);
-        metrics.recounted(20, false);
-        metrics.recounted(3, true);
-        metrics.differed("histogram");
+        metrics.record_report("fold", &report, Timestamp::from_millis(3_500));
+        metrics.record_folded(7);
+        metrics.record_audited(20, false);
+        metrics.record_audited(3, true);
+        metrics.record_difference("histogram");
         let text = metrics.text();
         for line in [
             "vitrine_worker_runs_total{worker=\"fold\"} 2",

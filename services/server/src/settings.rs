@@ -1,4 +1,4 @@
-//! Settings: flags with environment variables behind them, and defaults that run.
+//! Settings: command-line flags, the environment variables that replace them, and their defaults.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -14,18 +14,18 @@ use vitrine_model::money::Currency;
 
 /// A product catalogue and review service over GraphQL, on MongoDB.
 ///
-/// Without a command: everything on this machine. A MongoDB is found or fetched and started, a
-/// made-up catalogue is loaded, and the API is served.
+/// Without a command, everything runs on this machine: a MongoDB is found or downloaded and
+/// started, a demo catalogue is loaded, and the API is served.
 #[derive(Debug, Parser)]
 #[command(name = "vitrine", version, args_conflicts_with_subcommands = false)]
 pub struct Cli {
-    /// What to do; `dev` when absent.
+    /// The command to run; `dev` if omitted.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Where the data is and how much to say.
+    /// Settings shared by all commands.
     #[command(flatten)]
     pub common: Common,
-    /// What `dev` does.
+    /// Settings of `dev`, some of which `serve` shares.
     #[command(flatten)]
     pub dev: Dev,
 }
@@ -34,23 +34,23 @@ impl Cli {
     /// Reads a command line.
     ///
     /// # Errors
-    /// What is wrong with it; also a flag that would do nothing. Environment variables may be shared
-    /// by several roles.
+    /// Invalid arguments, and flags that have no effect for the command. Environment variables are
+    /// not checked for the latter, since several processes may share them.
     pub fn read(
         arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(arguments)?;
-        if let Some(reason) = idle_flag(&matches) {
+        if let Some(reason) = flag_without_effect(&matches) {
             return Err(command.error(ErrorKind::ArgumentConflict, reason));
         }
         Self::from_arg_matches(&matches)
     }
 }
 
-/// A flag that the role has no use for, and for which it is.
-fn idle_flag(matches: &ArgMatches) -> Option<String> {
-    let (role, given) = matches.subcommand().unwrap_or(("dev", matches));
+/// Returns an error text if a flag has no effect for the command.
+fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
+    let (role, command_matches) = matches.subcommand().unwrap_or(("dev", matches));
     let flags = [
         ("listen", "dev and serve", ["dev", "serve"].as_slice()),
         ("review_moderation", "dev and serve", &["dev", "serve"]),
@@ -59,17 +59,18 @@ fn idle_flag(matches: &ArgMatches) -> Option<String> {
         ("seed", "dev", &["dev"]),
     ];
     flags.iter().find_map(|(flag, purpose, roles)| {
-        let idle =
-            given.value_source(flag) == Some(ValueSource::CommandLine) && !roles.contains(&role);
+        let has_no_effect = command_matches.value_source(flag) == Some(ValueSource::CommandLine)
+            && !roles.contains(&role);
         let flag = flag.replace('_', "-");
-        idle.then(|| format!("--{flag} is for {purpose}; it does nothing for {role}"))
+        has_no_effect.then(|| format!("--{flag} is for {purpose}; it has no effect for {role}"))
     })
 }
 
-/// Settings that every command knows.
+/// Settings shared by all commands.
 #[derive(Clone, Debug, Args)]
 pub struct Common {
-    /// A MongoDB to use: a replica set or a sharded cluster. Without it, one is run on this machine.
+    /// The connection string of a MongoDB replica set or sharded cluster. Without it, a mongod is
+    /// run on this machine.
     #[arg(
         long,
         global = true,
@@ -85,18 +86,20 @@ pub struct Common {
         default_value = "vitrine"
     )]
     pub database: String,
-    /// The mongod to run on this machine. Without it: one on PATH, or one fetched once.
+    /// The mongod to run on this machine. Without it, one on PATH is used, or one that is
+    /// downloaded once.
     #[arg(long, global = true, env = "VITRINE_MONGOD")]
     pub mongod: Option<PathBuf>,
-    /// Where a MongoDB on this machine keeps its data. [default: vitrine in the user's data
-    /// directory]
+    /// The directory for the data of a MongoDB on this machine. [default: vitrine in the user's
+    /// data directory]
     #[arg(long, global = true, env = "VITRINE_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
-    /// The currency that prices are filtered and sorted in. Decided once per database.
+    /// The currency that prices are filtered and sorted in. It cannot be changed once the database
+    /// exists.
     #[arg(long, global = true, env = "VITRINE_CURRENCY", default_value = "EUR", value_parser = Currency::parse)]
     pub currency: Currency,
-    /// What cursors are signed with: the same for all processes of a service, 16 characters or more.
-    /// A database on this machine makes its own.
+    /// The secret that signs cursors: the same for all processes of a service, at least 16
+    /// characters. Generated for a database on this machine.
     #[arg(
         long,
         global = true,
@@ -104,8 +107,8 @@ pub struct Common {
         hide_env_values = true
     )]
     pub cursor_secret: Option<String>,
-    /// What tokens are signed with (HS256), 32 characters or more. A database on this machine makes
-    /// its own.
+    /// The secret that signs tokens (HS256), at least 32 characters. Generated for a database on
+    /// this machine.
     #[arg(
         long,
         global = true,
@@ -113,7 +116,7 @@ pub struct Common {
         hide_env_values = true
     )]
     pub token_secret: Option<String>,
-    /// What to log: a level, or levels by module.
+    /// What to log: a level (error, warn, info, debug, trace), or levels by module.
     #[arg(
         long,
         global = true,
@@ -121,7 +124,7 @@ pub struct Common {
         default_value = "warn,vitrine=info"
     )]
     pub log: String,
-    /// How log lines look.
+    /// The format of log lines.
     #[arg(
         long,
         global = true,
@@ -130,22 +133,22 @@ pub struct Common {
     )]
     pub log_format: LogFormat,
     #[arg(skip)]
-    pub(crate) surroundings: Surroundings,
+    pub(crate) environment: Environment,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text, for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What `dev` does.
+/// Settings of `dev`, some of which `serve` shares.
 #[derive(Clone, Debug, Args)]
 pub struct Dev {
-    /// The address to serve on.
+    /// The address to serve the API on. For dev and serve.
     #[arg(
         long,
         global = true,
@@ -153,17 +156,17 @@ pub struct Dev {
         default_value = "127.0.0.1:8080"
     )]
     pub listen: SocketAddr,
-    /// Remove all data of the local database first.
+    /// Delete all data of the local database first. For dev.
     #[arg(long, global = true)]
     pub reset: bool,
-    /// What to load into an empty database.
+    /// What to load into an empty database. For dev.
     #[arg(long, global = true, env = "VITRINE_CATALOGUE", default_value = "demo")]
     pub catalogue: StartCatalogue,
-    /// Which of the made-up catalogues: the same number gives the same catalogue.
+    /// The seed of the demo catalogue: the same number generates the same catalogue. For dev.
     #[arg(long, global = true, env = "VITRINE_SEED", default_value_t = 7)]
     pub seed: u64,
-    /// Whether reviews are seen at once, and moderated when somebody reports them, or only after a
-    /// moderator has published them. For dev and serve.
+    /// Whether reviews are published at once and moderated after they are reported, or published
+    /// only by a moderator. For dev and serve.
     #[arg(
         long,
         global = true,
@@ -173,12 +176,12 @@ pub struct Dev {
     pub review_moderation: ReviewModeration,
 }
 
-/// Whether reviews are seen before a moderator looked at them.
+/// Whether reviews are moderated before or after they are published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReviewModeration {
-    /// They are seen at once.
+    /// Reviews are published at once.
     After,
-    /// They are seen when a moderator has published them.
+    /// Reviews are published by a moderator.
     Before,
 }
 
@@ -191,119 +194,120 @@ impl From<ReviewModeration> for Moderation {
     }
 }
 
-/// What to load into an empty database.
+/// What to load into an empty database. For dev.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StartCatalogue {
-    /// A made-up catalogue.
+    /// The demo catalogue, which is generated.
     Demo,
     /// Nothing.
     Empty,
 }
 
-/// What background workers need beside a database.
+/// Settings of `work`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Work {
-    /// An address to show health and counters at: /health/live, /health/ready and /metrics.
-    /// Without it nothing listens.
+    /// The address for health checks and metrics: /health/live, /health/ready and /metrics. Without
+    /// it, the process does not listen.
     #[arg(long, env = "VITRINE_MONITOR_LISTEN")]
     pub monitor_listen: Option<SocketAddr>,
 }
 
-/// The roles of the binary.
+/// The commands of the binary.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Everything on this machine (the default).
+    /// Run everything on this machine (the default).
     Dev,
     /// Serve the API from a migrated database.
     Serve,
     /// Run the background workers.
     Work(Work),
-    /// Bring the database up to this release, or say where it is.
+    /// Bring the database to the schema of this release, or compare them.
     #[command(subcommand)]
     Migrate(Migrate),
-    /// Read products and reviews from files of other systems.
+    /// Import products and reviews from files of other systems.
     Import(Import),
-    /// Compare everything computed or copied with where it comes from.
+    /// Compare all computed and copied data with its sources. Exits with 1 if there are
+    /// differences.
     Audit(Audit),
     /// Print the GraphQL schema.
     Schema,
-    /// Make a development token.
+    /// Issue a token.
     Token(Token),
 }
 
-/// What to do about the state of the database.
+/// The subcommands of `migrate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum Migrate {
-    /// Make what this release needs and the database lacks.
+    /// Create the collections and indexes that are missing, and apply migrations.
     Up {
-        /// Only say what would be done.
+        /// Only print what would be done.
         #[arg(long)]
         dry_run: bool,
-        /// Also drop indexes that this release does not need. Processes of an earlier release that
-        /// still run may need them.
+        /// Also drop indexes that this release does not need. Running processes of an earlier
+        /// release may still need them.
         #[arg(long)]
         drop_indexes: bool,
     },
-    /// Say what the database has and what it lacks.
+    /// Print the schema version, the migrations, and what is missing or not needed.
     Status,
-    /// Print the commands that spread the collections over the shards of a cluster, for mongosh.
-    /// Nothing is sent to any database.
+    /// Print the mongosh commands that shard the collections on a cluster. Does not connect to a
+    /// database.
     PlanShards,
 }
 
-/// What to import.
+/// Settings of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
-    /// JSON Lines or CSV, plain or gzipped.
+    /// The files to import: JSON Lines or CSV, plain or gzipped.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// A mapping file, or the name of one that is built in.
+    /// A mapping file, or the name of a built-in mapping.
     #[arg(long)]
     pub mapping: String,
-    /// Write nothing; say what would happen.
+    /// Write nothing; print what would be imported.
     #[arg(long)]
     pub dry_run: bool,
-    /// Where to write what was refused. [default: the first file's name with .rejects.jsonl, in the
+    /// The file for rejected lines. [default: the first file's name with .rejects.jsonl, in the
     /// current directory]
     #[arg(long)]
     pub rejects: Option<PathBuf>,
 }
 
-/// What to do about what an audit finds.
+/// Settings of `audit`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Audit {
-    /// Make the numbers of products what their reviews say, and audit again.
+    /// Recompute wrong ratings and counts from the reviews and products, and audit again.
     #[arg(long)]
     pub repair: bool,
 }
 
-/// Which token to make.
+/// Settings of `token`.
 #[derive(Clone, Debug, Args)]
 pub struct Token {
-    /// Who the token speaks for.
+    /// The subject of the token: the caller's id.
     #[arg(long, default_value = "developer")]
     pub subject: String,
-    /// What the token allows: shopper, moderator, admin, service. May be repeated.
+    /// A role of the caller: shopper, moderator, admin or service. May be repeated.
     #[arg(long = "role", default_value = "admin")]
     pub roles: Vec<String>,
-    /// How long it holds, in hours.
+    /// The validity in hours.
     #[arg(long, default_value_t = 12)]
     pub hours: u32,
 }
 
-/// What the operating system tells about this machine and user.
+/// The environment variables of the operating system that the settings depend on.
 #[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub(crate) path: Option<OsString>,
     home: Option<PathBuf>,
     data_home: Option<PathBuf>,
     cache_home: Option<PathBuf>,
 }
 
-impl Default for Surroundings {
+impl Default for Environment {
     #[expect(
         clippy::disallowed_methods,
-        reason = "settings are read here and nowhere else"
+        reason = "settings are read environment and nowhere else"
     )]
     fn default() -> Self {
         let path = |name| {
@@ -321,28 +325,36 @@ impl Default for Surroundings {
 }
 
 impl Common {
-    /// Where a MongoDB on this machine keeps its data.
+    /// The directory for the data of a MongoDB on this machine.
     pub(crate) fn data_dir(&self) -> anyhow::Result<PathBuf> {
-        let usual = || {
-            let here = &self.surroundings;
-            let share = || here.home.as_ref().map(|home| home.join(".local/share"));
-            here.data_home
+        let default = || {
+            let environment = &self.environment;
+            let share = || {
+                environment
+                    .home
+                    .as_ref()
+                    .map(|home| home.join(".local/share"))
+            };
+            environment
+                .data_home
                 .clone()
                 .or_else(share)
                 .map(|share| share.join("vitrine"))
         };
-        let found = self.data_dir.clone().or_else(usual);
-        found.ok_or_else(|| {
-            anyhow::anyhow!("there is no home directory to keep data in: set VITRINE_DATA_DIR")
+        let dir = self.data_dir.clone().or_else(default);
+        dir.ok_or_else(|| {
+            anyhow::anyhow!("there is no home directory for the data: set VITRINE_DATA_DIR")
         })
     }
 
-    /// Where a fetched mongod is kept.
+    /// The directory for a downloaded mongod.
     pub(crate) fn cache_dir(&self) -> anyhow::Result<PathBuf> {
-        let here = &self.surroundings;
-        let usual =
-            vitrine_mongod::default_cache_dir(here.cache_home.as_deref(), here.home.as_deref());
-        usual.map_or_else(|| Ok(self.data_dir()?.join("cache")), Ok)
+        let environment = &self.environment;
+        let default = vitrine_mongod::default_cache_dir(
+            environment.cache_home.as_deref(),
+            environment.home.as_deref(),
+        );
+        default.map_or_else(|| Ok(self.data_dir()?.join("cache")), Ok)
     }
 }
 
@@ -351,12 +363,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn unknown_settings_are_refused() {
+    fn invalid_settings_are_refused() {
         assert!(Cli::try_parse_from(["vitrine", "--listn", "x"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "--currency", "XXQ"]).is_err());
         assert!(Cli::try_parse_from(["vitrine", "--review-moderation", "never"]).is_err());
@@ -369,8 +381,8 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_do_nothing_are_refused() {
-        let refused = |line: &str| {
+    fn flags_without_effect_are_refused() {
+        let error_of = |line: &str| {
             let read = Cli::read(["vitrine"].into_iter().chain(line.split(' ')));
             read.err().map(|error| error.to_string())
         };
@@ -385,8 +397,8 @@ mod tests {
                 "--review-moderation is for dev and serve",
             ),
         ] {
-            let told = refused(line).expect(line);
-            assert!(told.contains(flag), "{line}: {told}");
+            let message = error_of(line).expect(line);
+            assert!(message.contains(flag), "{line}: {message}");
         }
         for line in [
             "--reset --seed 3 --catalogue empty",
@@ -394,7 +406,7 @@ mod tests {
             "serve --listen 127.0.0.1:1 --review-moderation before",
             "work --data-dir x",
         ] {
-            assert_eq!(refused(line), None, "{line}");
+            assert_eq!(error_of(line), None, "{line}");
         }
     }
 }

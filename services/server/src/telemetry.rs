@@ -1,14 +1,14 @@
-//! Logging: to standard error, so that standard output stays for answers.
+//! Logging, to standard error: standard output is for results.
 
 use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::{Common, LogFormat};
 
-/// Starts logging as the settings say.
+/// Starts logging with the configured filter and format.
 pub(crate) fn start(settings: &Common) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(&settings.log).context("--log is no level and no list of levels")?;
+    let filter = EnvFilter::try_new(&settings.log)
+        .context("--log is neither a level nor a list of levels by module")?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
@@ -16,5 +16,5 @@ pub(crate) fn start(settings: &Common) -> anyhow::Result<()> {
         LogFormat::Text => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
-    started.map_err(|error| anyhow::anyhow!("starting the log: {error}"))
+    started.map_err(|error| anyhow::anyhow!("starting logging: {error}"))
 }

@@ -1,10 +1,9 @@
-//! Workers: when each runs, and in which process.
+//! Workers: when each of them runs, and in which process.
 //!
-//! What a worker does is a method of the domain; here it is only called. Any number of processes
-//! may have workers: the one that holds the lease of the work runs all of them, the others wait
-//! for the lease. A worker runs when it is time, when it is woken, and again soon as long as
-//! something is left. Before each run it is asked whether the lease is still held; a run that
-//! outlasts it does no harm, because everything that workers write is guarded.
+//! The work itself is a method of the domain. Any number of processes can run workers: the holder
+//! of the work lease runs all of them, the others wait for the lease. A worker runs periodically,
+//! when it is woken, and again soon while it has a backlog. Each run starts only while the lease is
+//! held. A run that outlasts the lease does no harm, because every worker write is conditional.
 
 mod board;
 mod listener;
@@ -19,54 +18,55 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vitrine_api::http::Sockets;
 use vitrine_domain::maintenance::UncountedWatch;
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 
+use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
-use crate::pulse::Pulse;
+
 use board::WorkerBoard;
 use work_lease::WorkLease;
 
-/// How often reference data is looked at, and counted views are handed over.
+/// How often reference data is refreshed, and activity counts are written.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The longest that a worker that fails rests.
-const MAX_REST: Duration = Duration::from_secs(30);
-/// A worker that keeps up rests so many times as long as it has worked.
-const SHARE: u32 = 20;
-/// But no longer than this.
-const MAX_SHARE: Duration = Duration::from_mins(5);
-/// How long workers may take to stop.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The maximum pause of a failing worker.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
+/// A worker without a backlog pauses this many times the duration of its last run.
+const PAUSE_FACTOR: u32 = 20;
+/// The maximum of that pause.
+const MAX_IDLE_PAUSE: Duration = Duration::from_mins(5);
+/// How long to wait for workers to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The workers of a process.
+/// The background tasks of a process.
 pub(crate) struct Workers {
     tasks: TaskTracker,
     stop: CancellationToken,
-    pulse: Pulse,
+    health: DatabaseHealth,
     metrics: Metrics,
     work_lease: OnceLock<WorkLease>,
 }
 
 impl Workers {
-    /// No workers yet.
-    pub(crate) fn new(pulse: Pulse) -> Self {
+    /// Returns no tasks yet.
+    pub(crate) fn new(health: DatabaseHealth) -> Self {
         Self {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
-            pulse,
+            health,
             metrics: Metrics::new(),
             work_lease: OnceLock::new(),
         }
     }
 
-    /// Keeps this process's view of the database fresh: whether it answers, what time it has,
-    /// reference data, and reviews that wait to be counted.
-    pub(crate) fn attend(&self, catalog: &Catalog) -> &Self {
-        self.pulse.answered();
-        let pulse = self.pulse.clone();
-        let pulse = pulse.keep(catalog.clone(), self.stop.clone());
-        self.tasks.spawn(pulse);
+    /// Starts the tasks that every process needs: database health and clock, reference data, and
+    /// the watch on uncounted reviews.
+    pub(crate) fn start_monitoring(&self, catalog: &Catalog) -> &Self {
+        self.health.mark_answered();
+        let health = self.health.clone();
+        self.tasks
+            .spawn(health.poll(catalog.clone(), self.stop.clone()));
         self.watch_uncounted(catalog);
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         let stop = self.stop.clone();
@@ -78,14 +78,15 @@ impl Workers {
                 .is_some()
             {
                 let outcome = catching_panics(catalog.refresh_reference()).await;
-                metrics.ran("reference", outcome.is_err());
-                report("reference", outcome.as_ref().err(), &mut failing);
+                metrics.record_run("reference", outcome.is_err());
+                log_outcome("reference", outcome.as_ref().err(), &mut failing);
             }
         });
         self
     }
 
-    /// Looks once a second whether reviews wait too long to be counted, and helps if they do.
+    /// Checks once a second whether reviews have waited too long to be counted, and counts them if
+    /// so.
     fn watch_uncounted(&self, catalog: &Catalog) -> &Self {
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         let stop = self.stop.clone();
@@ -98,58 +99,58 @@ impl Workers {
             {
                 let outcome = catching_panics(catalog.watch_uncounted(&mut watch)).await;
                 if let Ok(waiting) = &outcome {
-                    metrics.uncounted(waiting, catalog.own_uncounted_age(), catalog.now());
+                    metrics.set_uncounted(waiting, catalog.own_uncounted_age(), catalog.now());
                 }
-                metrics.ran("uncounted", outcome.is_err());
-                report("uncounted", outcome.as_ref().err(), &mut failing);
+                metrics.record_run("uncounted", outcome.is_err());
+                log_outcome("uncounted", outcome.as_ref().err(), &mut failing);
             }
         });
         self
     }
 
-    /// Hands over what requests count, once a second. At the end it is for
-    /// [`Catalog::drain`] to hand over the rest.
-    pub(crate) fn hand_over(&self, catalog: &Catalog) -> &Self {
+    /// Starts the task that writes buffered activity counts, once a second. [`Catalog::drain`]
+    /// writes the rest at shutdown.
+    pub(crate) fn start_activity_flush(&self, catalog: &Catalog) -> &Self {
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             let mut failing = false;
             while stop
-                .run_until_cancelled(second_or_much(&catalog))
+                .run_until_cancelled(activity_flush_due(&catalog))
                 .await
                 .is_some()
             {
-                let outcome = catching_panics(catalog.hand_over_activity()).await;
-                metrics.counted(catalog.activity_waiting());
-                metrics.ran("handover", outcome.is_err());
-                report("handover", outcome.as_ref().err(), &mut failing);
+                let outcome = catching_panics(catalog.flush_activity()).await;
+                metrics.set_activity_waiting(catalog.buffered_activity());
+                metrics.record_run("handover", outcome.is_err());
+                log_outcome("handover", outcome.as_ref().err(), &mut failing);
             }
         });
         self
     }
 
-    /// Works in the background as well, whenever no other process does.
-    pub(crate) fn work(&self, catalog: &Catalog, owner: &str) -> &Self {
+    /// Starts the workers, which run while this process holds the work lease.
+    pub(crate) fn start_workers(&self, catalog: &Catalog, owner: &str) -> &Self {
         let board = Arc::new(WorkerBoard::default());
         let work_lease = WorkLease::new(catalog.clone(), owner.to_owned());
-        let keep = work_lease.clone().keep(self.stop.clone());
-        self.tasks.spawn(keep);
-        let listen = listener::listen(
+        let renewal = work_lease.clone().keep_renewed(self.stop.clone());
+        self.tasks.spawn(renewal);
+        let listener = listener::listen(
             catalog.clone(),
             work_lease.clone(),
             Arc::clone(&board),
             self.stop.clone(),
         );
-        self.tasks.spawn(listen);
-        let report = board::keep_reports(
+        self.tasks.spawn(listener);
+        let reports = board::save_worker_reports(
             catalog.clone(),
             work_lease.clone(),
             Arc::clone(&board),
             self.stop.clone(),
         );
-        self.tasks.spawn(report);
+        self.tasks.spawn(reports);
         for worker in Worker::ALL {
-            let job = Job {
+            let worker_loop = WorkerLoop {
                 worker,
                 catalog: catalog.clone(),
                 work_lease: work_lease.clone(),
@@ -157,45 +158,44 @@ impl Workers {
                 metrics: self.metrics.clone(),
                 stop: self.stop.clone(),
             };
-            self.tasks.spawn(job.run());
+            self.tasks.spawn(worker_loop.run());
         }
-        // The first is what is released at the end; nobody begins twice.
+        // Called once per process, so it is not set yet. Released in `stop`.
         let _ = self.work_lease.set(work_lease);
         self
     }
 
-    /// Whether the database answered a moment ago.
+    /// Returns the readiness check: `Ok` if the database answered recently, otherwise the reason.
     pub(crate) fn ready(&self) -> impl Fn() -> Result<(), String> + Send + Sync + 'static {
-        let pulse = self.pulse.clone();
-        move || pulse.ready()
+        let health = self.health.clone();
+        move || health.ready()
     }
 
-    /// The counters of this process.
+    /// Returns the metrics of this process.
     pub(crate) fn metrics(&self) -> vitrine_api::http::Metrics {
         let metrics = self.metrics.clone();
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || metrics.text())
     }
 
-    /// The same with those of connections that follow.
+    /// Returns the metrics of this process, including those of WebSocket connections.
     pub(crate) fn metrics_with(&self, sockets: &Sockets) -> vitrine_api::http::Metrics {
         let (metrics, sockets) = (self.metrics.clone(), sockets.clone());
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || {
-            metrics.followed(&sockets);
+            metrics.set_sockets(&sockets);
             metrics.text()
         })
     }
 
-    /// Stops all workers between two runs, and lets another process take over at once.
+    /// Stops all tasks between two runs, and releases the lease so that another process takes over
+    /// at once.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
-        if tokio::time::timeout(PATIENCE, self.tasks.wait())
+        if tokio::time::timeout(STOP_TIMEOUT, self.tasks.wait())
             .await
             .is_err()
         {
-            tracing::warn!(
-                "a worker did not stop in time; what it had begun is completed by the next"
-            );
+            tracing::warn!("a worker did not stop in time; another process will complete its work");
         }
         if let Some(work_lease) = self.work_lease.into_inner() {
             work_lease.release().await;
@@ -203,16 +203,16 @@ impl Workers {
     }
 }
 
-/// A second, or less when much has come.
-async fn second_or_much(catalog: &Catalog) {
+/// Waits for a second, or less if many activity counts are buffered.
+async fn activity_flush_due(catalog: &Catalog) {
     tokio::select! {
         () = tokio::time::sleep(PERIOD) => {}
-        () = catalog.activity_is_much() => {}
+        () = catalog.wait_for_full_activity_buffer() => {}
     }
 }
 
-/// One worker in this process.
-struct Job {
+/// The loop that runs one worker in this process.
+struct WorkerLoop {
     worker: Worker,
     catalog: Catalog,
     work_lease: WorkLease,
@@ -221,7 +221,7 @@ struct Job {
     stop: CancellationToken,
 }
 
-impl Job {
+impl WorkerLoop {
     async fn run(self) {
         while self
             .stop
@@ -233,19 +233,20 @@ impl Job {
         }
     }
 
-    /// Runs at once, since nobody knows what waits, and then whenever there is a reason to.
+    /// Runs at once, since the backlog is unknown, and then when the pause is over or the worker is
+    /// woken.
     async fn run_while_held(&self) {
-        let (mut maintenance, mut failures) = (Maintenance::default(), 0_u32);
+        let (mut maintenance, mut failures) = (MaintenanceState::default(), 0_u32);
         let mut failing = false;
         while self.work_lease.holds() && !self.stop.is_cancelled() {
             let began = Instant::now();
-            // Never cut off: it ends by itself within seconds.
+            // Never cancelled: a run takes a few seconds at most.
             let outcome = self.run_once(&mut maintenance).await;
-            report(self.worker.name(), outcome.as_ref().err(), &mut failing);
+            log_outcome(self.worker.name(), outcome.as_ref().err(), &mut failing);
             failures = if outcome.is_err() { failures + 1 } else { 0 };
-            let rest = self.rest(outcome.as_ref().ok(), began.elapsed(), failures);
+            let pause = self.pause_after(outcome.as_ref().ok(), began.elapsed(), failures);
             tokio::select! {
-                () = tokio::time::sleep(rest) => {}
+                () = tokio::time::sleep(pause) => {}
                 () = self.board.woken(self.worker) => {}
                 () = self.work_lease.lost() => {}
                 () = self.stop.cancelled() => {}
@@ -253,14 +254,14 @@ impl Job {
         }
     }
 
-    async fn run_once(&self, maintenance: &mut Maintenance) -> Result<Run, DomainError> {
-        let (turn, began) = (self.board.begin(self.worker), Instant::now());
+    async fn run_once(&self, maintenance: &mut MaintenanceState) -> Result<WorkerRun, DomainError> {
+        let (number, began) = (self.board.begin_run(self.worker), Instant::now());
         let outcome = catching_panics(Box::pin(self.catalog.work(self.worker, maintenance))).await;
         let took = began.elapsed();
         let now = self.catalog.now();
-        let report = self.board.ended(self.worker, turn, &outcome, now, took);
-        self.metrics.reported(self.worker.name(), &report, now);
-        self.count(&outcome, maintenance);
+        let report = self.board.end_run(self.worker, number, &outcome, now, took);
+        self.metrics.record_report(self.worker.name(), &report, now);
+        self.record_metrics(&outcome, maintenance);
         if let Ok(run) = &outcome
             && run.done > 0
             && self.worker != Worker::Audit
@@ -268,66 +269,71 @@ impl Job {
             tracing::info!(
                 worker = self.worker.name(),
                 done = run.done,
-                left = run.backlog,
-                "worked"
+                backlog = run.backlog,
+                "worker run completed"
             );
         }
         outcome
     }
 
-    fn count(&self, outcome: &Result<Run, DomainError>, maintenance: &mut Maintenance) {
+    fn record_metrics(
+        &self,
+        outcome: &Result<WorkerRun, DomainError>,
+        maintenance: &mut MaintenanceState,
+    ) {
         let name = self.worker.name();
-        self.metrics.ran(name, outcome.is_err());
+        self.metrics.record_run(name, outcome.is_err());
         let Ok(run) = outcome else { return };
-        self.metrics.did(name, run.done);
+        self.metrics.record_done(name, run.done);
         if self.worker == Worker::Fold {
-            self.metrics.folded(run.done);
+            self.metrics.record_folded(run.done);
         }
         if self.worker == Worker::Audit {
             let audit = std::mem::take(&mut maintenance.audit);
-            self.metrics.recounted(audit.products as u64, audit.round);
+            self.metrics
+                .record_audited(audit.products as u64, audit.round);
             for field in audit.differences {
-                self.metrics.differed(field);
+                self.metrics.record_difference(field);
             }
         }
     }
 
-    /// How long to rest: longer after a run that took long and with each failure, short while
-    /// something is left.
-    fn rest(&self, run: Option<&Run>, took: Duration, failures: u32) -> Duration {
-        let usual = self.worker.every();
+    /// The pause after a run: short while there is a backlog, otherwise longer the longer the run
+    /// took, and doubled with each failure.
+    fn pause_after(&self, run: Option<&WorkerRun>, took: Duration, failures: u32) -> Duration {
+        let period = self.worker.every();
         match run {
             Some(run) if run.backlog > 0 => self.worker.pause(took),
-            Some(_) if self.worker.is_prompt() => usual,
-            Some(_) => usual.max(MAX_SHARE.min(took * SHARE)),
+            Some(_) if self.worker.is_prompt() => period,
+            Some(_) => period.max(MAX_IDLE_PAUSE.min(took * PAUSE_FACTOR)),
             None => {
-                let longer = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));
-                longer.min(MAX_REST.max(usual))
+                let pause = self.worker.pause(took).max(PERIOD) * (1 << failures.min(5));
+                pause.min(MAX_RETRY_PAUSE.max(period))
             }
         }
     }
 }
 
-/// Work that fails when it panics, so that whoever does it again and again goes on.
+/// Runs `work` and returns a panic as an error, so that a periodic task survives it.
 async fn catching_panics<T>(
     work: impl Future<Output = Result<T, DomainError>>,
 ) -> Result<T, DomainError> {
     let caught = AssertUnwindSafe(work).catch_unwind().await;
     caught.unwrap_or_else(|payload| {
-        let said = payload.downcast_ref::<&str>().copied();
-        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let panicked = format!("panicked: {}", said.unwrap_or("without a message"));
+        let message = payload.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let panicked = format!("panicked: {}", message.unwrap_or("without a message"));
         Err(DomainError::Internal(panicked.into()))
     })
 }
 
-/// Says once that a worker fails, and once that it works again.
-fn report(name: &str, error: Option<&DomainError>, failing: &mut bool) {
+/// Logs the first of consecutive failures of a task, and its recovery.
+fn log_outcome(name: &str, error: Option<&DomainError>, failing: &mut bool) {
     match error {
-        None if *failing => tracing::info!(worker = name, "works again"),
+        None if *failing => tracing::info!(worker = name, "worker recovered"),
         Some(error) if !*failing => {
             let cause = std::error::Error::source(error).map(ToString::to_string);
-            tracing::error!(worker = name, %error, cause, "a worker fails; it keeps trying");
+            tracing::error!(worker = name, %error, cause, "worker failed; it will be retried");
         }
         _ => {}
     }
@@ -339,17 +345,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_that_panics_fails_and_says_why() {
-        async fn said(payload: impl std::any::Any + Send) -> String {
+    async fn a_panic_is_returned_as_an_error() {
+        async fn message(payload: impl std::any::Any + Send) -> String {
             let work = async { std::panic::panic_any(payload) };
             match catching_panics::<()>(work).await {
                 Err(DomainError::Internal(cause)) => cause.to_string(),
-                other => panic!("it does not fail: {other:?}"),
+                other => panic!("not an error: {other:?}"),
             }
         }
-        assert_eq!(said("no hour").await, "panicked: no hour");
-        assert_eq!(said("no hour".to_owned()).await, "panicked: no hour");
-        assert_eq!(said(7).await, "panicked: without a message");
+        assert_eq!(message("no hour").await, "panicked: no hour");
+        assert_eq!(message("no hour".to_owned()).await, "panicked: no hour");
+        assert_eq!(message(7).await, "panicked: without a message");
         assert_eq!(catching_panics(async { Ok(7) }).await.unwrap(), 7);
     }
 }

@@ -6,38 +6,35 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use vitrine_domain::Catalog;
 use vitrine_mongod::Instance;
 use vitrine_storage::migrations::FILES;
 
 use super::serve::{Service, close, listen, serve};
-use super::{owner, report, say, told_to_stop};
+use super::{log_progress, print, process_name, shutdown_signal};
+use crate::auth::Tokens;
 use crate::database::{Database, cannot_use_data};
 use crate::demo;
 use crate::local::LocalData;
 use crate::settings::{Cli, StartCatalogue};
 use crate::workers::Workers;
 
-/// How long the token that is printed holds, in hours.
+/// The validity of the printed token, in hours.
 const TOKEN_HOURS: u32 = 24 * 30;
-/// How often it is looked whether the local mongod still runs.
-const WATCH: Duration = Duration::from_secs(1);
+/// How often the local mongod is checked.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// A query that shows what there is.
+/// A query that shows some of the catalogue.
 const QUERY: &str = "{ products(first: 3, sort: [{ key: POPULARITY }]) { nodes { name kind \
                      ratingStats { count average } specs { label text } } } }";
 
 pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let listener = listen(&cli).await?;
-    let mut database = open(&cli).await?;
-    database
-        .store
-        .migrate(FILES, &owner(), false, &report)
-        .await?;
-    database.require_schema().await?;
-    let moderation = cli.dev.review_moderation.into();
-    let catalog = database.catalog(&cli.common, moderation).await?;
-    let mut told = Box::pin(told_to_stop());
+    let database = open(&cli).await?;
+    let catalog = open_catalog(&cli, &database).await?;
+    let mut shutdown = Box::pin(shutdown_signal());
     let load = async {
         match cli.dev.catalogue {
             StartCatalogue::Demo => demo::load_if_empty(&catalog, cli.dev.seed).await,
@@ -46,7 +43,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     let loaded = tokio::select! {
         loaded = load => loaded.map(|()| true)?,
-        () = &mut told => false,
+        () = &mut shutdown => false,
     };
     if !loaded {
         catalog.drain().await;
@@ -60,12 +57,34 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         catalog.now(),
         TOKEN_HOURS,
     )?;
-    greet(&cli, &database, &listener.local_addr()?.to_string(), &token);
-    let workers = Workers::new(database.pulse.clone());
+    print_welcome(&cli, &database, &listener.local_addr()?.to_string(), &token);
+    run_service(listener, database, catalog, tokens, shutdown).await
+}
+
+/// Migrates the database and opens the catalogue in it.
+async fn open_catalog(cli: &Cli, database: &Database) -> anyhow::Result<Catalog> {
+    database
+        .store
+        .migrate(FILES, &process_name(), false, &log_progress)
+        .await?;
+    database.require_schema().await?;
+    let moderation = cli.dev.review_moderation.into();
+    database.catalog(&cli.common, moderation).await
+}
+
+/// Serves the API and runs the workers until shutdown, or until the local mongod exits.
+async fn run_service(
+    listener: TcpListener,
+    mut database: Database,
+    catalog: Catalog,
+    tokens: Tokens,
+    shutdown: Pin<Box<impl Future<Output = ()>>>,
+) -> anyhow::Result<ExitCode> {
+    let workers = Workers::new(database.health.clone());
     workers
-        .attend(&catalog)
-        .hand_over(&catalog)
-        .work(&catalog, &owner());
+        .start_monitoring(&catalog)
+        .start_activity_flush(&catalog)
+        .start_workers(&catalog, &process_name());
     let catalog = Arc::new(OnceLock::from(catalog));
     let service = Service {
         catalog: Arc::clone(&catalog),
@@ -73,8 +92,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         workers: &workers,
         playground: true,
     };
-    let (died, exit) = oneshot::channel();
-    let stop = watch(told, database.instance.take(), died);
+    let (exited, exit) = oneshot::channel();
+    let stop = watch_mongod(shutdown, database.instance.take(), exited);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
         serve(service, listener, async { drop(stopping.await) }, async {
@@ -90,70 +109,69 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     database.instance = instance;
     served?;
     if let Ok(exit) = exit.await {
-        bail!("the local mongod ended by itself: {exit}");
+        bail!("the local mongod exited unexpectedly: {exit}");
     }
     database.close().await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The database that was named, or this machine's, reset if asked for.
+/// Opens the database of the settings, or that of this machine, after resetting it if requested.
 async fn open(cli: &Cli) -> anyhow::Result<Database> {
     if cli.common.mongodb_uri.is_some() {
         if cli.dev.reset {
-            bail!(
-                "--reset removes the database of this machine only; leave out VITRINE_MONGODB_URI"
-            );
+            bail!("--reset deletes only the database of this machine; unset VITRINE_MONGODB_URI");
         }
-        let mut database = Database::open(&cli.common, &report).await?;
-        // Only for the secrets that development makes up.
+        let mut database = Database::open(&cli.common, &log_progress).await?;
+        // Only for the generated secrets of development.
         database.local = Some(LocalData::new(&cli.common)?);
         return Ok(database);
     }
     let local = LocalData::new(&cli.common)?;
-    match Database::start(&cli.common, local.clone(), &report).await {
+    match Database::start(&cli.common, local.clone(), &log_progress).await {
         Ok(database) => {
             if cli.dev.reset {
                 database.store.drop_database().await.context("resetting")?;
             }
             Ok(database)
         }
-        // Data that this mongod cannot read is what a reset is for.
+        // A reset also deletes data that this mongod cannot read.
         Err(error) if cli.dev.reset && cannot_use_data(&error) => {
-            tracing::warn!("starting afresh, because the data cannot be used: {error:#}");
+            tracing::warn!("deleting the data, because it cannot be used: {error:#}");
             local.reset().context("resetting")?;
-            Database::start(&cli.common, local, &report).await
+            Database::start(&cli.common, local, &log_progress).await
         }
         Err(error) => Err(error),
     }
 }
 
-/// Waits until told to stop, or until the local mongod ends by itself. Gives the mongod back.
-async fn watch(
-    mut told: Pin<Box<impl Future<Output = ()>>>,
+/// Waits for the shutdown signal, or until the local mongod exits, which is reported to `exited`.
+/// Returns the mongod if it is still running.
+async fn watch_mongod(
+    mut shutdown: Pin<Box<impl Future<Output = ()>>>,
     mut instance: Option<Instance>,
-    died: oneshot::Sender<String>,
+    exited: oneshot::Sender<String>,
 ) -> Option<Instance> {
     loop {
         tokio::select! {
-            () = &mut told => return instance,
-            () = tokio::time::sleep(WATCH) => {}
+            () = &mut shutdown => return instance,
+            () = tokio::time::sleep(CHECK_EVERY) => {}
         }
         if let Some(exit) = instance.as_mut().and_then(Instance::exit) {
-            // Whoever listens has ended first: then nobody needs to be told.
-            let _ = died.send(exit.to_string());
+            // The receiver may have been dropped already.
+            let _ = exited.send(exit.to_string());
             return None;
         }
     }
 }
 
-fn greet(cli: &Cli, database: &Database, address: &str, token: &str) {
+fn print_welcome(cli: &Cli, database: &Database, address: &str, token: &str) {
     let url = format!("http://{address}/graphql");
     let data = match (&cli.common.mongodb_uri, &database.local) {
         (None, Some(local)) => format!("in {} (start over with --reset)", local.dir().display()),
         _ => format!("in the MongoDB you named, database {}", cli.common.database),
     };
     let body = serde_json::json!({ "query": QUERY });
-    say(&format!(
+    print(&format!(
         "\nVitrine is ready at {url}  (open it in a browser to try queries)\n\n\
          A query to paste:\n  {QUERY}\n\n\
          The same from a shell:\n  curl -s {url} -H 'content-type: application/json' -d '{body}'\n\n\
@@ -161,7 +179,7 @@ fn greet(cli: &Cli, database: &Database, address: &str, token: &str) {
          The data is {data}."
     ));
     if cli.dev.catalogue == StartCatalogue::Demo {
-        say(vitrine_ingest::demo::NOTICE);
+        print(vitrine_ingest::demo::NOTICE);
     }
-    say("Ctrl-C ends it.\n");
+    print("Press Ctrl-C to stop.\n");
 }

@@ -8,67 +8,68 @@ use anyhow::Context as _;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use vitrine_domain::import::ImportMode;
 use vitrine_ingest::mapping::Mapping;
-use vitrine_ingest::run::{ImportOrder, Progress};
+use vitrine_ingest::run::{ImportOptions, Progress};
 use vitrine_storage::migrations::FILES;
 
-use super::{owner, report, say, told_to_stop};
+use super::{log_progress, print, process_name, shutdown_signal};
 use crate::database::Database;
 use crate::settings::{Common, Import};
 
-/// What the shell sees when a file could not be read to its end.
-const SOME_BROKEN: u8 = 2;
+/// The exit code if a file could not be read to its end.
+const INCOMPLETE: u8 = 2;
 
-pub(super) async fn run(settings: &Common, what: Import) -> anyhow::Result<ExitCode> {
-    let mapping = Arc::new(Mapping::load(&what.mapping)?);
-    let order = ImportOrder {
+pub(super) async fn run(settings: &Common, arguments: Import) -> anyhow::Result<ExitCode> {
+    let mapping = Arc::new(Mapping::load(&arguments.mapping)?);
+    let options = ImportOptions {
         rejects: Some(
-            what.rejects
+            arguments
+                .rejects
                 .clone()
-                .unwrap_or_else(|| rejects_beside(&what.files[0])),
+                .unwrap_or_else(|| default_rejects_file(&arguments.files[0])),
         ),
-        files: what.files,
+        files: arguments.files,
         mapping,
-        mode: if what.dry_run {
+        mode: if arguments.dry_run {
             ImportMode::DryRun
         } else {
             ImportMode::Write
         },
     };
-    let database = Database::open(settings, &report).await?;
-    let catalog = if order.mode == ImportMode::DryRun {
-        database.catalog_to_look_at(settings).await?
+    let database = Database::open(settings, &log_progress).await?;
+    let catalog = if options.mode == ImportMode::DryRun {
+        database.catalog_read_only(settings).await?
     } else {
         database
             .store
-            .migrate(FILES, &owner(), false, &report)
+            .migrate(FILES, &process_name(), false, &log_progress)
             .await?;
         database.require_schema().await?;
         database.catalog_for_work(settings).await?
     };
     let bar = bar();
-    let import = vitrine_ingest::run::import(&catalog, &order, |progress| show(&bar, progress));
+    let import = vitrine_ingest::run::import(&catalog, &options, |progress| update(&bar, progress));
     let outcome = tokio::select! {
         outcome = import => Some(outcome.context("importing")),
-        () = told_to_stop() => None,
+        () = shutdown_signal() => None,
     };
     bar.finish_and_clear();
     catalog.drain().await;
     database.close().await?;
     let Some(outcome) = outcome else {
-        say("stopped; run the same command again to complete the import");
+        print("stopped; run the same command again to complete the import");
         return Ok(ExitCode::FAILURE);
     };
     let outcome = outcome?;
-    say(outcome.to_string().trim_end());
+    print(outcome.to_string().trim_end());
     Ok(if outcome.is_complete() {
         ExitCode::SUCCESS
     } else {
-        ExitCode::from(SOME_BROKEN)
+        ExitCode::from(INCOMPLETE)
     })
 }
 
-/// In the current directory, named after the feed.
-fn rejects_beside(feed: &Path) -> PathBuf {
+/// The default file for rejected lines: in the current directory, named after the feed.
+fn default_rejects_file(feed: &Path) -> PathBuf {
     let name = feed
         .file_name()
         .map_or_else(|| "feed".into(), |name| name.to_string_lossy());
@@ -83,23 +84,23 @@ fn bar() -> ProgressBar {
     ProgressBar::new(0).with_style(style)
 }
 
-fn show(bar: &ProgressBar, progress: &Progress) {
+fn update(bar: &ProgressBar, progress: &Progress) {
     bar.set_length(progress.bytes_total);
     bar.set_position(progress.bytes_read);
-    let left = progress
+    let remaining = progress
         .remaining()
-        .map(|left| format!(", {} left", HumanDuration(left)));
-    let left = if progress.finishing {
+        .map(|remaining| format!(", {} left", HumanDuration(remaining)));
+    let remaining = if progress.finishing {
         Some(", computing ratings".to_owned())
     } else {
-        left
+        remaining
     };
     let counts = &progress.counts;
     bar.set_message(format!(
-        "{} lines, {:.0} a second, {} rejected{}",
+        "{} lines, {:.0} per second, {} rejected{}",
         counts.lines,
         progress.rate(),
         counts.rejected,
-        left.unwrap_or_default()
+        remaining.unwrap_or_default()
     ));
 }

@@ -1,5 +1,4 @@
-//! Serving the API, and working in the background. Both answer from the beginning on, and are ready
-//! when their database is there.
+//! `serve` and `work`. Both listen from the start, and are ready once their database is reachable.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -17,21 +16,21 @@ use vitrine_api::http::{
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
 
-use super::{owner, report, told_to_stop};
+use super::{log_progress, process_name, shutdown_signal};
 use crate::auth::Tokens;
 use crate::database::{Database, cursor_secret, tokens};
+use crate::health::DatabaseHealth;
 use crate::local::LocalData;
-use crate::pulse::Pulse;
+use crate::retry::Retry;
 use crate::settings::{Cli, Common, Work};
-use crate::waiting::Waiting;
 use crate::workers::Workers;
 
-/// How long requests under way may take when the service stops.
-const DRAIN: Duration = Duration::from_secs(10);
-/// When clients should come back while the database is waited for.
-const COME_BACK: Duration = Duration::from_secs(5);
+/// How long running requests may take when the service stops.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// After which time clients should retry while the service waits for its database.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// `serve`: the API, from a migrated database, until told to stop.
+/// `serve`: serves the API from a migrated database until the process is stopped.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let settings = &cli.common;
     let listener = listen(cli).await?;
@@ -39,18 +38,20 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Some(_) => None,
         None => Some(LocalData::new(settings)?),
     };
-    // What the settings lack is told at once, whether or not the database is there.
+    // Reports missing settings before waiting for the database.
     cursor_secret(settings, local.as_ref())?;
     let tokens = tokens(settings, local.as_ref())?;
-    let told = told_to_stop();
+    let shutdown = shutdown_signal();
     let address = listener.local_addr()?;
     tracing::info!("listening at http://{address}/");
-    let (pulse, catalog) = (Pulse::new(), Arc::new(OnceLock::new()));
-    let workers = Workers::new(pulse.clone());
+    let (health, catalog) = (DatabaseHealth::new(), Arc::new(OnceLock::new()));
+    let workers = Workers::new(health.clone());
     let opening = async {
         let moderation = cli.dev.review_moderation.into();
-        let (database, opened) = open(settings, pulse, Some(moderation)).await?;
-        workers.attend(&opened).hand_over(&opened);
+        let (database, opened) = open(settings, health, Some(moderation)).await?;
+        workers
+            .start_monitoring(&opened)
+            .start_activity_flush(&opened);
         let _ = catalog.set(opened);
         tracing::info!(%address, "serving");
         Ok(database)
@@ -61,7 +62,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         workers: &workers,
         playground: false,
     };
-    let database = Box::pin(serve(service, listener, told, opening)).await?;
+    let database = Box::pin(serve(service, listener, shutdown, opening)).await?;
     close(workers, &catalog).await;
     if let Some(database) = database {
         database.close().await?;
@@ -69,7 +70,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `work`: the background workers, until told to stop.
+/// `work`: runs the background workers until the process is stopped.
 pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<ExitCode> {
     let listener = match options.monitor_listen {
         Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
@@ -77,12 +78,14 @@ pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<Ex
         })?),
         None => None,
     };
-    let told = told_to_stop();
-    let (pulse, catalog) = (Pulse::new(), OnceLock::new());
-    let workers = Workers::new(pulse.clone());
+    let shutdown = shutdown_signal();
+    let (health, catalog) = (DatabaseHealth::new(), OnceLock::new());
+    let workers = Workers::new(health.clone());
     let opening = async {
-        let (database, opened) = open(settings, pulse, None).await?;
-        workers.attend(&opened).work(&opened, &owner());
+        let (database, opened) = open(settings, health, None).await?;
+        workers
+            .start_monitoring(&opened)
+            .start_workers(&opened, &process_name());
         let _ = catalog.set(opened);
         tracing::info!("working");
         Ok(database)
@@ -93,15 +96,15 @@ pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<Ex
         let serving = async |stop: CancellationToken| {
             let router = monitor(ready, metrics);
             let served = vitrine_api::http::serve(listener, router, stop.cancelled_owned());
-            served.await.context("serving counters")
+            served.await.context("serving metrics")
         };
-        meanwhile(told, serving, opening).await?
+        open_while_serving(shutdown, serving, opening).await?
     } else {
-        let waiting = async |stop: CancellationToken| {
+        let idle = async |stop: CancellationToken| {
             stop.cancelled().await;
             Ok(())
         };
-        meanwhile(told, waiting, opening).await?
+        open_while_serving(shutdown, idle, opening).await?
     };
     close(workers, &catalog).await;
     if let Some(database) = database {
@@ -110,17 +113,17 @@ pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits for the database for as long as it takes, and opens the catalogue in it: to be served from
-/// when it is said how reviews are moderated, otherwise to be worked on.
+/// Waits for the database without a time limit, and opens the catalogue in it: for serving if
+/// `moderation` is set, otherwise for workers.
 async fn open(
     settings: &Common,
-    pulse: Pulse,
+    health: DatabaseHealth,
     moderation: Option<Moderation>,
 ) -> anyhow::Result<(Database, Catalog)> {
-    let mut waiting = Waiting::forever();
-    let mut database = Database::open_within(&mut waiting, settings, &report).await?;
-    database.pulse = pulse;
-    let catalog = waiting.reach(async || {
+    let mut retry = Retry::forever();
+    let mut database = Database::open_within(&mut retry, settings, &log_progress).await?;
+    database.health = health;
+    let catalog = retry.run(async || {
         database.require_schema().await?;
         match moderation {
             Some(moderation) => database.catalog(settings, moderation).await,
@@ -131,16 +134,16 @@ async fn open(
     Ok((database, catalog))
 }
 
-/// Opens something and serves at the same time, until told to stop, or until one of them fails.
-/// Returns what was opened, if it was by then.
-async fn meanwhile<T>(
-    told: impl Future<Output = ()>,
+/// Opens something and serves at the same time, until shutdown or until one of them fails. Returns
+/// what was opened by then, if anything.
+async fn open_while_serving<T>(
+    shutdown: impl Future<Output = ()>,
     serving: impl AsyncFnOnce(CancellationToken) -> anyhow::Result<()>,
     opening: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<Option<T>> {
     let stop = CancellationToken::new();
-    let told = async {
-        let _ = stop.run_until_cancelled(told).await;
+    let shutdown = async {
+        let _ = stop.run_until_cancelled(shutdown).await;
         stop.cancel();
     };
     let opening = async {
@@ -155,13 +158,13 @@ async fn meanwhile<T>(
         stop.cancel();
         served
     };
-    let ((), opened, served) = tokio::join!(told, opening, serving);
+    let ((), opened, served) = tokio::join!(shutdown, opening, serving);
     let opened = opened?;
     served?;
     Ok(opened)
 }
 
-/// What is served.
+/// The service to run.
 pub(super) struct Service<'a> {
     /// Empty until the catalogue is open.
     pub(super) catalog: Arc<OnceLock<Catalog>>,
@@ -170,52 +173,52 @@ pub(super) struct Service<'a> {
     pub(super) playground: bool,
 }
 
-/// Takes the address, before anything that takes time.
+/// Binds the address. Called first, so that a taken address is reported at once.
 pub(super) async fn listen(cli: &Cli) -> anyhow::Result<TcpListener> {
     let address = cli.dev.listen;
     TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; if another program does, choose another address with --listen")
+        format!("cannot listen on {address}; if another program uses it, choose another address with --listen")
     })
 }
 
-/// Serves until `stop` completes, then lets requests end; meanwhile `opening` opens what is not open
-/// yet. Returns what it opened, if it did by then.
+/// Serves until `stop` completes, then waits for running requests. Meanwhile `opening` opens the
+/// catalogue. Returns what it opened by then, if anything.
 pub(super) async fn serve<T>(
     service: Service<'_>,
     listener: TcpListener,
     stop: impl Future<Output = ()>,
     opening: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<Option<T>> {
-    let shield = RequestLimiter::new(Capacity::default());
+    let limiter = RequestLimiter::new(Capacity::default());
     let sockets = Sockets::new(SocketLimits::default());
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
-    let api = Api::new(engine, shield.clone())
+    let api = Api::new(engine, limiter.clone())
         .sockets(sockets.clone())
         .playground(service.playground)
         .ready(service.workers.ready())
         .metrics(service.workers.metrics_with(&sockets))
-        .admit(move |headers| {
+        .authenticate(move |headers| {
             let catalog = catalog.get().ok_or_else(not_open)?;
             let viewer = tokens.viewer(bearer(headers)?, catalog.now())?;
             let session = Session::new(catalog.clone(), &viewer);
-            Ok(RequestContext::new().attach(move |request| session.attach(request)))
+            Ok(RequestContext::new().with_context(move |request| session.attach(request)))
         });
     let serving = async |stop: CancellationToken| {
         let served = vitrine_api::http::serve(listener, router(api), stop.cancelled_owned());
         served.await.context("serving")
     };
-    let opened = meanwhile(stop, serving, opening).await?;
-    // Who follows is told to come back, and gets from another process what was missed.
-    sockets.close(DRAIN).await;
+    let opened = open_while_serving(stop, serving, opening).await?;
+    // Subscribers are told to reconnect; another process sends them what they missed.
+    sockets.close(DRAIN_TIMEOUT).await;
     if let Some(catalog) = service.catalog.get() {
         catalog.stop_following().await;
     }
-    shield.drain(DRAIN).await;
+    limiter.drain(DRAIN_TIMEOUT).await;
     Ok(opened)
 }
 
-/// Lets workers and operations end.
+/// Stops the workers and waits for running operations.
 pub(super) async fn close(workers: Workers, catalog: &OnceLock<Catalog>) {
     workers.stop().await;
     if let Some(catalog) = catalog.get() {
@@ -226,7 +229,7 @@ pub(super) async fn close(workers: Workers, catalog: &OnceLock<Catalog>) {
 fn not_open() -> Failure {
     Failure::new(
         ErrorCode::Unavailable,
-        "The service waits for its database; try again.",
+        "The service is waiting for its database; try again later.",
     )
-    .retry_after(COME_BACK)
+    .retry_after(RETRY_AFTER)
 }

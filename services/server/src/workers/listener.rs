@@ -1,4 +1,4 @@
-//! Waking workers when the database says that something changed.
+//! Waking workers by a change stream.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,15 +11,14 @@ use vitrine_domain::{Catalog, DomainError};
 use super::board::WorkerBoard;
 use super::work_lease::WorkLease;
 
-/// How often it is looked whether what workers were woken for is done.
-const RENEW_EVERY: Duration = Duration::from_secs(2);
-/// How often the place in the stream is kept although nothing happened, so that it stays within
-/// what the database remembers.
-const KEPT: Duration = Duration::from_mins(1);
-/// How long to wait before a stream that was lost is opened again.
+/// How often to check whether the woken workers have succeeded.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
+/// How often the resume token is saved without changes, so that it does not leave the oplog.
+const SAVE_EVERY: Duration = Duration::from_mins(1);
+/// The pause before a failed stream is opened again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Follows changes whenever this process works.
+/// Follows changes while this process holds the work lease.
 pub(super) async fn listen(
     catalog: Catalog,
     lease: WorkLease,
@@ -36,8 +35,8 @@ pub(super) async fn listen(
                 () = lease.lost() => None,
             };
             if let Some(Err(error)) = ended {
-                super::report("changes", Some(&error), &mut failing);
-                // Whatever was missed is found by looking.
+                super::log_outcome("changes", Some(&error), &mut failing);
+                // Changes may have been missed: the workers do a full sweep.
                 for worker in Wakeups::WOKEN {
                     board.wake(worker);
                 }
@@ -48,8 +47,9 @@ pub(super) async fn listen(
     .await;
 }
 
-/// A change whose worker has not dealt with it yet.
-type Waiting = (Worker, u64);
+/// A worker woken by a change, and the number of the run that has to succeed before the resume
+/// token may be saved.
+type PendingRun = (Worker, u64);
 
 async fn follow(
     catalog: &Catalog,
@@ -57,46 +57,47 @@ async fn follow(
     failing: &mut bool,
 ) -> Result<(), DomainError> {
     let wakeups = catalog.wakeups().await?;
-    super::report("changes", None, failing);
-    let (mut waiting, mut kept) = (Vec::<Waiting>::new(), Instant::now());
+    super::log_outcome("changes", None, failing);
+    let (mut pending, mut saved) = (Vec::<PendingRun>::new(), Instant::now());
     if !wakeups.resumed {
-        // What happened before the stream is found by looking; then its place is worth keeping.
-        waiting.extend(Wakeups::WOKEN.map(|worker| (worker, board.wake(worker))));
+        // Earlier changes may have been missed: the workers do a full sweep before the first resume
+        // token is saved.
+        pending.extend(Wakeups::WOKEN.map(|worker| (worker, board.wake(worker))));
     }
-    let mut beats = tokio::time::interval(RENEW_EVERY);
+    let mut ticks = tokio::time::interval(CHECK_EVERY);
     let mut point = wakeups.point();
-    let mut hearing = std::pin::pin!(hear(wakeups));
+    let mut next = std::pin::pin!(next_wakeup(wakeups));
     loop {
         tokio::select! {
-            (wakeups, heard) = hearing.as_mut() => {
-                if let Some(worker) = heard? {
+            (wakeups, worker) = next.as_mut() => {
+                if let Some(worker) = worker? {
                     let run = board.wake(worker);
-                    // One entry for each worker: the latest run sees everything.
-                    waiting.retain(|(other, _)| *other != worker);
-                    waiting.push((worker, run));
+                    // One entry per worker: the latest run sees all changes.
+                    pending.retain(|(other, _)| *other != worker);
+                    pending.push((worker, run));
                 }
                 point = wakeups.point();
-                hearing.set(hear(wakeups));
+                next.set(next_wakeup(wakeups));
             }
-            _ = beats.tick() => {
-                let before = waiting.len();
-                waiting.retain(|(worker, run)| !board.has_succeeded(*worker, *run));
-                let news = before > 0 && waiting.is_empty();
-                if news || (waiting.is_empty() && kept.elapsed() >= KEPT) {
-                    // All that came before is dealt with.
+            _ = ticks.tick() => {
+                let before = pending.len();
+                pending.retain(|(worker, run)| !board.has_succeeded(*worker, *run));
+                let completed = before > 0 && pending.is_empty();
+                if completed || (pending.is_empty() && saved.elapsed() >= SAVE_EVERY) {
+                    // All changes up to here have been processed.
                     if let Some(point) = point.clone() {
-                        catalog.keep_wakeups(point).await?;
+                        catalog.save_wakeup_point(point).await?;
                     }
-                    kept = Instant::now();
+                    saved = Instant::now();
                 }
             }
         }
     }
 }
 
-/// What is heard next. While that is under way nobody else can ask the stream for its place, so it
-/// takes the stream along and gives it back.
-async fn hear(mut wakeups: Wakeups) -> (Wakeups, Result<Option<Worker>, DomainError>) {
-    let heard = wakeups.next().await;
-    (wakeups, heard)
+/// Waits for the next change. Takes the stream and returns it, because the resume token cannot be
+/// read while the stream is borrowed.
+async fn next_wakeup(mut wakeups: Wakeups) -> (Wakeups, Result<Option<Worker>, DomainError>) {
+    let worker = wakeups.next().await;
+    (wakeups, worker)
 }

@@ -1,4 +1,4 @@
-//! Holding the lease of the work.
+//! The work lease: at most one process runs the workers at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,48 +7,48 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use vitrine_domain::Catalog;
 
-/// For how long the lease is taken: a process that is killed is followed by another after this and
-/// a beat.
+/// The duration of the lease: after a process is killed, another takes over within this time plus
+/// [`RENEW_EVERY`].
 const LEASE: Duration = Duration::from_secs(9);
-/// How often the lease is renewed, or asked for.
+/// How often the lease is renewed or requested.
 const RENEW_EVERY: Duration = Duration::from_millis(2500);
-/// After which time the lease counts as lost unless it was renewed: a second before its end nothing
-/// new is begun.
+/// After this time without renewal the lease counts as lost, one second before it expires, so that
+/// no run starts on an expired lease.
 const TRUSTED_FOR: Duration = Duration::from_secs(8);
 
-/// Whether this process holds the lease. Cheap to clone.
+/// The work lease as seen by this process. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct WorkLease(Arc<Held>);
+pub(super) struct WorkLease(Arc<Inner>);
 
-struct Held {
+struct Inner {
     catalog: Catalog,
     owner: String,
-    /// Until when the lease is surely held, by a clock that nobody can set.
+    /// Until when the lease is certainly held, by the monotonic clock.
     until: watch::Sender<Option<Instant>>,
 }
 
 impl WorkLease {
     pub(super) fn new(catalog: Catalog, owner: String) -> Self {
-        Self(Arc::new(Held {
+        Self(Arc::new(Inner {
             catalog,
             owner,
             until: watch::Sender::new(None),
         }))
     }
 
-    /// Whether the lease is held now.
+    /// Returns true if the lease is held now.
     pub(super) fn holds(&self) -> bool {
-        is_ahead(*self.0.until.borrow())
+        is_in_future(*self.0.until.borrow())
     }
 
     /// Waits until the lease is held.
     pub(super) async fn held(&self) {
         let mut until = self.0.until.subscribe();
         // The sender lives as long as this handle does.
-        let _ = until.wait_for(|until| is_ahead(*until)).await;
+        let _ = until.wait_for(|until| is_in_future(*until)).await;
     }
 
-    /// Waits until the lease is not held any more.
+    /// Waits until the lease is no longer held.
     pub(super) async fn lost(&self) {
         let mut changes = self.0.until.subscribe();
         loop {
@@ -63,46 +63,53 @@ impl WorkLease {
         }
     }
 
-    /// Takes the lease when it is free and renews it, until told to stop.
-    pub(super) async fn keep(self, stop: CancellationToken) {
-        let mut beats = tokio::time::interval(RENEW_EVERY);
-        beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(beats.tick()).await.is_some() {
-            self.beat().await;
+    /// Acquires the lease when it is free and renews it, until stopped.
+    pub(super) async fn keep_renewed(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(RENEW_EVERY);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            self.acquire_or_renew().await;
         }
     }
 
-    async fn beat(&self) {
-        // The lease runs from some moment after this one.
-        let asked = Instant::now();
+    async fn acquire_or_renew(&self) {
+        // The lease starts at some time after this.
+        let requested_at = Instant::now();
         let before = self.holds();
         match super::catching_panics(self.0.catalog.take_work(&self.0.owner, LEASE)).await {
             Ok(lease) if lease.owner == self.0.owner => {
                 if !before {
-                    tracing::info!(term = lease.term, "works in the background");
+                    tracing::info!(
+                        term = lease.term,
+                        "acquired the work lease: running the workers"
+                    );
                 }
-                self.0.until.send_replace(Some(asked + TRUSTED_FOR));
+                self.0.until.send_replace(Some(requested_at + TRUSTED_FOR));
             }
             Ok(lease) => {
                 if before {
-                    tracing::warn!(owner = lease.owner, "another process works now");
+                    tracing::warn!(
+                        owner = lease.owner,
+                        "lost the work lease to another process"
+                    );
                 }
                 self.0.until.send_replace(None);
             }
-            // It is held until it ends; then nothing is begun until it is known who holds it.
-            Err(error) => tracing::debug!(%error, "the lease could not be renewed"),
+            // The lease stays valid until it expires. After that no run starts until a renewal
+            // succeeds.
+            Err(error) => tracing::debug!(%error, "the work lease could not be renewed"),
         }
     }
 
-    /// Gives the lease back. Call when nothing runs any more.
+    /// Releases the lease. No worker may be running.
     pub(super) async fn release(&self) {
         self.0.until.send_replace(None);
         if let Err(error) = self.0.catalog.release_work(&self.0.owner).await {
-            tracing::debug!(%error, "the lease was not given back; it ends by itself");
+            tracing::debug!(%error, "the work lease could not be released; it will expire");
         }
     }
 }
 
-fn is_ahead(until: Option<Instant>) -> bool {
+fn is_in_future(until: Option<Instant>) -> bool {
     until.is_some_and(|until| until > Instant::now())
 }

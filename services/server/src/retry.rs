@@ -1,4 +1,4 @@
-//! Waiting for a database that is not there.
+//! Retrying while the database is unreachable.
 
 use std::time::{Duration, Instant};
 
@@ -6,59 +6,59 @@ use anyhow::bail;
 use vitrine_domain::DomainError;
 use vitrine_storage::StorageError;
 
-/// How long commands that end by themselves wait.
-const A_WHILE: Duration = Duration::from_secs(30);
-/// How often it is said that a database is waited for.
-const REMINDER: Duration = Duration::from_secs(30);
-/// How long to rest before trying again.
+/// How long commands other than `serve` and `work` retry.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+/// How often the log says that the process is waiting.
+const LOG_EVERY: Duration = Duration::from_secs(30);
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
-const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server runs and may be reached \
+const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server is running and reachable \
                       from here";
 
-/// Waits from one try to the next.
-pub(crate) struct Waiting {
+/// Repeats an attempt until the database is reachable or a time limit is exceeded.
+pub(crate) struct Retry {
     began: Instant,
-    said: Option<Instant>,
+    logged: Option<Instant>,
     limit: Option<Duration>,
 }
 
-impl Waiting {
-    /// Waits as long as it takes.
+impl Retry {
+    /// Retries without a limit.
     pub(crate) fn forever() -> Self {
-        Self::until(None)
+        Self::with_limit(None)
     }
 
-    /// Waits for half a minute.
-    pub(crate) fn for_a_while() -> Self {
-        Self::until(Some(A_WHILE))
+    /// Retries for half a minute.
+    pub(crate) fn with_default_limit() -> Self {
+        Self::with_limit(Some(DEFAULT_LIMIT))
     }
 
-    fn until(limit: Option<Duration>) -> Self {
+    fn with_limit(limit: Option<Duration>) -> Self {
         Self {
             began: Instant::now(),
-            said: None,
+            logged: None,
             limit,
         }
     }
 
-    /// Tries again and again until the database is there.
+    /// Repeats the attempt while the database is unreachable.
     ///
     /// # Errors
-    /// What else is wrong; and that the database is not there, when the time is over.
-    pub(crate) async fn reach<T>(
+    /// Any other error of an attempt, or that the database did not answer within the limit.
+    pub(crate) async fn run<T>(
         &mut self,
         attempt: impl AsyncFn() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         loop {
             match attempt().await {
-                Err(error) if is_away(&error) => self.rest(&error).await?,
+                Err(error) if is_outage(&error) => self.pause(&error).await?,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn rest(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
+    async fn pause(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         let reason = error.root_cause();
         if let Some(limit) = self.limit.filter(|limit| self.began.elapsed() >= *limit) {
             bail!(
@@ -66,17 +66,20 @@ impl Waiting {
                 limit.as_secs()
             );
         }
-        if self.said.is_none_or(|said| said.elapsed() >= REMINDER) {
+        if self
+            .logged
+            .is_none_or(|logged| logged.elapsed() >= LOG_EVERY)
+        {
             tracing::warn!("waiting for MongoDB: {reason}; {ADVICE}");
-            self.said = Some(Instant::now());
+            self.logged = Some(Instant::now());
         }
         tokio::time::sleep(PAUSE).await;
         Ok(())
     }
 }
 
-/// Whether it is only that the database is not there now.
-pub(crate) fn is_away(error: &anyhow::Error) -> bool {
+/// Returns true if the error is only that the database is currently unreachable.
+pub(crate) fn is_outage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let storage = cause.downcast_ref::<StorageError>();
         let domain = cause.downcast_ref::<DomainError>();
@@ -96,32 +99,32 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_database_that_comes_is_waited_for() {
+    async fn attempts_are_repeated_until_the_database_is_reachable() {
         let tries = AtomicUsize::new(0);
         let attempt = async || match tries.fetch_add(1, Ordering::SeqCst) {
             0 => Err(StorageError::NoAnswer).context("looking"),
             1 => Err(DomainError::Unavailable(None)).context("opening"),
             _ => Ok(7),
         };
-        assert_eq!(Waiting::forever().reach(attempt).await.unwrap(), 7);
+        assert_eq!(Retry::forever().run(attempt).await.unwrap(), 7);
     }
 
     #[tokio::test]
-    async fn what_else_is_wrong_is_told_at_once() {
+    async fn other_errors_are_returned_at_once() {
         let attempt = async || bail!("a standalone server");
-        let told: anyhow::Result<()> = Waiting::forever().reach(attempt).await;
-        assert_eq!(told.unwrap_err().to_string(), "a standalone server");
+        let outcome: anyhow::Result<()> = Retry::forever().run(attempt).await;
+        assert_eq!(outcome.unwrap_err().to_string(), "a standalone server");
     }
 
     #[tokio::test]
-    async fn the_end_of_patience_is_one_sentence() {
+    async fn the_limit_is_reported_in_one_sentence() {
         let attempt = async || Err(StorageError::NoAnswer).context("looking");
-        let mut waiting = Waiting::until(Some(Duration::ZERO));
-        let told: anyhow::Result<()> = waiting.reach(attempt).await;
+        let mut retry = Retry::with_limit(Some(Duration::ZERO));
+        let outcome: anyhow::Result<()> = retry.run(attempt).await;
         assert_eq!(
-            format!("{:#}", told.unwrap_err()),
+            format!("{:#}", outcome.unwrap_err()),
             "MongoDB did not answer within 0 s: the database has not answered in time; check \
-             VITRINE_MONGODB_URI, and that the server runs and may be reached from here"
+             VITRINE_MONGODB_URI, and that the server is running and reachable from here"
         );
     }
 }
