@@ -68,9 +68,9 @@ impl Store {
             } },
             doc! { "$replaceRoot": { "newRoot": { "$mergeObjects": [
                 { "$first": "$own" },
-                { "carried": "$v" },
+                { "copied_v": "$v" },
             ] } } },
-            doc! { "$match": { "$expr": { "$lt": ["$carried", "$v"] } } },
+            doc! { "$match": { "$expr": { "$lt": ["$copied_v", "$v"] } } },
         ];
         let collection = self.raw(products::COLLECTION);
         let found = collection

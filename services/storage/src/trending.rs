@@ -180,10 +180,10 @@ impl Store {
     /// computed.
     pub async fn get_trending_lists(
         &self,
-        wanted: &[(Option<CategoryId>, TrendingWindow)],
+        keys: &[(Option<CategoryId>, TrendingWindow)],
     ) -> Result<Vec<(Trending, Timestamp)>, StorageError> {
-        let mut lists = Vec::with_capacity(wanted.len());
-        for some in wanted.chunks(200) {
+        let mut lists = Vec::with_capacity(keys.len());
+        for some in keys.chunks(200) {
             let ids: Vec<Document> = some.iter().map(|(of, window)| key(*of, *window)).collect();
             let collection = self.raw(COLLECTION);
             let find = collection.find(doc! { "_id": { "$in": ids } });
