@@ -1,10 +1,9 @@
-//! The schema: types, inputs and resolvers.
+//! The GraphQL schema: types, inputs and resolvers.
 //!
-//! Types are thin: each wraps what the domain gives and reads a field when it is asked for. A
-//! resolver finds everything it needs in the [`Session`] of its request. The rules for writing one
-//! are those of [`crate::execution`].
+//! Output types are thin wrappers around domain values; a field is read when it is selected. A
+//! resolver gets the catalogue, the caller and the loaders from the [`Session`] of its request. See
+//! [`crate::execution`] for the rules that resolvers follow.
 
-mod carried;
 mod context;
 mod failures;
 mod inputs;
@@ -13,6 +12,7 @@ mod mutation;
 mod query;
 mod scalars;
 mod subscription;
+mod top_reviews;
 mod types;
 mod viewer;
 
@@ -26,7 +26,7 @@ pub use query::Query;
 pub use subscription::Subscription;
 pub use viewer::{Role, Viewer};
 
-/// The schema with nothing behind it yet.
+/// Returns a schema builder without context data.
 #[must_use]
 pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query, Mutation, Subscription)
@@ -34,10 +34,10 @@ pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
         .register_output_type::<types::product::Product>()
 }
 
-/// The engine that answers requests against the schema.
+/// Builds the engine that executes requests against the schema.
 ///
 /// # Errors
-/// [`ValidatorError`] when the schema is not valid GraphQL.
+/// [`ValidatorError`] if the schema is not valid GraphQL.
 pub fn engine() -> Result<Engine, ValidatorError> {
     Engine::new(schema(), scalars())
 }
@@ -50,7 +50,7 @@ fn scalars() -> Scalars {
                 .map_err(|wrong| wrong.to_string())
         })
         .with("Decimal", |text| scalars::decimal(text).map(drop))
-        // Whether the address can be used is for whoever stores it to say, with its path.
+        // The mutation that stores the address validates it and reports an error with its path.
         .with("URL", |_| Ok(()))
 }
 
@@ -61,9 +61,9 @@ mod tests {
     use super::engine;
     use crate::execution::survey;
 
-    /// Root fields that are never null, and nothing that lacks a description.
+    /// The survey finds nothing but the expected non-null root fields, so every item is described.
     #[test]
-    fn everything_is_described() {
+    fn every_schema_item_has_a_description() {
         let mut found = survey(engine().unwrap().sdl()).unwrap();
         found.sort();
         let expected = [
@@ -83,10 +83,10 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// Every mutation takes one input of its name and gives one payload of its name, never null,
-    /// with `userErrors`.
+    /// Every mutation takes one input and returns one non-null payload, both named after the
+    /// mutation; the payload has `userErrors`.
     #[test]
-    fn mutations_have_one_form() {
+    fn mutations_take_an_input_and_return_a_payload_of_their_name() {
         let engine = engine().unwrap();
         let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
         let mutations = &schema.get_object("Mutation").unwrap().fields;

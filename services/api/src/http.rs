@@ -1,16 +1,15 @@
-//! GraphQL over HTTP and WebSocket: status codes, media types, bodies, request ids, load and
-//! shutdown.
+//! GraphQL over HTTP and WebSocket: status codes, media types, bodies, request ids, load shedding
+//! and shutdown.
 //!
-//! Whatever goes wrong, the answer is JSON of the same shape, with a code: also for bodies
-//! that are too large or not JSON, unknown paths, overload and panics.
+//! Every error response is JSON of the same shape, with an error code. This includes bodies that
+//! are too large or not JSON, unknown paths, overload and panics.
 //!
-//! Every execution runs in a task of its own, which the connection only waits for (see
-//! [`RequestLimiter`]): a client that goes away drops the waiting, never the work. A dropped future
-//! that waits for the database would leave its place in the driver's queue behind.
+//! Every execution runs in its own task, and the connection only waits for the result (see
+//! [`RequestLimiter`]). A client that disconnects ends the waiting, but not the work: dropping a
+//! future that waits for a database connection would leave its entry in the driver's queue.
 
 mod accept;
 mod admission;
-mod answer;
 mod body;
 mod graphql;
 mod health;
@@ -18,6 +17,7 @@ mod identity;
 mod metrics;
 mod query_string;
 mod request_limiter;
+mod response;
 mod routes;
 mod serve;
 mod socket;

@@ -1,36 +1,36 @@
-//! The codes an error carries in `extensions.code`.
+//! The error codes in `extensions.code`.
 
-/// What kind of failure an error is; clients decide by it, never by the message.
+/// The code of an error. Clients handle errors by their code, never by their message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The text of the document is not GraphQL.
     GraphqlParseFailed,
     /// The document breaks a validation rule of the specification.
     GraphqlValidationFailed,
-    /// A value the client sent cannot be used; correct it before trying again.
+    /// The client sent an invalid value and must correct it before retrying.
     BadUserInput,
-    /// A cursor is foreign, stale or damaged; start again from the first page.
+    /// A cursor is invalid: of another list, expired or damaged. Restart from the first page.
     InvalidCursor,
-    /// The request is larger or dearer than this caller may ask for.
+    /// The request is larger or more expensive than the limits for this caller.
     CostExceeded,
-    /// The caller must say who they are.
+    /// The caller must authenticate.
     Unauthenticated,
-    /// The caller is known and may not do this.
+    /// The caller is authenticated but not permitted to do this.
     Forbidden,
-    /// The thing named in the request does not exist.
+    /// An object named in the request does not exist.
     NotFound,
-    /// The caller asked too often; wait and try again.
+    /// The caller sent too many requests; retry later.
     RateLimited,
-    /// The answer took longer than the deadline; the work may still complete.
+    /// The response was not ready before the deadline; the work may still complete.
     Timeout,
-    /// The service cannot answer at the moment; try again.
+    /// The service is temporarily unavailable; retry later.
     Unavailable,
-    /// A fault of the service; the message says nothing but the request id.
+    /// An internal error. The response contains only the request id.
     Internal,
 }
 
 impl ErrorCode {
-    /// The code as it travels.
+    /// Returns the code as it is sent to clients.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may succeed later without being changed.
+    /// Whether the unchanged request may succeed later.
     #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(self, Self::RateLimited | Self::Timeout | Self::Unavailable)
@@ -61,7 +61,7 @@ mod tests {
     use super::ErrorCode;
 
     #[test]
-    fn only_faults_that_pass_by_themselves_are_retryable() {
+    fn only_temporary_errors_are_retryable() {
         assert!(ErrorCode::RateLimited.retryable());
         assert!(ErrorCode::Timeout.retryable());
         assert!(ErrorCode::Unavailable.retryable());

@@ -1,9 +1,9 @@
-//! Catches resolvers that break the rules of this module, wherever a test makes them fail.
+//! A check in debug builds that finds resolvers which break the rules of this module.
 //!
-//! An error must null its own field if that is nullable, and otherwise the nearest nullable
-//! one above. A resolver that returns `R<Option<T>>` or hides behind a guard nulls its parent
-//! instead, and the library cannot tell. Debug builds compare every answer that has errors
-//! with the schema and panic, which the engine turns into an internal error.
+//! An error must null its own field if that is nullable, otherwise the nearest nullable ancestor. A
+//! resolver that returns `R<Option<T>>` or has a guard nulls its parent instead, and the library
+//! does not notice. Debug builds compare every response that has errors with the schema. A mismatch
+//! panics, which the engine turns into an internal error.
 
 use apollo_compiler::{
     Name,
@@ -15,7 +15,7 @@ use async_graphql::{PathSegment, Value};
 
 use super::{GraphqlResponse, Prepared, rules::Rules};
 
-/// Panics if a null is further up than the errors explain.
+/// Panics if the data is null further up than the errors explain.
 pub(super) fn check(prepared: &Prepared, answer: &GraphqlResponse) {
     let Some(data) = &answer.data else { return };
     let expected: Vec<_> = answer
@@ -28,15 +28,15 @@ pub(super) fn check(prepared: &Prepared, answer: &GraphqlResponse) {
         let explained = expected.iter().any(|(_, nearest)| Some(*nearest) == found);
         assert!(
             explained || found == Some(*nearest),
-            "the error at {:?} should null what is {nearest} steps down that path, and there is \
-             a null at {found:?}: nullable fields return Option<R<T>>, have no guards and \
+            "the error at {:?} should null the value {nearest} steps down its path, but there is a \
+             null at {found:?}: nullable fields return Option<R<T>>, have no guards and \
              cannot fail on their arguments",
             error.path,
         );
     }
 }
 
-/// How many steps down the path the nearest nullable position at or above its end is.
+/// Returns how many steps down the path the nearest nullable position at or above its end is.
 fn nearest_nullable(prepared: &Prepared, path: &[PathSegment]) -> usize {
     let mut walk = Walk {
         rules: prepared.validator.rules(),
@@ -57,7 +57,7 @@ fn nearest_nullable(prepared: &Prepared, path: &[PathSegment]) -> usize {
     nearest
 }
 
-/// How many steps down the path the data is null for the first time.
+/// Returns how many steps down the path the first null is.
 fn null_on(data: &Value, path: &[PathSegment]) -> Option<usize> {
     let mut at = data;
     for (depth, segment) in path.iter().enumerate() {
@@ -74,9 +74,9 @@ fn null_on(data: &Value, path: &[PathSegment]) -> Option<usize> {
 struct Walk<'a> {
     rules: &'a Rules,
     prepared: &'a Prepared,
-    /// The selections on the current position.
+    /// The selections at the current position.
     sets: Vec<&'a SelectionSet>,
-    /// The types the current position may have, depending on the concrete parent.
+    /// The types that the current position may have, depending on the concrete parent.
     types: Vec<&'a Type>,
 }
 
@@ -120,8 +120,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A concrete type may promise more than its interface; then only it counts, and which one
-    /// it was is not known here: the benefit of the doubt goes to the resolver.
+    /// A concrete type may declare a field non-null that its interface declares nullable. The
+    /// concrete type is not known here, so a position counts as nullable only if it is for all of
+    /// them.
     fn is_nullable(&self) -> bool {
         !self.types.is_empty() && self.types.iter().all(|ty| !ty.is_non_null())
     }

@@ -1,4 +1,4 @@
-//! From the validator's syntax tree to the library's.
+//! Conversion from the validator's syntax tree to the library's.
 
 use apollo_compiler::{
     Schema,
@@ -10,24 +10,24 @@ use async_graphql_value::Value;
 
 use super::Location;
 
-/// The place of a node in the document.
+/// Returns the location of a node in the document.
 pub(super) fn location(span: Option<SourceSpan>, sources: &SourceMap) -> Option<Location> {
-    let place = span?.line_column(sources)?;
+    let location = span?.line_column(sources)?;
     Some(Location {
-        line: place.line,
-        column: place.column,
+        line: location.line,
+        column: location.column,
     })
 }
 
-/// The same as the library writes it.
+/// Returns the same location as the library's type.
 pub(super) fn position(span: Option<SourceSpan>, sources: &SourceMap) -> Pos {
-    location(span, sources).map_or_else(Pos::default, |place| Pos {
-        line: place.line,
-        column: place.column,
+    location(span, sources).map_or_else(Pos::default, |location| Pos {
+        line: location.line,
+        column: location.column,
     })
 }
 
-/// A type of a variable.
+/// Converts the type of a variable.
 pub(super) fn ty(ty: &Type) -> types::Type {
     types::Type {
         nullable: !ty.is_non_null(),
@@ -42,9 +42,9 @@ pub(super) fn ty(ty: &Type) -> types::Type {
     }
 }
 
-/// A value where one of type `expected` stands.
-pub(super) fn value(schema: &Schema, expected: &Type, given: &ast::Value) -> Value {
-    match given {
+/// Converts a literal at a position of type `expected`.
+pub(super) fn value(schema: &Schema, expected: &Type, literal: &ast::Value) -> Value {
+    match literal {
         ast::Value::Null => Value::Null,
         ast::Value::Variable(name) => Value::Variable(Name::new(name.as_str())),
         ast::Value::Enum(name) => Value::Enum(Name::new(name.as_str())),
@@ -57,9 +57,9 @@ pub(super) fn value(schema: &Schema, expected: &Type, given: &ast::Value) -> Val
     }
 }
 
-/// A value of which validation has shown that it names no variable.
-pub(super) fn constant(schema: &Schema, expected: &Type, given: &ast::Value) -> ConstValue {
-    value(schema, expected, given)
+/// Converts a literal without variables, as established by validation.
+pub(super) fn constant(schema: &Schema, expected: &Type, literal: &ast::Value) -> ConstValue {
+    value(schema, expected, literal)
         .into_const()
         .unwrap_or_default()
 }
@@ -70,7 +70,7 @@ fn float(number: Option<f64>) -> Value {
         .map_or(Value::Null, Value::Number)
 }
 
-/// An ID may be written as an integer of any size and is text all the same.
+/// An ID may be written as an integer of any size; its value is a string.
 fn integer(expected: &Type, number: &ast::IntValue) -> Value {
     if expected.inner_named_type() == "ID" {
         return Value::String(number.as_str().to_owned());
@@ -86,7 +86,7 @@ fn list(schema: &Schema, expected: &Type, items: &[apollo_compiler::Node<ast::Va
     Value::List(
         items
             .iter()
-            .map(|given| value(schema, item, given))
+            .map(|literal| value(schema, item, literal))
             .collect(),
     )
 }
@@ -97,10 +97,10 @@ fn object(
     fields: &[(apollo_compiler::Name, apollo_compiler::Node<ast::Value>)],
 ) -> Value {
     let input = schema.get_input_object(expected.inner_named_type());
-    let fields = fields.iter().map(|(name, given)| {
+    let fields = fields.iter().map(|(name, literal)| {
         let field = input.and_then(|input| input.fields.get(name));
         let expected = field.map_or(expected, |field| &field.ty);
-        (Name::new(name.as_str()), value(schema, expected, given))
+        (Name::new(name.as_str()), value(schema, expected, literal))
     });
     Value::Object(fields.collect())
 }

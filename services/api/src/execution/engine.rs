@@ -1,4 +1,4 @@
-//! Ties the validator, the variables, the normal form and the library together.
+//! The engine: combines validation, variable coercion, normalisation and the library.
 
 use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc};
 
@@ -11,24 +11,24 @@ use serde_json::Map;
 use super::{
     CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse, Prepared,
     ResponseError, Scalars, ValidatorError, conform, hints::Hints, limits::MAX_NESTING,
-    plan::OperationPlan, restore, validator::Shape, variables,
+    plan::OperationPlan, restore, validator::SelectedOperation, variables,
 };
 
-type Run = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
-type Follow = dyn Fn(Request) -> BoxStream<'static, Response> + Send + Sync;
+type ExecuteFn = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
+type SubscribeFn = dyn Fn(Request) -> BoxStream<'static, Response> + Send + Sync;
 
-/// Answers GraphQL requests against one schema. Cheap to clone.
+/// Executes GraphQL requests against one schema. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     validator: DocumentValidator,
-    run: Arc<Run>,
-    follow: Arc<Follow>,
+    execute: Arc<ExecuteFn>,
+    subscribe: Arc<SubscribeFn>,
     sdl: Arc<str>,
 }
 
 impl Engine {
-    /// Finishes the schema, with the library's own validation and suggestions switched off,
-    /// and sets a validator in front of it.
+    /// Builds the schema with the library's own validation and suggestions disabled, and a
+    /// validator for it.
     pub fn new<Q, M, S>(
         builder: SchemaBuilder<Q, M, S>,
         scalars: Scalars,
@@ -44,11 +44,11 @@ impl Engine {
             .limit_recursive_depth(MAX_NESTING * 4)
             .finish();
         let sdl = schema.sdl();
-        let followed = schema.clone();
+        let subscribed = schema.clone();
         Ok(Self {
             validator: DocumentValidator::new(&sdl, scalars)?,
-            follow: Arc::new(move |request| followed.execute_stream(request)),
-            run: Arc::new(move |request| {
+            subscribe: Arc::new(move |request| subscribed.execute_stream(request)),
+            execute: Arc::new(move |request| {
                 let schema = schema.clone();
                 Box::pin(async move { schema.execute(request).await })
             }),
@@ -56,19 +56,19 @@ impl Engine {
         })
     }
 
-    /// The text of the schema.
+    /// Returns the schema in the schema definition language.
     #[must_use]
     pub fn sdl(&self) -> &str {
         &self.sdl
     }
 
-    /// The validator in front of the schema.
+    /// Returns the validator of the schema.
     #[must_use]
     pub fn validator(&self) -> &DocumentValidator {
         &self.validator
     }
 
-    /// Answers a request. `data` adds to the library's request what resolvers need.
+    /// Executes a request. `data` adds context data for resolvers to the library's request.
     pub async fn execute(
         &self,
         request: GraphqlRequest,
@@ -78,7 +78,8 @@ impl Engine {
             .await
     }
 
-    /// The same, with a rule that sees the request before it runs, such as a price.
+    /// Like [`Engine::execute`], with a check that sees the prepared request before it runs, such
+    /// as a cost limit.
     pub async fn execute_with(
         &self,
         request: GraphqlRequest,
@@ -91,28 +92,32 @@ impl Engine {
         }
     }
 
-    /// Does everything that comes before execution.
+    /// Validates a request, coerces its variables and normalises its operation. Fails with the
+    /// errors for the client.
     pub fn prepare(&self, request: GraphqlRequest) -> Result<Prepared, Vec<ResponseError>> {
         let validated = self.validator.validate(&request.query);
         let plan = validated.outcome.as_ref().map_err(Clone::clone)?;
         let name = request.operation_name.as_deref();
         let index = plan.find(name).map_err(|error| vec![error])?;
-        let chosen = &plan.operations[index];
-        admissible(chosen, request.hide_schema).map_err(|error| vec![error])?;
+        let operation = &plan.operations[index];
+        admissible(operation, request.hide_schema).map_err(|error| vec![error])?;
         let variables = variables::coerce(
             self.validator.rules(),
-            &chosen.operation,
+            &operation.operation,
             &plan.document.sources,
-            &chosen.never_null,
+            &operation.never_null,
             &request.variables,
         )?;
-        let shape = Shape {
+        let selected = SelectedOperation {
             validated: &validated,
             plan,
             index,
             variables: &variables,
         };
-        let normal = self.validator.normal(&shape).map_err(|error| vec![error])?;
+        let normal = self
+            .validator
+            .normal_form(&selected)
+            .map_err(|error| vec![error])?;
         Ok(Prepared {
             validator: self.validator.clone(),
             validated: Arc::clone(&validated),
@@ -124,7 +129,7 @@ impl Engine {
         })
     }
 
-    /// Executes a prepared request, unless the cost_check refuses it.
+    /// Executes a prepared request, unless the cost check refuses it.
     pub async fn run(
         &self,
         prepared: Prepared,
@@ -132,13 +137,13 @@ impl Engine {
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
         if prepared.kind().is_subscription() {
-            return answers_once();
+            return subscription_refused();
         }
         let cost_check = cost_check(&prepared);
         let mut answer = match &cost_check.outcome {
             Ok(()) => self.answer(&prepared, data).await,
             Err(failure) => {
-                restore::note(failure, "", &prepared.request_id);
+                restore::log_internal(failure, "", &prepared.request_id);
                 GraphqlResponse::failed(failure, &prepared.request_id)
             }
         };
@@ -146,20 +151,20 @@ impl Engine {
         answer
     }
 
-    /// Follows a prepared subscription, one answer for each event. The caller has taken its
-    /// cost_check, and sees to it that the stream is polled in a task of its own.
-    pub fn follow(
+    /// Executes a prepared subscription and returns a stream with one response per event. The
+    /// caller must have applied the cost check and must poll the stream in its own task.
+    pub fn subscribe(
         &self,
         prepared: Prepared,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
         let hints = Hints::default();
-        let events = (self.follow)(data(prepared.request()).data(hints.clone()));
+        let events = (self.subscribe)(data(prepared.request()).data(hints.clone()));
         let guarded = AssertUnwindSafe(events).catch_unwind();
         let answers = guarded.map(move |event| match event {
             Ok(response) => {
                 let mut answer = restore::answer(response, &prepared);
-                hints.tell(&mut answer.extensions);
+                hints.drain_into(&mut answer.extensions);
                 answer
             }
             Err(panic) => panicked(&*panic, &prepared.request_id),
@@ -172,13 +177,13 @@ impl Engine {
         prepared: &Prepared,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
-        // Building the request runs code of the caller, which may panic as resolvers may.
+        // Building the request runs the caller's code, which may panic like resolvers.
         let execution = async {
             let hints = Hints::default();
             let request = data(prepared.request()).data(hints.clone());
-            let response = (self.run)(request).await;
+            let response = (self.execute)(request).await;
             let mut answer = restore::answer(response, prepared);
-            hints.tell(&mut answer.extensions);
+            hints.drain_into(&mut answer.extensions);
             if cfg!(debug_assertions) {
                 conform::check(prepared, &answer);
             }
@@ -197,21 +202,21 @@ impl fmt::Debug for Engine {
     }
 }
 
-fn admissible(chosen: &OperationPlan, hide_schema: bool) -> Result<(), ResponseError> {
-    if hide_schema && chosen.introspects {
+fn admissible(operation: &OperationPlan, hide_schema: bool) -> Result<(), ResponseError> {
+    if hide_schema && operation.introspects {
         let message = "Introspection is switched off for this caller.";
         return Err(ResponseError::new(ErrorCode::BadUserInput, message));
     }
     Ok(())
 }
 
-/// The answer to a subscription on a transport that answers once.
-fn answers_once() -> GraphqlResponse {
+/// The response to a subscription over a transport that can send only one response.
+fn subscription_refused() -> GraphqlResponse {
     let message = "Subscriptions need a transport that can deliver more than one answer.";
     GraphqlResponse::refused(vec![ResponseError::new(ErrorCode::BadUserInput, message)])
 }
 
-/// Execution had begun, so there is a `data` key; nothing of it is known.
+/// Execution had started, so the response has a `data` key, but its content is lost.
 fn panicked(panic: &(dyn Any + Send), request_id: &str) -> GraphqlResponse {
     let text = panic
         .downcast_ref::<&str>()

@@ -1,4 +1,4 @@
-//! What resolvers fail with, and the one way it becomes a GraphQL error.
+//! Failures of resolvers, and their conversion to GraphQL errors.
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
@@ -6,12 +6,12 @@ use async_graphql::{ContextBase, Error, PathSegment, QueryPathNode, QueryPathSeg
 
 use super::ErrorCode;
 
-/// The result of a resolver.
+/// The result of a resolver that can fail.
 pub type R<T> = Result<T, Located>;
 
-/// Something went wrong: a code, a sentence for the client, and perhaps a cause for the log.
+/// A failure: a code, a message for the client, and optionally a cause for the log.
 ///
-/// Deliberately without `Display`, see the module of which this is part.
+/// Deliberately without `Display`; see [`crate::execution`].
 #[derive(Clone, Debug)]
 pub struct Failure {
     code: ErrorCode,
@@ -21,7 +21,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with the sentence that the client reads.
+    /// Creates a failure with the message that the client receives.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
@@ -31,76 +31,75 @@ impl Failure {
         }
     }
 
-    /// A value the client sent cannot be used.
+    /// Creates a failure for an invalid value sent by the client.
     pub fn bad_input(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::BadUserInput, message)
     }
 
-    /// A fault of ours. The client reads a fixed sentence; the cause goes to the log, once.
+    /// Creates an internal failure. The client receives a fixed message; the cause is logged once.
     pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(ErrorCode::Internal, "").caused_by(cause)
     }
 
-    /// Adds the cause, which only the log sees.
+    /// Adds the cause, which is only logged.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(Arc::from(cause.into()));
         self
     }
 
-    /// Tells the client when to try again (`extensions.retryAfter`, whole seconds).
+    /// Sets when the client may retry (`extensions.retryAfter`, in whole seconds).
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// What kind of failure this is.
+    /// Returns the error code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// The sentence for the client; empty for [`ErrorCode::Internal`].
+    /// Returns the message for the client; empty for [`ErrorCode::Internal`].
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// How long the client should wait before it tries again.
+    /// Returns how long the client should wait before it retries.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// The cause, for the log.
+    /// Returns the cause, for the log.
     #[must_use]
     pub fn source(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.source.as_deref()
     }
 
-    /// Notes the field it happened in.
+    /// Records the path of the field that `ctx` is resolving.
     #[must_use]
     pub fn at<T>(self, ctx: &ContextBase<'_, T>) -> Located {
-        let path = ctx.path_node.as_ref().map(path_of).unwrap_or_default();
         Located {
             failure: self,
-            path,
+            path: FieldPath::of(ctx).0,
         }
     }
 
-    /// Notes the field it happened in, by its place.
+    /// Records the path of a field.
     #[must_use]
-    pub fn in_place(self, place: &Place) -> Located {
+    pub fn at_path(self, path: &FieldPath) -> Located {
         Located {
             failure: self,
-            path: place.0.clone(),
+            path: path.0.clone(),
         }
     }
 }
 
-/// A [`Failure`] that knows where in the response it happened: the only one that the library
-/// accepts as an error. Made by [`At`] and by [`Failure::at`].
+/// A [`Failure`] with the response path where it happened: the only error type that the library
+/// accepts. Created by [`At`], [`Failure::at`] and [`Failure::at_path`].
 #[derive(Clone)]
 pub struct Located {
     failure: Failure,
@@ -108,13 +107,13 @@ pub struct Located {
 }
 
 impl Located {
-    /// What went wrong.
+    /// Returns the failure.
     #[must_use]
     pub fn failure(&self) -> &Failure {
         &self.failure
     }
 
-    /// The full path of response keys and list indices.
+    /// Returns the full path of response keys and list indices.
     #[must_use]
     pub fn path(&self) -> &[PathSegment] {
         &self.path
@@ -127,7 +126,7 @@ impl fmt::Debug for Located {
     }
 }
 
-/// The engine finds the `Located` again in the source, whatever became of the path.
+/// The engine recovers the `Located` from the source, because the library may change the path.
 impl From<Located> for Error {
     fn from(located: Located) -> Self {
         Self {
@@ -138,24 +137,25 @@ impl From<Located> for Error {
     }
 }
 
-/// A place in a response, for what fails later: a stream outlives the context that it began in.
+/// The response path of a field, for failures that happen after its context is gone, such as in a
+/// stream.
 #[derive(Clone, Debug)]
-pub struct Place(Vec<PathSegment>);
+pub struct FieldPath(Vec<PathSegment>);
 
-impl Place {
-    /// The field that `ctx` is resolving.
+impl FieldPath {
+    /// Returns the path of the field that `ctx` is resolving.
     #[must_use]
     pub fn of<T>(ctx: &ContextBase<'_, T>) -> Self {
         Self(ctx.path_node.as_ref().map(path_of).unwrap_or_default())
     }
 }
 
-/// Gives a result of the domain its place in the response.
+/// Adds the response path to an error.
 pub trait At<T> {
-    /// The error happened in the field that `ctx` is resolving.
+    /// Records that the error happened in the field that `ctx` is resolving.
     fn at<C>(self, ctx: &ContextBase<'_, C>) -> R<T>;
 
-    /// The error happened in one item of the list that `ctx` is resolving.
+    /// Records that the error happened in one item of the list that `ctx` is resolving.
     fn item_at<C>(self, ctx: &ContextBase<'_, C>, index: usize) -> R<T>;
 }
 
@@ -173,12 +173,12 @@ impl<T, E: Into<Failure>> At<T> for Result<T, E> {
     }
 }
 
-/// The same for nullable fields: absence stays `None`, an error stays in this field.
+/// [`At`] for nullable fields: an absent value stays `None`, an error stays in this field.
 pub trait NullableAt<T> {
-    /// Turns `Result<Option<T>, _>` into what a nullable field returns.
+    /// Converts `Result<Option<T>, _>` to the result of a nullable field.
     fn nullable_at<C>(self, ctx: &ContextBase<'_, C>) -> Option<R<T>>;
 
-    /// The same for one item of a list of nullable items.
+    /// Does the same for one item of a list of nullable items.
     fn nullable_item_at<C>(self, ctx: &ContextBase<'_, C>, index: usize) -> Option<R<T>>;
 }
 
@@ -192,7 +192,7 @@ impl<T, E: Into<Failure>> NullableAt<T> for Result<Option<T>, E> {
     }
 }
 
-/// The response path that ends with this node.
+/// Returns the response path that ends with this node.
 pub(super) fn path_of(node: &QueryPathNode<'_>) -> Vec<PathSegment> {
     let mut path: Vec<_> = std::iter::once(node)
         .chain(node.parents())

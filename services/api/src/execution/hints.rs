@@ -1,5 +1,5 @@
-//! Hints: what resolvers have to say to the developer of a client although nothing failed, such as
-//! that a filter names something that does not exist. They travel as `extensions.hints`.
+//! Hints for the developers of clients about suspicious input that is not an error, such as a
+//! filter that names something that does not exist. They are sent in `extensions.hints`.
 
 use std::{
     collections::HashSet,
@@ -10,52 +10,52 @@ use async_graphql::ContextBase;
 use serde::Serialize;
 use serde_json::Map;
 
-use super::{failure::path_of, limits::MAX_HINTS, restore::spelled};
+use super::{failure::path_of, limits::MAX_HINTS, restore::path_text};
 
-/// One hint.
+/// A hint about an argument.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Hint {
-    /// Which argument it is about: `filter.specs[0].key`.
+    /// The path of the argument: `filter.specs[0].key`.
     pub path: String,
-    /// What is odd about it and what may have been meant.
+    /// What is suspicious and what may have been meant.
     pub message: String,
 }
 
-/// The hints of one request. Cheap to clone; all clones collect for the same answer.
+/// The hints of one request. Cheap to clone; all clones share the same list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hints(Arc<Mutex<Vec<Told>>>);
+pub(super) struct Hints(Arc<Mutex<Vec<FieldHint>>>);
 
-/// A hint and the response path of the field that gave it.
+/// A hint with the response path of the field that reported it.
 #[derive(Debug)]
-struct Told {
+struct FieldHint {
     field: String,
     hint: Hint,
 }
 
-/// Adds hints of the field that `ctx` is resolving to the answer.
+/// Adds hints about the field that `ctx` is resolving to the response.
 pub fn hint<T>(ctx: &ContextBase<'_, T>, hints: impl IntoIterator<Item = Hint>) {
     let Some(collected) = ctx.data_opt::<Hints>() else {
         return;
     };
     let path = ctx.path_node.as_ref().map(path_of).unwrap_or_default();
-    let field = spelled(&path);
-    let told = hints.into_iter().map(|hint| Told {
+    let field = path_text(&path);
+    let hints = hints.into_iter().map(|hint| FieldHint {
         field: field.clone(),
         hint,
     });
-    collected.lock().extend(told);
+    collected.lock().extend(hints);
 }
 
 impl Hints {
-    /// Moves what was collected to the extensions of an answer, if there is anything. Fields run at
-    /// the same time, so hints are put in the order of their fields.
-    pub(super) fn tell(&self, extensions: &mut Map<String, serde_json::Value>) {
-        let mut told = std::mem::take(&mut *self.lock());
-        told.sort_by(|a, b| a.field.cmp(&b.field));
+    /// Moves the collected hints to the extensions of a response. Fields run concurrently, so the
+    /// hints are sorted by field.
+    pub(super) fn drain_into(&self, extensions: &mut Map<String, serde_json::Value>) {
+        let mut collected = std::mem::take(&mut *self.lock());
+        collected.sort_by(|a, b| a.field.cmp(&b.field));
         let mut seen = HashSet::new();
-        let hints: Vec<_> = told
+        let hints: Vec<_> = collected
             .into_iter()
-            .map(|told| told.hint)
+            .map(|collected| collected.hint)
             .filter(|hint| seen.insert(hint.clone()))
             .take(MAX_HINTS)
             .map(|hint| serde_json::json!(hint))
@@ -65,8 +65,9 @@ impl Hints {
         }
     }
 
-    /// A resolver that panicked while it held the lock has added all or nothing.
-    fn lock(&self) -> MutexGuard<'_, Vec<Told>> {
+    /// Poisoning can be ignored: a resolver that panicked with the lock held has added all of its
+    /// hints or none.
+    fn lock(&self) -> MutexGuard<'_, Vec<FieldHint>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,34 +1,36 @@
-//! How large a document may be. All of them are checked before any command to the database.
+//! Limits on documents. All are checked before the first database command.
 
-/// The longest document, in characters.
+/// The maximum length of a document, in characters.
 pub(super) const MAX_CHARACTERS: usize = 20_000;
-/// The most lexical tokens of a document.
+/// The maximum number of lexical tokens in a document.
 pub(super) const MAX_TOKENS: usize = 5_000;
-/// The deepest nesting of brackets of any kind in the text. Far below what the parser can
-/// recurse into on a small stack, far above what twelve levels of fields with nested filters
-/// or a standard introspection query need.
+/// The maximum nesting of brackets of any kind in the text. Far less than the parser's recursion
+/// can handle on a small stack, and far more than twelve levels of fields with nested filters or a
+/// standard introspection query need.
 pub(super) const MAX_NESTING: usize = 64;
-/// The deepest field; introspection fields apart, they have a rule of their own.
+/// The maximum depth of fields. Introspection fields have a separate limit.
 pub(super) const MAX_DEPTH: usize = 12;
-/// The most aliases in a document: each makes the same field run once more.
+/// The maximum number of aliases in a document. Each alias runs a field once more.
 pub(super) const MAX_ALIASES: usize = 30;
-/// The most fields at the root of an operation.
+/// The maximum number of root fields of a query.
 pub(super) const MAX_ROOT_FIELDS: usize = 10;
-/// The same for mutations, which run one after the other.
+/// The maximum number of root fields of a mutation; they run one after the other.
 pub(super) const MAX_MUTATIONS: usize = 5;
-/// The most fields of an operation once every fragment is written out where it is spread.
-/// The largest page of the storefront has a few hundred; a document of 5,000 tokens without
-/// repeated fragments cannot reach it; forty fragments that double each other exceed it by a
-/// factor of a hundred million.
+/// The maximum number of fields of an operation after all fragments are expanded. The largest
+/// storefront page has a few hundred. A document of 5,000 tokens without repeated fragments cannot
+/// reach the limit; forty fragments that each spread the next one twice exceed it by a factor of a
+/// hundred million.
 pub(super) const MAX_FIELDS: u64 = 10_000;
-/// The most steps to merge the selections of an operation, over all its concrete types.
+/// The maximum number of steps for merging the selections of an operation, over all its concrete
+/// types.
 pub(super) const MAX_MERGE_STEPS: usize = 200_000;
-/// How many errors of one document are reported: the first few are the useful ones, and the
-/// refusal of a hostile document must not be larger than the document.
+/// The maximum number of errors reported for a document: the first few are the useful ones, and the
+/// response to a hostile document must not be larger than the document.
 pub(super) const MAX_ERRORS: usize = 10;
-/// The longest message of the validator that is passed on, in bytes.
+/// The maximum length of a validation message sent to the client, in bytes.
 pub(super) const MAX_MESSAGE: usize = 500;
-/// How many hints an answer has at most: of many alike, the first few are the useful ones.
+/// The maximum number of hints in a response: of many similar ones, the first few are the useful
+/// ones.
 pub(super) const MAX_HINTS: usize = 20;
-/// How many bytes of documents are remembered.
+/// The maximum size of the document cache, in bytes.
 pub(super) const CACHE_BYTES: u64 = 32 * 1024 * 1024;

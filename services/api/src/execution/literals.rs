@@ -1,8 +1,8 @@
-//! The rules about values that the validator leaves open.
+//! Validation rules for input values that apollo-compiler does not check.
 //!
-//! It compares variables inside lists and objects by their innermost type name only, takes a
-//! default of `null` for a value, knows nothing of one-of inputs and of our scalars, and lets
-//! a field of an input object be given twice. Here every value is walked once more.
+//! The validator compares variables inside lists and objects only by their innermost type name,
+//! treats a default of `null` as a value, does not know one-of inputs and custom scalars, and
+//! accepts a field of an input object twice. This module checks every value again.
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node,
@@ -19,9 +19,9 @@ use super::{
     usages::{self, Usage},
 };
 
-/// Checks every value of the document. For each operation, in order: the variables that may
-/// be nullable by their type and are still used where null is not allowed (which a default
-/// value makes legal), so that an explicit null must be refused when it arrives.
+/// Checks every value of the document. Returns, for each operation in order, the variables of
+/// nullable type that are used where null is not allowed. A default value makes this legal, so that
+/// only an explicit null must be refused when variables are coerced.
 pub(super) fn check(
     rules: &Rules,
     document: &ExecutableDocument,
@@ -42,15 +42,16 @@ pub(super) fn check(
     }
 }
 
-/// Where a value stands: what is expected there and what happens if nothing is given.
+/// The position of a value: the expected type, and whether it has a default value or is a field of
+/// a one-of input.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct InputPosition<'a> {
     ty: &'a Type,
     has_default: bool,
     one_of: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InputPosition<'a> {
     fn of(definition: &'a InputValueDefinition) -> Self {
         Self {
             ty: &definition.ty,
@@ -91,25 +92,27 @@ impl<'a> Check<'a> {
         let (rules, document, operation) = (self.rules, self.document, self.operation);
         for variable in &operation.variables {
             if let Some(default) = &variable.default_value {
-                self.value(Place::item(&variable.ty), default);
+                self.value(InputPosition::item(&variable.ty), default);
             }
         }
         usages::for_each(&rules.schema, document, operation, |usage: Usage<'a>| {
-            self.value(Place::of(usage.definition), usage.value);
+            self.value(InputPosition::of(usage.definition), usage.value);
         });
     }
 
-    fn value(&mut self, place: Place<'a>, value: &'a Node<Value>) {
+    fn value(&mut self, position: InputPosition<'a>, value: &'a Node<Value>) {
         match &**value {
-            Value::Variable(name) => self.variable(place, name, value),
+            Value::Variable(name) => self.variable(position, name, value),
             Value::Null => {}
-            Value::List(items) if place.ty.is_list() => {
+            Value::List(items) if position.ty.is_list() => {
                 for item in items {
-                    self.value(Place::item(place.ty.item_type()), item);
+                    self.value(InputPosition::item(position.ty.item_type()), item);
                 }
             }
-            _ if place.ty.is_list() => self.value(Place::item(place.ty.item_type()), value),
-            _ => self.named(place.ty.inner_named_type(), value),
+            _ if position.ty.is_list() => {
+                self.value(InputPosition::item(position.ty.item_type()), value);
+            }
+            _ => self.named(position.ty.inner_named_type(), value),
         }
     }
 
@@ -136,7 +139,10 @@ impl<'a> Check<'a> {
         if one_of && (fields.len() != 1 || fields[0].1.is_null()) {
             self.refuse(
                 value,
-                format!("{} takes exactly one field, and not null.", object.name),
+                format!(
+                    "{} takes exactly one field, which must not be null.",
+                    object.name
+                ),
             );
         }
         for (name, value) in fields {
@@ -144,18 +150,18 @@ impl<'a> Check<'a> {
                 self.refuse(value, format!("The field {name} is given more than once."));
             }
             if let Some(definition) = object.fields.get(name) {
-                let place = Place {
+                let position = InputPosition {
                     one_of,
-                    ..Place::of(definition)
+                    ..InputPosition::of(definition)
                 };
-                self.value(place, value);
+                self.value(position, value);
             }
         }
     }
 
     fn scalar(&mut self, ty: &Name, value: &'a Node<Value>) {
         let Some(check) = self.rules.scalars.get(ty) else {
-            return self.anything(value);
+            return self.any_value(value);
         };
         let validated = match &**value {
             Value::String(text) => check(text),
@@ -166,14 +172,14 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A scalar without rules takes any value, in which variables still have to exist.
-    fn anything(&mut self, value: &'a Node<Value>) {
+    /// A custom scalar without a check accepts any value, but variables in it must be defined.
+    fn any_value(&mut self, value: &'a Node<Value>) {
         match &**value {
             Value::Variable(name) if self.definition(name).is_none() => {
                 self.refuse(value, format!("The variable ${name} is not defined."));
             }
-            Value::List(items) => items.iter().for_each(|item| self.anything(item)),
-            Value::Object(fields) => fields.iter().for_each(|(_, field)| self.anything(field)),
+            Value::List(items) => items.iter().for_each(|item| self.any_value(item)),
+            Value::Object(fields) => fields.iter().for_each(|(_, field)| self.any_value(field)),
             _ => {}
         }
     }
@@ -183,42 +189,44 @@ impl<'a> Check<'a> {
         definitions.find(|definition| definition.name == *name)
     }
 
-    /// `IsVariableUsageAllowed`.
-    fn variable(&mut self, place: Place<'a>, name: &Name, value: &Node<Value>) {
+    /// `IsVariableUsageAllowed` of the specification.
+    fn variable(&mut self, position: InputPosition<'a>, name: &Name, value: &Node<Value>) {
         let Some(definition) = self.definition(name) else {
             return self.refuse(value, format!("The variable ${name} is not defined."));
         };
-        if place.one_of && !definition.ty.is_non_null() {
+        if position.one_of && !definition.ty.is_non_null() {
             return self.refuse(
                 value,
                 format!("The variable ${name} must not be nullable here."),
             );
         }
-        if !allowed(definition, place) {
+        if !allowed(definition, position) {
             let message = format!(
                 "The variable ${name} of type {} cannot be used where {} is expected.",
-                definition.ty, place.ty
+                definition.ty, position.ty
             );
             return self.refuse(value, message);
         }
-        if place.ty.is_non_null() && !definition.ty.is_non_null() {
+        if position.ty.is_non_null() && !definition.ty.is_non_null() {
             self.never_null.insert(name.clone());
         }
     }
 
     fn refuse(&mut self, value: &Node<Value>, message: String) {
-        let place = convert::location(value.location(), &self.document.sources);
+        let location = convert::location(value.location(), &self.document.sources);
         let error = ResponseError::new(ErrorCode::GraphqlValidationFailed, message);
-        self.errors.push(error.located(place));
+        self.errors.push(error.located(location));
     }
 }
 
-fn allowed(definition: &VariableDefinition, place: Place<'_>) -> bool {
-    if !place.ty.is_non_null() || definition.ty.is_non_null() {
-        return definition.ty.is_assignable_to(place.ty);
+fn allowed(definition: &VariableDefinition, position: InputPosition<'_>) -> bool {
+    if !position.ty.is_non_null() || definition.ty.is_non_null() {
+        return definition.ty.is_assignable_to(position.ty);
     }
     let default = definition.default_value.as_ref();
     let has_default = default.is_some_and(|default| !default.is_null());
-    (has_default || place.has_default)
-        && definition.ty.is_assignable_to(&place.ty.clone().nullable())
+    (has_default || position.has_default)
+        && definition
+            .ty
+            .is_assignable_to(&position.ty.clone().nullable())
 }

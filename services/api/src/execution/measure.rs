@@ -1,4 +1,5 @@
-//! How much a valid document asks for, fragments counted wherever they are spread.
+//! The size of a valid document: depth, aliases, root fields, and fields with all fragments
+//! expanded.
 
 use apollo_compiler::{
     ExecutableDocument, Name,
@@ -14,7 +15,7 @@ use super::{
     validator::refuse_unless,
 };
 
-/// Refuses documents that ask for too much.
+/// Refuses documents that exceed a size limit.
 pub(super) fn check(document: &Valid<ExecutableDocument>) -> Result<(), Vec<ResponseError>> {
     check_aliases(document).map_err(|error| vec![error])?;
     for operation in document.operations.iter() {
@@ -33,14 +34,14 @@ fn check_operation(
     })?;
     refuse_unless(size.depth <= MAX_DEPTH, || {
         format!(
-            "Fields are nested {} levels deep; the most is {MAX_DEPTH}.",
+            "Fields are nested {} levels deep; the maximum is {MAX_DEPTH}.",
             size.depth
         )
     })?;
     check_roots(document, operation)?;
     introspection::check_max_depth(document, operation).map_err(|error| {
-        let place = convert::location(error.location(), &document.sources);
-        ResponseError::new(ErrorCode::CostExceeded, error.message().to_string()).located(place)
+        let location = convert::location(error.location(), &document.sources);
+        ResponseError::new(ErrorCode::CostExceeded, error.message().to_string()).located(location)
     })
 }
 
@@ -49,21 +50,21 @@ fn check_roots(document: &ExecutableDocument, operation: &Operation) -> Result<(
         .root_fields(document)
         .map(|field| field.response_key())
         .collect();
-    let most = if operation.is_mutation() {
+    let max = if operation.is_mutation() {
         MAX_MUTATIONS
     } else {
         MAX_ROOT_FIELDS
     };
-    refuse_unless(keys.len() <= most, || {
+    refuse_unless(keys.len() <= max, || {
         let kind = operation.operation_type;
         format!(
-            "The {kind} has {} root fields; the most is {most}.",
+            "The {kind} has {} root fields; the maximum is {max}.",
             keys.len()
         )
     })
 }
 
-/// Aliases as they are written: a fragment spread twice merges with itself.
+/// Counts aliases as written: a fragment that is spread twice is merged with itself.
 fn check_aliases(document: &ExecutableDocument) -> Result<(), ResponseError> {
     let mut pending: Vec<&SelectionSet> = document
         .operations
@@ -90,7 +91,7 @@ fn check_aliases(document: &ExecutableDocument) -> Result<(), ResponseError> {
         }
     }
     refuse_unless(aliases <= MAX_ALIASES, || {
-        format!("The document has {aliases} aliases; the most is {MAX_ALIASES}.")
+        format!("The document has {aliases} aliases; the maximum is {MAX_ALIASES}.")
     })
 }
 
@@ -106,7 +107,7 @@ impl Size {
         self.fields = self.fields.saturating_add(other.fields);
     }
 
-    /// The field above this: introspection adds nothing to the depth.
+    /// Adds the field above this selection. Introspection fields do not count towards the depth.
     fn under(self, field: &str) -> Self {
         let depth = if matches!(field, "__schema" | "__type") {
             0
@@ -120,7 +121,7 @@ impl Size {
     }
 }
 
-/// Sizes of selections, each fragment measured once.
+/// The sizes of selections. Each fragment is measured once.
 struct Sizes<'a> {
     document: &'a ExecutableDocument,
     fragments: HashMap<&'a Name, Size>,
@@ -148,7 +149,7 @@ impl<'a> Sizes<'a> {
         size
     }
 
-    /// Validation has refused cycles; `open` only keeps this sound by itself.
+    /// Validation has refused cycles; `open` guarantees termination independently of that.
     fn fragment(&mut self, name: &'a Name) -> Size {
         if let Some(&size) = self.fragments.get(name) {
             return size;

@@ -1,15 +1,15 @@
-//! Selections merged as the specification's `CollectFields` merges them.
+//! Merging of selections according to `CollectFields` of the specification.
 //!
-//! The library runs a field once for every time it is selected and joins the answers
-//! afterwards, which counts a mutation twice and loses what one of the answers lost. It is
-//! therefore given operations in which every response key occurs once per concrete type, in
-//! the order of `CollectFields`, without `@skip` and `@include`.
+//! The library runs a field once for every time it is selected and merges the results afterwards,
+//! so that mutations may run twice and selections may be lost. It therefore receives operations in
+//! which every response key occurs once per concrete type, in the order of `CollectFields`, without
+//! `@skip` and `@include`.
 //!
-//! Under an object type everything is flat. Under an interface or union there are four cases:
-//! all concrete types select the same and the interface has it (flat again); no key occurs
-//! twice for any of them (the fragments stay as they are); the concrete types can agree on
-//! one order of keys (then only the keys in which they differ are written for each of them);
-//! otherwise the whole selection is written once for each concrete type.
+//! Selections on an object type are flattened. For an interface or union there are four cases: all
+//! concrete types have the same selections and the interface has all their fields (flattened as
+//! well); no key occurs twice for any concrete type (the fragments stay unchanged); the concrete
+//! types can share one order of keys (only the keys in which they differ are written once per
+//! type); otherwise the whole selection is written once per concrete type.
 
 use apollo_compiler::{
     Name, Node,
@@ -21,29 +21,29 @@ use async_graphql::{Value, Variables};
 
 use super::{ErrorCode, ResponseError, limits::MAX_MERGE_STEPS, rules::Rules};
 
-/// The fields of one response key, in the order of the document.
-pub(super) type Same<'a> = Vec<&'a Node<Field>>;
+/// The fields with the same response key, in document order.
+pub(super) type FieldSet<'a> = Vec<&'a Node<Field>>;
 
-/// What objects of one type select.
+/// The selections on objects of one type, grouped by response key.
 #[derive(Default)]
 pub(super) struct Collected<'a> {
-    /// By response key, in the order of the response.
-    pub(super) fields: IndexMap<&'a str, Same<'a>>,
-    /// Whether the document, with fragments written out, names each key once.
+    /// The fields by response key, in the order of the response.
+    pub(super) fields: IndexMap<&'a str, FieldSet<'a>>,
+    /// Whether each key occurs only once in the document with fragments expanded.
     pub(super) plain: bool,
 }
 
 impl Collected<'_> {
-    /// Whether both select the very same nodes in the same order.
-    pub(super) fn same(&self, other: &Self) -> bool {
+    /// Whether both select identical nodes in the same order.
+    pub(super) fn selects_same(&self, other: &Self) -> bool {
         self.fields.len() == other.fields.len()
             && std::iter::zip(&self.fields, &other.fields)
                 .all(|((key, ours), (other, theirs))| key == other && identical(ours, theirs))
     }
 }
 
-/// Whether two types mean the same by one key: the same nodes, or the same leaf.
-pub(super) fn agree(ours: &Same<'_>, theirs: &Same<'_>) -> bool {
+/// Whether two types select the same under one key: identical nodes or equal leaf fields.
+pub(super) fn agree(ours: &FieldSet<'_>, theirs: &FieldSet<'_>) -> bool {
     let (one, other) = (ours[0], theirs[0]);
     if one.selection_set.is_empty() && other.selection_set.is_empty() {
         return one.name == other.name && one.arguments == other.arguments;
@@ -51,31 +51,31 @@ pub(super) fn agree(ours: &Same<'_>, theirs: &Same<'_>) -> bool {
     identical(ours, theirs)
 }
 
-fn identical(ours: &Same<'_>, theirs: &Same<'_>) -> bool {
+fn identical(ours: &FieldSet<'_>, theirs: &FieldSet<'_>) -> bool {
     ours.len() == theirs.len()
         && std::iter::zip(ours, theirs).all(|(ours, theirs)| ours.ptr_eq(theirs))
 }
 
-/// An order of all keys in which every type finds its own order, if this simple way of
-/// weaving them together comes upon one.
+/// Returns an order of all keys that preserves the order of every type. The greedy search may miss
+/// an existing one.
 pub(super) fn common_order<'a>(collected: &[(&Name, Collected<'a>)]) -> Option<Vec<&'a str>> {
     let mut order: Vec<&str> = Vec::new();
     for (_, collected) in collected {
         let mut next = 0;
         for key in collected.fields.keys() {
             let known = order.iter().position(|known| known == key);
-            let place = known.unwrap_or_else(|| {
+            let at = known.unwrap_or_else(|| {
                 order.insert(next, key);
                 next
             });
-            next = place + 1;
+            next = at + 1;
         }
     }
-    let place = |key: &&str| order.iter().position(|known| known == key);
-    let kept = collected
+    let position = |key: &&str| order.iter().position(|known| known == key);
+    let preserved = collected
         .iter()
-        .all(|(_, collected)| collected.fields.keys().is_sorted_by_key(place));
-    kept.then_some(order)
+        .all(|(_, collected)| collected.fields.keys().is_sorted_by_key(position));
+    preserved.then_some(order)
 }
 
 /// `CollectFields` for one request.
@@ -86,7 +86,7 @@ pub(super) struct Collector<'a> {
     pub(super) steps: usize,
 }
 
-/// The selection needs more steps to merge than [`MAX_MERGE_STEPS`].
+/// Merging the selections needs more than [`MAX_MERGE_STEPS`] steps.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
@@ -100,7 +100,7 @@ impl From<TooLarge> for ResponseError {
 }
 
 impl<'a> Collector<'a> {
-    /// What objects of type `object` select in these sets together.
+    /// Collects the selections of these sets on objects of type `object`.
     pub(super) fn collect(
         &mut self,
         object: &Name,
@@ -131,9 +131,9 @@ impl<'a> Collector<'a> {
             }
             match selection {
                 Selection::Field(field) => {
-                    let same = collected.fields.entry(field.response_key()).or_default();
-                    collected.plain &= same.is_empty();
-                    same.push(field);
+                    let fields = collected.fields.entry(field.response_key()).or_default();
+                    collected.plain &= fields.is_empty();
+                    fields.push(field);
                 }
                 Selection::InlineFragment(inline) => {
                     let condition = inline.type_condition.as_ref();
@@ -154,8 +154,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Whether a fragment applies. The library does not understand conditions on unions, so
-    /// a set with one cannot stay as it is.
+    /// Whether a fragment applies to the object. The library does not support type conditions on
+    /// unions, so a selection with one cannot stay unchanged.
     fn enters(
         &self,
         object: &Name,
@@ -180,7 +180,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// `@skip` and `@include`, decided with the coerced variables.
+    /// Evaluates `@skip` and `@include` with the coerced variables.
     pub(super) fn included(&self, directives: &DirectiveList) -> bool {
         directives
             .iter()

@@ -1,4 +1,4 @@
-//! What is kept of an accepted document, and how one of its operations is chosen.
+//! The plan of a valid document, and the selection of one of its operations.
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node,
@@ -7,31 +7,31 @@ use apollo_compiler::{
     executable::{DirectiveList, Operation, Selection, SelectionSet},
     validation::Valid,
 };
-use async_graphql::{Value as Given, Variables};
+use async_graphql::{Value as LibraryValue, Variables};
 
 use super::{ErrorCode, ResponseError};
 
-/// An accepted document.
+/// A valid document and its operations.
 pub(super) struct Plan {
     pub(super) document: Valid<ExecutableDocument>,
     pub(super) operations: Vec<OperationPlan>,
 }
 
-/// One of its operations.
+/// One operation of a document.
 pub(super) struct OperationPlan {
     pub(super) operation: Node<Operation>,
-    /// Nullable variables that must not be null, see `literals`.
+    /// The nullable variables that must not be null, see `literals`.
     pub(super) never_null: IndexSet<Name>,
-    /// Whether it asks about the schema.
+    /// Whether the operation queries the schema.
     pub(super) introspects: bool,
     switches: Vec<Switch>,
 }
 
-/// A fact about the variables on which the normal form of the operation depends.
+/// A property of the variables on which the normal form of the operation depends.
 enum Switch {
-    /// The variable decides a `@skip` or `@include`.
+    /// The value of the variable in a `@skip` or `@include`.
     Condition(Name),
-    /// The variable may have no value at all.
+    /// Whether the variable has a value at all.
     Presence(Name),
 }
 
@@ -54,7 +54,8 @@ impl Plan {
         }
     }
 
-    /// `GetOperation`: by name, or the only one.
+    /// `GetOperation` of the specification: returns the index of the operation with this name, or
+    /// of the only one.
     pub(super) fn find(&self, name: Option<&str>) -> Result<usize, ResponseError> {
         let found = match name {
             Some(name) => self
@@ -66,7 +67,7 @@ impl Plan {
         found.ok_or_else(|| {
             let message = match name {
                 Some(name) => format!("The document has no operation named {name:?}."),
-                None => "The document has several operations; name one of them.".to_owned(),
+                None => "The document has several operations; set operationName.".to_owned(),
             };
             ResponseError::new(ErrorCode::BadUserInput, message)
         })
@@ -74,9 +75,9 @@ impl Plan {
 }
 
 impl OperationPlan {
-    /// The state of all switches, by which normal forms are remembered; `None` when there are
-    /// too many of them to be worth it.
-    pub(super) fn switched(&self, variables: &Variables) -> Option<u64> {
+    /// Returns the state of all switches as bits, as part of the cache key of normal forms; `None`
+    /// if there are more than 64 of them.
+    pub(super) fn switch_bits(&self, variables: &Variables) -> Option<u64> {
         if self.switches.len() > 64 {
             return None;
         }
@@ -89,7 +90,9 @@ impl OperationPlan {
 impl Switch {
     fn is_on(&self, variables: &Variables) -> bool {
         match self {
-            Self::Condition(name) => variables.get(name.as_str()) == Some(&Given::Boolean(true)),
+            Self::Condition(name) => {
+                variables.get(name.as_str()) == Some(&LibraryValue::Boolean(true))
+            }
             Self::Presence(name) => variables.contains_key(name.as_str()),
         }
     }
@@ -113,7 +116,7 @@ fn switches(document: &ExecutableDocument, operation: &Operation) -> Vec<Switch>
     optional.chain(conditions).collect()
 }
 
-/// The variables of all `@skip` and `@include` in reach.
+/// Returns the variables of all reachable `@skip` and `@include` directives.
 fn conditions<'a>(
     document: &'a ExecutableDocument,
     operation: &'a Operation,

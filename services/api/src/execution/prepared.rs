@@ -1,4 +1,4 @@
-//! A request between judgement and execution.
+//! A request between validation and execution.
 
 use std::{fmt, sync::Arc};
 
@@ -10,33 +10,33 @@ use serde_json::Map;
 
 use super::{
     DocumentValidator, Failure, ValidatedDocument,
-    normal::Normal,
+    normal_form::NormalForm,
     plan::{OperationPlan, Plan},
 };
 
-/// A request that has passed everything that can be known before execution.
+/// A request that has passed all checks before execution.
 pub struct Prepared {
     pub(super) validator: DocumentValidator,
     pub(super) validated: Arc<ValidatedDocument>,
     pub(super) index: usize,
     pub(super) variables: Variables,
-    pub(super) normal: Arc<Normal>,
+    pub(super) normal: Arc<NormalForm>,
     pub(super) request_id: String,
     pub(super) hide_schema: bool,
 }
 
-/// What a rule over prepared requests decides (see [`super::Engine::execute_with`]): entries for the
-/// `extensions` of the answer, and whether the request may run.
+/// The result of a check of a prepared request (see [`super::Engine::execute_with`]): entries for
+/// the `extensions` of the response, and whether the request may run.
 #[derive(Debug)]
 pub struct CostCheck {
-    /// Part of the answer, also of a refusal.
+    /// Added to the response, also if the request is refused.
     pub extensions: Map<String, serde_json::Value>,
     /// Whether the request may run.
     pub outcome: Result<(), Failure>,
 }
 
 impl CostCheck {
-    /// The request may run and nothing is to be said about it.
+    /// The request may run, without additional extensions.
     #[must_use]
     pub fn free() -> Self {
         Self {
@@ -47,37 +47,37 @@ impl CostCheck {
 }
 
 impl Prepared {
-    /// The schema, for rules that price or inspect a request.
+    /// Returns the schema, for checks that inspect a request or estimate its cost.
     #[must_use]
     pub fn schema(&self) -> &Valid<Schema> {
         &self.validator.rules().schema
     }
 
-    /// The whole document, whose fragments the operation may use.
+    /// Returns the whole document, including the fragments that the operation may use.
     #[must_use]
     pub fn document(&self) -> &ExecutableDocument {
         &self.plan().document
     }
 
-    /// The operation that will run.
+    /// Returns the operation that will run.
     #[must_use]
     pub fn operation(&self) -> &Operation {
-        &self.chosen().operation
+        &self.operation_plan().operation
     }
 
-    /// What kind of operation it is.
+    /// Returns the type of the operation.
     #[must_use]
     pub fn kind(&self) -> OperationType {
         self.operation().operation_type
     }
 
-    /// Its variables, coerced, defaults included.
+    /// Returns the coerced variables, including defaults.
     #[must_use]
     pub fn variables(&self) -> &Variables {
         &self.variables
     }
 
-    /// The id of the request.
+    /// Returns the id of the request.
     #[must_use]
     pub fn request_id(&self) -> &str {
         &self.request_id
@@ -85,14 +85,14 @@ impl Prepared {
 
     fn plan(&self) -> &Plan {
         let outcome = self.validated.outcome.as_ref();
-        outcome.expect("only accepted documents are prepared")
+        outcome.expect("only valid documents are prepared")
     }
 
-    fn chosen(&self) -> &OperationPlan {
+    fn operation_plan(&self) -> &OperationPlan {
         &self.plan().operations[self.index]
     }
 
-    /// The request as the library takes it.
+    /// Returns the request as the library's type.
     pub(super) fn request(&self) -> Request {
         let mut request = Request::new("").variables(self.variables.clone());
         request.set_parsed_query(self.normal.document.clone());

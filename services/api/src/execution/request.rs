@@ -1,29 +1,29 @@
-//! A GraphQL request as it arrives.
+//! A GraphQL request as received.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::strict;
 
-/// What a client sends, and two facts the server adds.
+/// A request of a client, with a request id and a flag set by the server.
 ///
-/// Deserialises from the usual JSON object; an object with the same key twice is refused,
-/// because no two readers agree on which of the values counts.
+/// Deserialises from the usual JSON object. An object with a duplicate key is refused, because
+/// implementations disagree on which of the values counts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphqlRequest {
-    /// The document.
+    /// The text of the document.
     pub query: String,
-    /// Which of its operations to run.
+    /// The name of the operation to run; may be omitted if there is only one.
     #[serde(default)]
     pub operation_name: Option<String>,
-    /// The values of its variables.
+    /// The values of the variables.
     #[serde(default, deserialize_with = "strict::object")]
     pub variables: Map<String, Value>,
-    /// Whatever else the client sends along; not interpreted.
+    /// Protocol extensions of the client; ignored.
     #[serde(default, deserialize_with = "strict::object")]
     pub extensions: Map<String, Value>,
-    /// The id that log lines and internal errors carry.
+    /// The request id in log lines and internal errors.
     #[serde(skip)]
     pub request_id: String,
     /// Whether `__schema` and `__type` are refused.
@@ -32,7 +32,7 @@ pub struct GraphqlRequest {
 }
 
 impl GraphqlRequest {
-    /// A request for the only operation of `query`, without variables.
+    /// Creates a request for the only operation of `query`, without variables.
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
@@ -40,7 +40,7 @@ impl GraphqlRequest {
         }
     }
 
-    /// Chooses one of several operations.
+    /// Sets the name of the operation to run.
     #[must_use]
     pub fn operation(mut self, name: impl Into<String>) -> Self {
         self.operation_name = Some(name.into());
@@ -54,7 +54,7 @@ impl GraphqlRequest {
         self
     }
 
-    /// Sets the id that log lines and internal errors carry.
+    /// Sets the request id in log lines and internal errors.
     #[must_use]
     pub fn request_id(mut self, id: impl Into<String>) -> Self {
         self.request_id = id.into();

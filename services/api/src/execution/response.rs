@@ -1,4 +1,4 @@
-//! The answer to a GraphQL request, and its errors.
+//! The response to a GraphQL request, and its errors.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use serde_json::Map;
 
 use super::{ErrorCode, Failure};
 
-/// What internal faults say instead of their cause.
+/// The message of all internal errors.
 const INTERNAL_MESSAGE: &str = "The service failed to answer; the request id identifies the cause.";
 
-/// The answer. Serialises errors first, keys in the order of the query.
+/// A response. Serialises errors first; keys have the order of the query.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GraphqlResponse {
-    /// What went wrong, at most one error per field.
+    /// The errors, at most one per field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ResponseError>,
-    /// The result; `None` when nothing was executed, in which case there is no `data` key.
+    /// The result; `None` if nothing was executed, in which case there is no `data` key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Further facts about the answer, such as its cost.
+    /// Additional information about the response, such as its cost.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, serde_json::Value>,
 }
 
 impl GraphqlResponse {
-    /// The answer to a request that was refused before anything was executed.
+    /// Creates the response to a request that was refused before execution.
     #[must_use]
     pub fn refused(errors: Vec<ResponseError>) -> Self {
         Self {
@@ -35,50 +35,50 @@ impl GraphqlResponse {
         }
     }
 
-    /// The same for a single failure.
+    /// Creates the response to a request that was refused with a single failure.
     #[must_use]
     pub fn failed(failure: &Failure, request_id: &str) -> Self {
         Self::refused(vec![ResponseError::from_failure(failure, request_id)])
     }
 }
 
-/// A place in the document, counted from one.
+/// A location in the document, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Location {
-    /// The line.
+    /// The line number.
     pub line: usize,
-    /// The column, in characters.
+    /// The column number, in characters.
     pub column: usize,
 }
 
-/// One error of an answer.
+/// An error of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ResponseError {
-    /// A sentence for the developer of the client.
+    /// A message for the developer of the client.
     pub message: String,
-    /// Where in the document.
+    /// The locations in the document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
-    /// Where in the data; empty for errors of the request as a whole.
+    /// The path in the data; empty for request errors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<PathSegment>,
-    /// The code and what depends on it.
+    /// The code and further machine-readable information.
     pub extensions: ErrorExtensions,
 }
 
 /// The machine-readable part of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorExtensions {
-    /// What kind of error.
+    /// The error code.
     pub code: ErrorCode,
-    /// When to try again.
+    /// How long to wait before retrying.
     pub retry_after: Option<Duration>,
-    /// The id to quote in a report; only internal errors have one.
+    /// The request id to quote in a report; only set for internal errors.
     pub request_id: Option<String>,
 }
 
 impl ResponseError {
-    /// An error without a place.
+    /// Creates an error without locations and path.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -92,7 +92,7 @@ impl ResponseError {
         }
     }
 
-    /// What a client may see of a failure.
+    /// Creates the error that a client receives for a failure.
     #[must_use]
     pub fn from_failure(failure: &Failure, request_id: &str) -> Self {
         if failure.code() == ErrorCode::Internal {
@@ -103,7 +103,7 @@ impl ResponseError {
         error
     }
 
-    /// The one sentence that all internal faults share.
+    /// Creates an internal error, with the fixed message.
     #[must_use]
     pub fn internal(request_id: &str) -> Self {
         let mut error = Self::new(ErrorCode::Internal, INTERNAL_MESSAGE);
@@ -111,7 +111,7 @@ impl ResponseError {
         error
     }
 
-    /// Adds a place in the document.
+    /// Adds locations in the document.
     #[must_use]
     pub fn located(mut self, location: impl IntoIterator<Item = Location>) -> Self {
         self.locations.extend(location);
@@ -134,7 +134,8 @@ impl Serialize for ErrorExtensions {
     }
 }
 
-/// Rounded up: a client that waits exactly this long is not told to wait again.
+/// Rounds up to whole seconds, so that a client that waits exactly this long does not have to wait
+/// again.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

@@ -1,4 +1,4 @@
-//! Gives errors of execution back what the library took from them.
+//! Restores the codes and paths that errors lose in the library.
 
 use std::{collections::HashSet, error::Error as StdError};
 
@@ -7,14 +7,14 @@ use serde_json::Map;
 
 use super::{ErrorCode, Failure, GraphqlResponse, Located, Location, Prepared, ResponseError};
 
-/// The answer of the library as an answer of ours.
+/// Converts a response of the library.
 pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse {
     let request_id = prepared.request_id();
     let mut seen = HashSet::new();
     let mut errors = Vec::with_capacity(response.errors.len());
     for error in response.errors {
-        let error = restored(error, request_id);
-        if seen.insert(spelled(&error.path)) {
+        let error = restore_error(error, request_id);
+        if seen.insert(path_text(&error.path)) {
             errors.push(error);
         }
     }
@@ -25,34 +25,35 @@ pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse
     }
 }
 
-fn restored(error: ServerError, request_id: &str) -> ResponseError {
-    let places = error.locations.iter().map(|place| Location {
-        line: place.line,
-        column: place.column,
+fn restore_error(error: ServerError, request_id: &str) -> ResponseError {
+    let locations = error.locations.iter().map(|location| Location {
+        line: location.line,
+        column: location.column,
     });
     let Some(located) = error.source::<Located>() else {
-        // DocumentValidator and coercion leave nothing for the library to object to, so its own errors
-        // are faults of ours, and their text is not for strangers.
+        // After validation and coercion the library should find no errors of its own. If it does,
+        // that is an internal error, and its text must not be sent to clients.
         tracing::error!(request_id, message = error.message, "the library refused");
-        let mut internal = ResponseError::internal(request_id).located(places);
+        let mut internal = ResponseError::internal(request_id).located(locations);
         internal.path = error.path;
         return internal;
     };
-    note(located.failure(), &spelled(located.path()), request_id);
-    let mut restored = ResponseError::from_failure(located.failure(), request_id).located(places);
+    log_internal(located.failure(), &path_text(located.path()), request_id);
+    let mut restored =
+        ResponseError::from_failure(located.failure(), request_id).located(locations);
     restored.path = located.path().to_vec();
     restored
 }
 
-/// Writes a fault of ours to the log, the only place where its cause appears.
-pub(crate) fn note(failure: &Failure, path: &str, request_id: &str) {
+/// Logs an internal failure. Its cause appears only in the log.
+pub(crate) fn log_internal(failure: &Failure, path: &str, request_id: &str) {
     if failure.code() == ErrorCode::Internal {
-        let cause = failure.source().map(|source| causes(source));
+        let cause = failure.source().map(|source| error_chain(source));
         tracing::error!(request_id, path, cause, "internal failure");
     }
 }
 
-fn causes(first: &(dyn StdError + 'static)) -> String {
+fn error_chain(first: &(dyn StdError + 'static)) -> String {
     let mut text = first.to_string();
     let mut next = first.source();
     while let Some(error) = next {
@@ -63,8 +64,8 @@ fn causes(first: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// A path as one text.
-pub(super) fn spelled(path: &[PathSegment]) -> String {
+/// Formats a path as text, with dots between the segments.
+pub(super) fn path_text(path: &[PathSegment]) -> String {
     let parts = path.iter().map(|segment| match segment {
         PathSegment::Field(name) => name.clone(),
         PathSegment::Index(index) => index.to_string(),

@@ -1,4 +1,4 @@
-//! The schema as validator, coercion and normal form see it.
+//! The schema as used by validation, coercion and normalisation.
 
 use apollo_compiler::{
     Name, Schema,
@@ -9,21 +9,21 @@ use apollo_compiler::{
 
 use super::Scalars;
 
-/// A schema with what is asked of it often.
+/// A schema with precomputed possible types.
 pub(super) struct Rules {
     pub(super) schema: Valid<Schema>,
     pub(super) scalars: Scalars,
     possible: HashMap<Name, IndexSet<Name>>,
 }
 
-/// The schema's own text is not a valid schema.
+/// The schema is not valid GraphQL.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema is not valid GraphQL: {0}")]
 pub struct ValidatorError(String);
 
 impl ValidatorError {
-    pub(super) fn new(found: &DiagnosticList) -> Self {
-        Self(found.to_string())
+    pub(super) fn new(errors: &DiagnosticList) -> Self {
+        Self(errors.to_string())
     }
 }
 
@@ -38,7 +38,7 @@ impl Rules {
         })
     }
 
-    /// The object types that a value of this type may have.
+    /// Returns the object types that a value of this type may have.
     pub(super) fn possible(&self, name: &Name) -> &IndexSet<Name> {
         static NONE: std::sync::LazyLock<IndexSet<Name>> =
             std::sync::LazyLock::new(IndexSet::default);

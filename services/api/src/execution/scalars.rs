@@ -1,19 +1,19 @@
-//! The scalars of our own schema, as the validator must know them.
+//! The custom scalars of the schema, as the validator needs them.
 
 use std::{collections::HashMap, sync::Arc};
 
-/// Says whether a text is a value of a scalar, and if not, why: the reason is shown to the
-/// client and must not quote anything but the text itself.
+/// Checks whether a text is a value of a scalar. The reason for a refusal is sent to the client and
+/// must not quote anything but the text itself.
 pub(super) type Check = fn(&str) -> Result<(), String>;
 
-/// The custom scalars by name. All of ours travel as strings.
+/// The checks of custom scalars by name. All custom scalars are strings in JSON.
 ///
-/// A scalar that is missing here accepts any value, as the specification allows.
+/// A scalar without a check accepts any value, as the specification allows.
 #[derive(Clone, Debug, Default)]
 pub struct Scalars(Arc<HashMap<&'static str, Check>>);
 
 impl Scalars {
-    /// No custom scalars.
+    /// Creates an empty set.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
@@ -26,7 +26,7 @@ impl Scalars {
         self
     }
 
-    /// The rule of one scalar.
+    /// Returns the check of one scalar.
     pub(super) fn get(&self, name: &str) -> Option<Check> {
         self.0.get(name).copied()
     }

@@ -1,14 +1,14 @@
-//! Measures the raw text of a document, before any parser sees it.
+//! Measures the raw text of a document before it is parsed.
 //!
-//! Parsers of nested languages recurse, and a few kilobytes of brackets are enough to end a
-//! process by overflowing its stack. This pass is a loop: it cannot.
+//! Parsers of nested languages are recursive, and a few kilobytes of brackets can crash a process
+//! by overflowing its stack. This scan is a loop and cannot overflow.
 
-/// What the text contains, outside strings and comments.
+/// The size of a text, outside strings and comments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Measure {
-    /// Lexical tokens, strings included.
+    /// The number of lexical tokens, including strings.
     pub(super) tokens: usize,
-    /// The deepest nesting of `(`, `[` and `{` together.
+    /// The maximum nesting of `(`, `[` and `{` together.
     pub(super) nesting: usize,
 }
 
@@ -98,7 +98,7 @@ fn string_length(text: &[u8]) -> usize {
     1 + line_length(&text[1..])
 }
 
-/// The rest of a block string: only `"""` ends it, only `\"""` is an escape.
+/// Returns the length of the rest of a block string: only `"""` ends it, only `\"""` is an escape.
 fn block_length(text: &[u8]) -> usize {
     let mut at = 0;
     while at < text.len() {
@@ -113,8 +113,8 @@ fn block_length(text: &[u8]) -> usize {
     text.len()
 }
 
-/// The rest of a string on one line. One that is not closed ends with its line, so that
-/// brackets after it are counted: the safe side.
+/// Returns the length of the rest of a single-line string. An unclosed string ends with its line,
+/// so that brackets after it are counted: the safe side.
 fn line_length(text: &[u8]) -> usize {
     let mut at = 0;
     while at < text.len() {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_never_end_are_survived() {
+    fn unclosed_strings_are_accepted() {
         assert_eq!(measured("\""), (1, 0));
         assert_eq!(measured("\"\\"), (1, 0));
         assert_eq!(measured("\"\"\""), (1, 0));

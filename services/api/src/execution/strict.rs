@@ -1,11 +1,11 @@
-//! JSON objects without repeated keys.
+//! JSON objects without duplicate keys.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads an object or `null` (as no object), refusing repeated keys at any depth.
+/// Reads an object or `null` (as an empty object), refusing duplicate keys at any depth.
 pub(super) fn object<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Map<String, Value>, D::Error> {
@@ -16,7 +16,7 @@ pub(super) fn object<'de, D: Deserializer<'de>>(
     }
 }
 
-/// The same from a text of its own.
+/// Does the same from a text.
 pub(crate) fn object_from_text(text: &str) -> serde_json::Result<Map<String, Value>> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let map = object(&mut deserializer)?;
@@ -24,7 +24,7 @@ pub(crate) fn object_from_text(text: &str) -> serde_json::Result<Map<String, Val
     Ok(map)
 }
 
-/// A JSON value in which no object names a key twice.
+/// A JSON value without duplicate keys in any object.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {

@@ -1,4 +1,4 @@
-//! Walks a schema for what its authors promised.
+//! Finds schema items without a description and root fields that are not nullable.
 
 use apollo_compiler::{
     Node, Schema,
@@ -8,9 +8,9 @@ use apollo_compiler::{
 
 use super::ValidatorError;
 
-/// What the schema with this text lacks, one line each, in the order of the text: root query
-/// fields that are not nullable, and types, fields, arguments, input fields and enum values
-/// without a description. Meant for a test that compares with the exceptions it knows.
+/// Returns the findings about a schema, one line each, in the order of the text: root query fields
+/// that are not nullable, and types, fields, arguments, input fields and enum values without a
+/// description. Intended for a test that compares them with the known exceptions.
 pub fn survey(sdl: &str) -> Result<Vec<String>, ValidatorError> {
     let schema = Schema::parse_and_validate(sdl, "schema.graphql")
         .map_err(|error| ValidatorError::new(&error.errors))?;
@@ -41,24 +41,24 @@ fn members(definition: &ExtendedType, findings: &mut Vec<String>) {
     let parent = definition.name();
     match definition {
         ExtendedType::Object(object) => {
-            for found in object.fields.values() {
-                field(parent, found, findings);
+            for each in object.fields.values() {
+                field(parent, each, findings);
             }
         }
         ExtendedType::Interface(interface) => {
-            for found in interface.fields.values() {
-                field(parent, found, findings);
+            for each in interface.fields.values() {
+                field(parent, each, findings);
             }
         }
         ExtendedType::InputObject(input) => {
-            for found in input.fields.values() {
-                value(parent, found, findings);
+            for each in input.fields.values() {
+                value(parent, each, findings);
             }
         }
         ExtendedType::Enum(values) => {
-            for found in values.values.values() {
-                let name = format!("{parent}.{}", found.value);
-                described(found.description.as_ref(), &name, findings);
+            for each in values.values.values() {
+                let name = format!("{parent}.{}", each.value);
+                described(each.description.as_ref(), &name, findings);
             }
         }
         ExtendedType::Scalar(_) | ExtendedType::Union(_) => {}
@@ -89,7 +89,7 @@ mod tests {
     use super::survey;
 
     #[test]
-    fn everything_that_is_missing_is_named() {
+    fn all_missing_descriptions_are_found() {
         let sdl = r#"
             "Where to begin" type Query { "A car" car(id: ID!): Car must: Car! }
             "A car" type Car { "Its name" name: String! load: Load }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_schema_is_refused() {
+    fn an_invalid_schema_is_refused() {
         assert!(survey("type Query { a: Nowhere }").is_err());
     }
 }

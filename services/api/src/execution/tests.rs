@@ -1,4 +1,4 @@
-//! The engine against the specification, section by section, on schemas made for it.
+//! Tests of the engine against the specification, section by section, on schemas made for them.
 
 mod authors;
 mod cases;

@@ -1,4 +1,4 @@
-//! Every place of an operation where a value is used.
+//! Visits every input value used in an operation.
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node, Schema,
@@ -13,34 +13,34 @@ pub(super) struct Usage<'a> {
     pub(super) value: &'a Node<Value>,
 }
 
-/// Calls `found` for every argument that the operation can reach, each fragment once.
+/// Calls `visit` for every argument that the operation can reach; each fragment is visited once.
 pub(super) fn for_each<'a>(
     schema: &'a Schema,
     document: &'a ExecutableDocument,
     operation: &'a Operation,
-    mut found: impl FnMut(Usage<'a>),
+    mut visit: impl FnMut(Usage<'a>),
 ) {
-    directives(schema, &operation.directives, &mut found);
+    directives(schema, &operation.directives, &mut visit);
     for variable in &operation.variables {
-        directives(schema, &variable.directives, &mut found);
+        directives(schema, &variable.directives, &mut visit);
     }
     let mut seen = HashSet::default();
     let mut pending = vec![&operation.selection_set];
     while let Some(set) = pending.pop() {
         for selection in &set.selections {
-            directives(schema, selection.directives(), &mut found);
+            directives(schema, selection.directives(), &mut visit);
             if let Selection::Field(field) = selection {
-                arguments(&field.definition.arguments, &field.arguments, &mut found);
+                arguments(&field.definition.arguments, &field.arguments, &mut visit);
             }
             pending.extend(below(document, selection, &mut seen));
         }
     }
     for name in seen {
-        directives(schema, &document.fragments[name].directives, &mut found);
+        directives(schema, &document.fragments[name].directives, &mut visit);
     }
 }
 
-/// The selections under this one; of a fragment only the first time.
+/// Returns the selection set of a selection; that of a fragment only the first time.
 fn below<'a>(
     document: &'a ExecutableDocument,
     selection: &'a Selection,
@@ -56,25 +56,25 @@ fn below<'a>(
     }
 }
 
-fn directives<'a>(schema: &'a Schema, list: &'a DirectiveList, found: &mut impl FnMut(Usage<'a>)) {
+fn directives<'a>(schema: &'a Schema, list: &'a DirectiveList, visit: &mut impl FnMut(Usage<'a>)) {
     for directive in list {
         if let Some(definition) = schema.directive_definitions.get(&directive.name) {
-            arguments(&definition.arguments, &directive.arguments, found);
+            arguments(&definition.arguments, &directive.arguments, visit);
         }
     }
 }
 
 fn arguments<'a>(
     definitions: &'a [Node<InputValueDefinition>],
-    given: &'a [Node<Argument>],
-    found: &mut impl FnMut(Usage<'a>),
+    provided: &'a [Node<Argument>],
+    visit: &mut impl FnMut(Usage<'a>),
 ) {
-    for argument in given {
+    for argument in provided {
         let definition = definitions
             .iter()
             .find(|definition| definition.name == argument.name);
         if let Some(definition) = definition {
-            found(Usage {
+            visit(Usage {
                 definition,
                 value: &argument.value,
             });

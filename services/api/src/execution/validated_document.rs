@@ -1,20 +1,20 @@
-//! What the validator remembers about a document.
+//! The cached result of validating a document.
 
 use std::fmt;
 
 use super::{ResponseError, plan::Plan};
 
-/// What the validator found about a document: its plans, or the reasons to refuse it.
+/// The result of validating a document: its plan, or the errors.
 pub struct ValidatedDocument {
-    /// The hash of the text.
+    /// The SHA-256 hash of the text.
     pub(super) key: [u8; 32],
     pub(super) outcome: Result<Plan, Vec<ResponseError>>,
-    /// What it takes in the cache, in bytes.
+    /// The estimated size in the cache, in bytes.
     pub(super) weight: u32,
 }
 
 impl ValidatedDocument {
-    /// The errors of a document that was refused.
+    /// Returns the errors of a refused document; empty for a valid one.
     #[must_use]
     pub fn errors(&self) -> &[ResponseError] {
         match &self.outcome {
@@ -23,7 +23,7 @@ impl ValidatedDocument {
         }
     }
 
-    /// An estimate on the safe side: a syntax tree takes some tens of bytes per character.
+    /// The weight is a safe estimate: a syntax tree takes some tens of bytes per character.
     pub(super) fn accepted(key: [u8; 32], plan: Plan, length: usize) -> Self {
         Self {
             key,

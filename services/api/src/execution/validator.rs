@@ -1,4 +1,4 @@
-//! Judges documents before the library sees them, and remembers the documents.
+//! Validates documents before the library sees them, and caches the results.
 
 use std::{fmt, sync::Arc};
 
@@ -15,28 +15,29 @@ use super::{
     ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
     limits::{CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
     literals, measure,
-    normal::{Normal, normalise},
+    normal_form::{NormalForm, normalise},
     plan::Plan,
     rules::Rules,
     scan,
 };
 
-/// A normal form is remembered by its document, its operation and the state of its switches.
-type ShapeKey = ([u8; 32], usize, u64);
+/// The cache key of a normal form: the hash of the document, the index of the operation and the
+/// state of its switches.
+type NormalFormKey = ([u8; 32], usize, u64);
 
-/// The same form of refusal for what could not be brought into normal form.
-type Normalised = Result<Arc<Normal>, ResponseError>;
+/// A normal form, or the error if it would be too large.
+type Normalised = Result<Arc<NormalForm>, ResponseError>;
 
-/// Judges documents against one schema.
+/// Validates documents against one schema. Cheap to clone; clones share their caches.
 #[derive(Clone)]
 pub struct DocumentValidator {
     rules: Arc<Rules>,
     documents: Cache<[u8; 32], Arc<ValidatedDocument>>,
-    normals: Cache<ShapeKey, Normalised>,
+    normal_forms: Cache<NormalFormKey, Normalised>,
 }
 
-/// An operation with its variables, of which a normal form is wanted.
-pub(super) struct Shape<'a> {
+/// An operation of a validated document with its coerced variables.
+pub(super) struct SelectedOperation<'a> {
     pub(super) validated: &'a ValidatedDocument,
     pub(super) plan: &'a Plan,
     pub(super) index: usize,
@@ -44,7 +45,7 @@ pub(super) struct Shape<'a> {
 }
 
 impl DocumentValidator {
-    /// A validator for the schema with this text.
+    /// Creates a validator for a schema, given in the schema definition language.
     pub fn new(sdl: &str, scalars: Scalars) -> Result<Self, ValidatorError> {
         Ok(Self {
             rules: Arc::new(Rules::new(sdl, scalars)?),
@@ -52,14 +53,14 @@ impl DocumentValidator {
                 .max_capacity(CACHE_BYTES)
                 .weigher(|_, validated: &Arc<ValidatedDocument>| validated.weight)
                 .build(),
-            normals: Cache::builder()
+            normal_forms: Cache::builder()
                 .max_capacity(CACHE_BYTES)
                 .weigher(|_, normal: &Normalised| weight(normal))
                 .build(),
         })
     }
 
-    /// The validated on a document, from memory if it was judged before.
+    /// Validates a document, or returns the cached result.
     #[must_use]
     pub fn validate(&self, query: &str) -> Arc<ValidatedDocument> {
         if let Err(refusal) = short_enough(query) {
@@ -70,25 +71,25 @@ impl DocumentValidator {
             .get_with(key, || Arc::new(self.validate_uncached(key, query)))
     }
 
-    /// The normal form of an operation, from memory if there is one for these variables.
-    pub(super) fn normal(&self, shape: &Shape<'_>) -> Normalised {
-        let chosen = &shape.plan.operations[shape.index];
-        let anew = || {
+    /// Returns the normal form of an operation for these variables, from the cache if possible.
+    pub(super) fn normal_form(&self, selected: &SelectedOperation<'_>) -> Normalised {
+        let operation = &selected.plan.operations[selected.index];
+        let compute = || {
             normalise(
                 &self.rules,
-                &shape.plan.document,
-                &chosen.operation,
-                shape.variables,
+                &selected.plan.document,
+                &operation.operation,
+                selected.variables,
             )
             .map(Arc::new)
             .map_err(ResponseError::from)
         };
-        match chosen.switched(shape.variables) {
-            Some(switched) => {
-                let key = (shape.validated.key, shape.index, switched);
-                self.normals.get_with(key, anew)
+        match operation.switch_bits(selected.variables) {
+            Some(bits) => {
+                let key = (selected.validated.key, selected.index, bits);
+                self.normal_forms.get_with(key, compute)
             }
-            None => anew(),
+            None => compute(),
         }
     }
 
@@ -119,10 +120,10 @@ impl DocumentValidator {
             .recursion_limit(MAX_NESTING * 2)
             .token_limit(MAX_CHARACTERS)
             .parse_ast(query, "query.graphql")
-            .map_err(|error| reasons(ErrorCode::GraphqlParseFailed, &error.errors))?;
+            .map_err(|error| errors(ErrorCode::GraphqlParseFailed, &error.errors))?;
         syntax
             .to_executable_validate(&self.rules.schema)
-            .map_err(|error| reasons(ErrorCode::GraphqlValidationFailed, &error.errors))
+            .map_err(|error| errors(ErrorCode::GraphqlValidationFailed, &error.errors))
     }
 }
 
@@ -132,14 +133,14 @@ impl fmt::Debug for DocumentValidator {
     }
 }
 
-/// An estimate on the safe side of what a normal form takes.
+/// Estimates the size of a normal form in the cache, on the safe side.
 fn weight(normal: &Normalised) -> u32 {
     let fields = normal.as_ref().map_or(1, |normal| normal.fields);
     u32::try_from(fields * 512 + 512).unwrap_or(u32::MAX)
 }
 
 fn short_enough(query: &str) -> Result<(), ResponseError> {
-    // A character has at most four bytes, so most texts need not be counted.
+    // A character has at most four bytes, so most texts need no counting.
     let fits = query.len() <= MAX_CHARACTERS
         || (query.len() <= MAX_CHARACTERS * 4 && query.chars().count() <= MAX_CHARACTERS);
     refuse_unless(fits, || {
@@ -148,16 +149,16 @@ fn short_enough(query: &str) -> Result<(), ResponseError> {
 }
 
 fn small_enough(query: &str) -> Result<(), ResponseError> {
-    let found = scan::measure(query);
-    refuse_unless(found.nesting <= MAX_NESTING, || {
+    let size = scan::measure(query);
+    refuse_unless(size.nesting <= MAX_NESTING, || {
         format!("Brackets are nested deeper than {MAX_NESTING} levels.")
     })?;
-    refuse_unless(found.tokens <= MAX_TOKENS, || {
+    refuse_unless(size.tokens <= MAX_TOKENS, || {
         format!("The document has more than {MAX_TOKENS} tokens.")
     })
 }
 
-/// The refusal of something too large.
+/// Refuses a request with [`ErrorCode::CostExceeded`] unless it is small enough.
 pub(super) fn refuse_unless(
     fits: bool,
     message: impl FnOnce() -> String,
@@ -168,17 +169,17 @@ pub(super) fn refuse_unless(
     Err(ResponseError::new(ErrorCode::CostExceeded, message()))
 }
 
-fn reasons(code: ErrorCode, diagnostics: &DiagnosticList) -> Vec<ResponseError> {
+fn errors(code: ErrorCode, diagnostics: &DiagnosticList) -> Vec<ResponseError> {
     diagnostics
         .iter()
         .take(MAX_ERRORS)
         .map(|diagnostic| {
-            let found = diagnostic.to_json();
-            let places = found.locations.iter().map(|place| Location {
-                line: place.line,
-                column: place.column,
+            let diagnostic = diagnostic.to_json();
+            let locations = diagnostic.locations.iter().map(|location| Location {
+                line: location.line,
+                column: location.column,
             });
-            ResponseError::new(code, shortened(found.message)).located(places)
+            ResponseError::new(code, shortened(diagnostic.message)).located(locations)
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Variables, coerced as the specification says before anything runs.
+//! Coercion of variables according to the specification, before anything runs.
 
 use std::fmt;
 
@@ -15,28 +15,28 @@ use serde_json::{Map, Value as Json};
 
 use super::{ErrorCode, ResponseError, Scalars, convert, limits::MAX_ERRORS, rules::Rules};
 
-/// The operation's variables with the values the client gave; others are ignored.
+/// Coerces the operation's variables. Provided values without a variable definition are ignored.
 pub(super) fn coerce(
     rules: &Rules,
     operation: &Operation,
     sources: &SourceMap,
     never_null: &IndexSet<Name>,
-    given: &Map<String, Json>,
+    provided: &Map<String, Json>,
 ) -> Result<Variables, Vec<ResponseError>> {
     let mut variables = Variables::default();
     let mut errors = Vec::new();
     for definition in &operation.variables {
-        let outcome =
-            one(rules, definition, given).and_then(|value| not_null(definition, never_null, value));
+        let outcome = one(rules, definition, provided)
+            .and_then(|value| not_null(definition, never_null, value));
         match outcome {
             Ok(Some(value)) => {
                 variables.insert(LibraryName::new(definition.name.as_str()), value);
             }
             Ok(None) => {}
             Err(message) => {
-                let place = convert::location(definition.location(), sources);
+                let location = convert::location(definition.location(), sources);
                 let error = ResponseError::new(ErrorCode::BadUserInput, message);
-                errors.push(error.located(place));
+                errors.push(error.located(location));
             }
         }
     }
@@ -53,11 +53,11 @@ type Coerced<T> = Result<T, String>;
 fn one(
     rules: &Rules,
     definition: &VariableDefinition,
-    given: &Map<String, Json>,
+    provided: &Map<String, Json>,
 ) -> Coerced<Option<Value>> {
     let path = Path::Root(&definition.name);
     let (ty, name) = (&definition.ty, &definition.name);
-    if let Some(value) = given.get(name.as_str()) {
+    if let Some(value) = provided.get(name.as_str()) {
         return Coercion::new(rules).value(ty, value, &path).map(Some);
     }
     if let Some(default) = &definition.default_value {
@@ -69,7 +69,8 @@ fn one(
     Ok(None)
 }
 
-/// A default value makes a nullable variable legal where null is not; null itself is not.
+/// A default value allows a nullable variable at a non-null position, but an explicit null is still
+/// invalid there.
 fn not_null(
     definition: &VariableDefinition,
     never_null: &IndexSet<Name>,
@@ -84,7 +85,7 @@ fn not_null(
     Ok(value)
 }
 
-/// Where inside a variable a value stands, for messages.
+/// The path of a value inside a variable, for messages.
 enum Path<'a> {
     Root(&'a str),
     Field(&'a Path<'a>, &'a str),
@@ -114,8 +115,8 @@ impl<'a> Coercion<'a> {
         }
     }
 
-    fn value(&self, ty: &Type, given: &Json, path: &Path<'_>) -> Coerced<Value> {
-        if given.is_null() {
+    fn value(&self, ty: &Type, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
+        if provided.is_null() {
             return if ty.is_non_null() {
                 Err(format!("{path}: null is not a value of type {ty}."))
             } else {
@@ -123,27 +124,27 @@ impl<'a> Coercion<'a> {
             };
         }
         match ty {
-            Type::List(item) | Type::NonNullList(item) => self.list(item, given, path),
-            Type::Named(name) | Type::NonNullNamed(name) => self.named(name, given, path),
+            Type::List(item) | Type::NonNullList(item) => self.list(item, provided, path),
+            Type::Named(name) | Type::NonNullNamed(name) => self.named(name, provided, path),
         }
     }
 
-    /// A single value stands for the list of it.
-    fn list(&self, item: &Type, given: &Json, path: &Path<'_>) -> Coerced<Value> {
-        let Json::Array(items) = given else {
-            return Ok(Value::List(vec![self.value(item, given, path)?]));
+    /// A single value is coerced to a list with one item.
+    fn list(&self, item: &Type, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let Json::Array(items) = provided else {
+            return Ok(Value::List(vec![self.value(item, provided, path)?]));
         };
         let items = items
             .iter()
             .enumerate()
-            .map(|(index, given)| self.value(item, given, &Path::Item(path, index)));
+            .map(|(index, provided)| self.value(item, provided, &Path::Item(path, index)));
         items.collect::<Coerced<_>>().map(Value::List)
     }
 
-    fn named(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+    fn named(&self, name: &Name, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
         match self.rules.schema.types.get(name) {
-            Some(ExtendedType::InputObject(object)) => self.object(object, given, path),
-            Some(ExtendedType::Enum(values)) => given
+            Some(ExtendedType::InputObject(object)) => self.object(object, provided, path),
+            Some(ExtendedType::Enum(values)) => provided
                 .as_str()
                 .filter(|text| values.values.contains_key(*text))
                 .map(|text| Value::Enum(LibraryName::new(text)))
@@ -152,28 +153,28 @@ impl<'a> Coercion<'a> {
                     let names = names.join(", ");
                     format!("{path}: not a value of the enum {name}: expected one of {names}.")
                 }),
-            _ => self.scalar(name, given, path),
+            _ => self.scalar(name, provided, path),
         }
     }
 
-    fn scalar(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+    fn scalar(&self, name: &Name, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
         let value = match name.as_str() {
-            "Int" => int(given),
-            "Float" => float(given),
-            "String" => given.as_str().map(|text| Value::String(text.to_owned())),
-            "Boolean" => given.as_bool().map(Value::Boolean),
-            "ID" => id(given),
-            _ => return self.custom(name, given, path),
+            "Int" => int(provided),
+            "Float" => float(provided),
+            "String" => provided.as_str().map(|text| Value::String(text.to_owned())),
+            "Boolean" => provided.as_bool().map(Value::Boolean),
+            "ID" => id(provided),
+            _ => return self.custom(name, provided, path),
         };
         value.ok_or_else(|| format!("{path}: not a value of type {name}."))
     }
 
-    fn custom(&self, name: &Name, given: &Json, path: &Path<'_>) -> Coerced<Value> {
+    fn custom(&self, name: &Name, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
         let Some(check) = self.scalars.get(name) else {
-            return Value::from_json(given.clone())
+            return Value::from_json(provided.clone())
                 .map_err(|_| format!("{path}: not a value of type {name}."));
         };
-        let Json::String(text) = given else {
+        let Json::String(text) = provided else {
             return Err(format!(
                 "{path}: not a value of type {name}: expected a string."
             ));
@@ -182,8 +183,8 @@ impl<'a> Coercion<'a> {
         Ok(Value::String(text.clone()))
     }
 
-    fn object(&self, object: &InputObjectType, given: &Json, path: &Path<'_>) -> Coerced<Value> {
-        let Json::Object(fields) = given else {
+    fn object(&self, object: &InputObjectType, provided: &Json, path: &Path<'_>) -> Coerced<Value> {
+        let Json::Object(fields) = provided else {
             return Err(format!(
                 "{path}: expected an object of type {}.",
                 object.name
@@ -201,8 +202,8 @@ impl<'a> Coercion<'a> {
         one_of(object, fields, path)?;
         let mut coerced = Vec::new();
         for definition in object.fields.values() {
-            let given = fields.get(definition.name.as_str());
-            if let Some(value) = self.field(definition, given, path)? {
+            let provided = fields.get(definition.name.as_str());
+            if let Some(value) = self.field(definition, provided, path)? {
                 coerced.push((LibraryName::new(definition.name.as_str()), value));
             }
         }
@@ -212,11 +213,11 @@ impl<'a> Coercion<'a> {
     fn field(
         &self,
         definition: &InputValueDefinition,
-        given: Option<&Json>,
+        provided: Option<&Json>,
         path: &Path<'_>,
     ) -> Coerced<Option<Value>> {
         let (ty, path) = (&definition.ty, Path::Field(path, &definition.name));
-        if let Some(value) = given {
+        if let Some(value) = provided {
             return self.value(ty, value, &path).map(Some);
         }
         if let Some(default) = &definition.default_value {
@@ -237,22 +238,22 @@ fn one_of(object: &InputObjectType, fields: &Map<String, Json>, path: &Path<'_>)
         return Ok(());
     }
     Err(format!(
-        "{path}: {} takes exactly one field, and not null.",
+        "{path}: {} takes exactly one field, which must not be null.",
         object.name
     ))
 }
 
-fn int(given: &Json) -> Option<Value> {
-    let number = i32::try_from(given.as_i64()?).ok()?;
+fn int(provided: &Json) -> Option<Value> {
+    let number = i32::try_from(provided.as_i64()?).ok()?;
     Some(Value::Number(number.into()))
 }
 
-fn float(given: &Json) -> Option<Value> {
-    Number::from_f64(given.as_f64()?).map(Value::Number)
+fn float(provided: &Json) -> Option<Value> {
+    Number::from_f64(provided.as_f64()?).map(Value::Number)
 }
 
-fn id(given: &Json) -> Option<Value> {
-    match given {
+fn id(provided: &Json) -> Option<Value> {
+    match provided {
         Json::String(text) => Some(Value::String(text.clone())),
         Json::Number(number) if number.is_i64() || number.is_u64() => {
             Some(Value::String(number.to_string()))

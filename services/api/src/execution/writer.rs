@@ -1,4 +1,4 @@
-//! Writes merged selections in the library's syntax tree.
+//! Writes merged selections into the library's syntax tree.
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node,
@@ -13,10 +13,10 @@ use async_graphql::{
 
 use super::{
     convert,
-    merge::{Collected, Collector, Same, TooLarge, agree, common_order},
+    merge::{Collected, Collector, FieldSet, TooLarge, agree, common_order},
 };
 
-/// Writes the normal form of selections, counting the fields.
+/// Writes the normal form of selections and counts the fields.
 pub(super) struct Writer<'a> {
     pub(super) collector: Collector<'a>,
     pub(super) document: &'a ExecutableDocument,
@@ -24,7 +24,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// The normal form of what is selected on values of type `ty`.
+    /// Writes the normal form of the selections on values of type `ty`.
     pub(super) fn set(
         &mut self,
         ty: &Name,
@@ -51,21 +51,22 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What all concrete types select alike, if the abstract type itself has it all.
+    /// Returns the selections if they are the same for all concrete types and the abstract type has
+    /// all of their fields.
     fn shared<'c>(
         &self,
         ty: &Name,
         collected: &'c [(&Name, Collected<'a>)],
     ) -> Option<&'c Collected<'a>> {
         let (_, first) = collected.first()?;
-        let alike = collected.iter().all(|(_, other)| first.same(other));
-        let known = first.fields.values().all(|same| self.has(ty, same));
+        let alike = collected.iter().all(|(_, other)| first.selects_same(other));
+        let known = first.fields.values().all(|fields| self.has(ty, fields));
         (alike && known).then_some(first)
     }
 
-    fn has(&self, ty: &Name, same: &Same<'a>) -> bool {
+    fn has(&self, ty: &Name, fields: &FieldSet<'a>) -> bool {
         let schema = &self.collector.rules.schema;
-        schema.type_field(ty, &same[0].name).is_ok()
+        schema.type_field(ty, &fields[0].name).is_ok()
     }
 
     fn flat(
@@ -74,14 +75,14 @@ impl<'a> Writer<'a> {
         collected: &Collected<'a>,
     ) -> Result<library::SelectionSet, TooLarge> {
         let mut items = Vec::with_capacity(collected.fields.len());
-        for same in collected.fields.values() {
-            items.push(self.field(ty, same)?);
+        for fields in collected.fields.values() {
+            items.push(self.field(ty, fields)?);
         }
         Ok(library::SelectionSet { items })
     }
 
-    /// Key by key: once on the abstract type where all concrete types agree, otherwise once
-    /// for each of them.
+    /// Writes the selections key by key: once on the abstract type if all concrete types agree,
+    /// otherwise once per concrete type.
     fn by_key(
         &mut self,
         ty: &Name,
@@ -98,13 +99,13 @@ impl<'a> Writer<'a> {
             let everywhere = selected.len() == collected.len();
             if everywhere
                 && self.has(ty, first)
-                && selected.iter().all(|(_, same)| agree(first, same))
+                && selected.iter().all(|(_, fields)| agree(first, fields))
             {
                 items.push(self.field(ty, first)?);
                 continue;
             }
-            for (object, same) in selected {
-                let field = self.field(object, same)?;
+            for (object, fields) in selected {
+                let field = self.field(object, fields)?;
                 items.push(inline(
                     Some(object),
                     library::SelectionSet { items: vec![field] },
@@ -126,7 +127,7 @@ impl<'a> Writer<'a> {
         Ok(library::SelectionSet { items })
     }
 
-    /// The fragments as they are; only sets under fields still need their normal form.
+    /// Writes the fragments unchanged; only the selections below fields are normalised.
     fn as_written(&mut self, sets: &[&'a SelectionSet]) -> Result<library::SelectionSet, TooLarge> {
         let mut items = Vec::new();
         for set in sets {
@@ -162,11 +163,11 @@ impl<'a> Writer<'a> {
     fn field(
         &mut self,
         ty: &Name,
-        same: &Same<'a>,
+        fields: &FieldSet<'a>,
     ) -> Result<Positioned<library::Selection>, TooLarge> {
         self.collector.step()?;
         self.fields += 1;
-        let first = same[0];
+        let first = fields[0];
         let position = self.position(first.location());
         let field = library::Field {
             alias: first
@@ -176,14 +177,18 @@ impl<'a> Writer<'a> {
             name: Positioned::new(name(&first.name), position),
             arguments: self.arguments(first),
             directives: Vec::new(),
-            selection_set: Positioned::new(self.below(ty, same)?, position),
+            selection_set: Positioned::new(self.below(ty, fields)?, position),
         };
         let field = library::Selection::Field(Positioned::new(field, position));
         Ok(Positioned::new(field, position))
     }
 
-    fn below(&mut self, ty: &Name, same: &Same<'a>) -> Result<library::SelectionSet, TooLarge> {
-        let sets: Vec<_> = same
+    fn below(
+        &mut self,
+        ty: &Name,
+        fields: &FieldSet<'a>,
+    ) -> Result<library::SelectionSet, TooLarge> {
+        let sets: Vec<_> = fields
             .iter()
             .map(|field| &field.selection_set)
             .filter(|set| !set.is_empty())
@@ -191,14 +196,14 @@ impl<'a> Writer<'a> {
         if sets.is_empty() {
             return Ok(library::SelectionSet::default());
         }
-        // The type as this parent declares it, which may be narrower than its interface has it.
-        let field = self.collector.rules.schema.type_field(ty, &same[0].name);
-        let ty = field.map_or_else(|_| same[0].ty(), |field| &field.ty);
+        // The type as declared by this parent, which may be narrower than in its interface.
+        let field = self.collector.rules.schema.type_field(ty, &fields[0].name);
+        let ty = field.map_or_else(|_| fields[0].ty(), |field| &field.ty);
         self.set(ty.inner_named_type(), &sets)
     }
 
-    /// An argument given by a variable that has no value counts as not given, so that the
-    /// default of the argument applies; the library would pass "undefined" instead.
+    /// Leaves out arguments whose variable has no value, so that their defaults apply. The library
+    /// would pass "undefined" instead.
     fn arguments(
         &self,
         field: &Field,
@@ -206,11 +211,11 @@ impl<'a> Writer<'a> {
         Positioned<LibraryName>,
         Positioned<async_graphql_value::Value>,
     )> {
-        let given = field.arguments.iter().filter(|argument| {
+        let provided = field.arguments.iter().filter(|argument| {
             let variable = argument.value.as_variable();
             variable.is_none_or(|name| self.collector.variables.contains_key(name.as_str()))
         });
-        given
+        provided
             .map(|argument| self.argument(field, argument))
             .collect()
     }
@@ -257,7 +262,7 @@ pub(super) fn name(name: &Name) -> LibraryName {
     LibraryName::new(name.as_str())
 }
 
-/// For nodes whose place nobody asks for.
+/// For nodes whose position is never used.
 pub(super) fn here<T>(node: T) -> Positioned<T> {
     Positioned::new(node, Pos::default())
 }

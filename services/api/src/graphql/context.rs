@@ -1,4 +1,4 @@
-//! What resolvers find in their context.
+//! The request context of resolvers.
 
 use std::sync::Arc;
 
@@ -9,32 +9,32 @@ use vitrine_domain::products::Visibility;
 use super::loaders::Loaders;
 use super::viewer::Viewer;
 
-/// One request: the catalogue, the caller, and loaders that live as long as the request.
+/// The context of one request: the catalogue, the caller, and loaders that live as long as the
+/// request.
 pub struct Session {
-    /// What the service can do.
     pub(crate) catalog: Catalog,
-    /// Who asks.
+    /// The caller.
     pub(crate) viewer: Viewer,
-    /// What the caller may see.
-    pub(crate) sight: Visibility,
-    /// Batches look-ups.
+    /// The products that the caller may see.
+    pub(crate) visibility: Visibility,
+    /// Loaders, which batch look-ups.
     pub(crate) loaders: Loaders,
 }
 
 impl Session {
-    /// A session for one request.
+    /// Creates a session for one request.
     #[must_use]
     pub fn new(catalog: Catalog, viewer: &Viewer) -> Self {
-        let sight = viewer.sight();
+        let visibility = viewer.visibility();
         Self {
             loaders: Loaders::new(&catalog, viewer),
             catalog,
             viewer: viewer.clone(),
-            sight,
+            visibility,
         }
     }
 
-    /// The request with this session in its context.
+    /// Adds the session to the context data of a request.
     #[must_use]
     pub fn attach(self, request: Request) -> Request {
         request.data(Arc::new(self))
@@ -44,17 +44,17 @@ impl Session {
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
-            .field("sight", &self.sight)
+            .field("visibility", &self.visibility)
             .finish_non_exhaustive()
     }
 }
 
-/// The one place that reaches into the context.
+/// Access to the session from a resolver's context. Nothing else reads the context data.
 pub(crate) trait ContextExt {
-    /// The session of the request.
+    /// Returns the session of the request.
     fn session(&self) -> &Session;
 
-    /// The session of the request, for what outlives the context.
+    /// Returns the session of the request for use after the context is gone, such as in a stream.
     fn session_arc(&self) -> Arc<Session>;
 }
 

@@ -1,4 +1,4 @@
-//! From what went wrong inside to what the caller is told.
+//! Conversion of domain errors to GraphQL errors.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ impl From<DomainError> for Failure {
     fn from(error: DomainError) -> Self {
         match &error {
             DomainError::Internal(_) => Self::internal(error),
-            _ => told(&error).caused_by(error),
+            _ => reported(&error).caused_by(error),
         }
     }
 }
 
-/// For loaders, where one error is told to everyone who waited.
+/// For loaders, where all waiting callers share one error.
 impl From<Arc<DomainError>> for Failure {
     fn from(error: Arc<DomainError>) -> Self {
         match error.as_ref() {
             DomainError::Internal(_) => Self::internal(error),
-            _ => told(&error).caused_by(error),
+            _ => reported(&error).caused_by(error),
         }
     }
 }
 
-fn told(error: &DomainError) -> Failure {
+fn reported(error: &DomainError) -> Failure {
     let code = match error {
         DomainError::Invalid { .. } => ErrorCode::BadUserInput,
         DomainError::InvalidCursor { .. } => ErrorCode::InvalidCursor,
@@ -37,7 +37,7 @@ fn told(error: &DomainError) -> Failure {
     Failure::new(code, error.to_string())
 }
 
-/// A read of a stored document, whose failure is ours.
+/// Converts an error from reading a stored document.
 pub(crate) fn stored<T, E: Into<DomainError>>(read: Result<T, E>) -> Result<T, Failure> {
     read.map_err(|error| Failure::from(error.into()))
 }

@@ -1,4 +1,4 @@
-//! Inputs: what callers give, turned into what the domain takes.
+//! Inputs of queries, and their conversion to domain types.
 
 pub(crate) mod activity;
 pub(crate) mod details;
@@ -23,154 +23,157 @@ use vitrine_model::text::excerpt;
 use super::scalars::{DateTime, Decimal};
 use crate::execution::Failure;
 
-/// Where a product is in its life.
+/// The status of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ProductStatus", remote = "ProductStatus")]
 pub(crate) enum Status {
-    /// Not on sale yet; seen by admins only.
+    /// Not on sale yet; visible to admins only.
     Draft,
-    /// On sale; seen by everyone.
+    /// On sale; visible to everyone.
     Active,
-    /// No longer on sale; seen by admins only.
+    /// No longer on sale; visible to admins only.
     Archived,
 }
 
-/// Which products are wanted. Everything given must hold; an empty filter holds for all products.
-/// At most 50 leaves, 100 values in a list, and `and`, `or`, `not` nested 5 deep.
+/// A filter for products. All given conditions must match; an empty filter matches all products. At
+/// most 50 conditions, 100 values per list, and 5 levels of `and`, `or` and `not`.
 #[derive(Clone, Debug, Default, InputObject)]
 pub(crate) struct ProductFilterInput {
-    /// All of these must hold.
+    /// All of these filters must match.
     and: Option<Vec<ProductFilterInput>>,
-    /// At least one of these must hold; of an empty list none does.
+    /// At least one of these filters must match; an empty list matches nothing.
     or: Option<Vec<ProductFilterInput>>,
-    /// This must not hold.
+    /// This filter must not match.
     not: Option<Box<ProductFilterInput>>,
-    /// In one of these categories, or below one of them. Slugs; one that does not exist holds no
-    /// product.
+    /// The product is in one of these categories or their subcategories. Category slugs; an unknown
+    /// slug matches nothing.
     category: Option<Vec<String>>,
-    /// Of one of these brands, without regard to case and accents.
+    /// The product has one of these brands, ignoring case and accents.
     brand: Option<Vec<String>>,
-    /// The price in the shop's currency. Products without a price, or with one in another currency,
-    /// do not match.
+    /// The price in the shop's currency. Products without a price or with a price in another
+    /// currency do not match.
     price: Option<PriceFilterInput>,
-    /// In one of these states. Only admins may ask for products that are not ACTIVE.
+    /// The product has one of these statuses. Only admins may ask for products that are not
+    /// `ACTIVE`.
     status: Option<Vec<Status>>,
-    /// The mean of all ratings.
+    /// The average rating.
     rating: Option<RatingFilterInput>,
-    /// From a supplier in one of these countries; ISO 3166-1 alpha-2 codes.
+    /// The supplier is in one of these countries; ISO 3166-1 alpha-2 codes.
     country: Option<Vec<String>>,
-    /// Each of these must hold, of one spec each.
+    /// All of these conditions on specs must match. Each can be met by a different spec.
     specs: Option<Vec<SpecFilterInput>>,
 }
 
-/// A range of prices; give at least one end.
+/// A price range. Give at least one bound.
 #[derive(Clone, Copy, Debug, InputObject)]
 pub(crate) struct PriceFilterInput {
-    /// At least this, in units of the currency: `"19.99"`.
+    /// At least this price, in units of the currency: `"19.99"`.
     gte: Option<Decimal>,
-    /// At most this.
+    /// At most this price.
     lte: Option<Decimal>,
 }
 
-/// A range of mean ratings.
+/// A range of average ratings.
 #[derive(Clone, Copy, Debug, InputObject)]
 pub(crate) struct RatingFilterInput {
-    /// The mean is at least this: 1 to 5 in steps of 0.5. Products without reviews do not match.
+    /// At least this average rating: 1 to 5 in steps of 0.5. Products without reviews do not match.
     gte: f64,
 }
 
-/// What must hold of some spec with this key. Give exactly one of text, number, boolean, date and
-/// exists. A key that no product has matches nothing, but `exists: false` matches all.
+/// A condition on the specs with one key; at least one of them must match. Give exactly one of
+/// `text`, `number`, `boolean`, `date` and `exists`. An unknown key matches nothing, except that
+/// `exists: false` matches everything.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SpecFilterInput {
-    /// The key in the spec dictionary, or an alias of it.
+    /// The spec key or an alias of it.
     key: String,
-    /// Only values with this qualifier, such as a region or a size system; any when absent.
+    /// Only specs with this qualifier, such as a region or a size system; any qualifier when
+    /// absent.
     qualifier: Option<String>,
-    /// For keys that hold text.
+    /// The condition for text keys.
     text: Option<TextFilterInput>,
-    /// For keys that hold numbers or quantities.
+    /// The condition for number and quantity keys.
     number: Option<NumberFilterInput>,
-    /// For keys that hold yes or no.
+    /// The condition for boolean keys.
     boolean: Option<bool>,
-    /// For keys that hold dates.
+    /// The condition for date keys.
     date: Option<DateFilterInput>,
-    /// Whether there is such a spec at all. Cannot use an index of its own: it is checked product
-    /// by product in the order of the list.
+    /// Whether the product has a spec with this key. This condition uses no index: it is checked
+    /// for each product in list order.
     exists: Option<bool>,
 }
 
-/// How text compares: without regard to case and accents. Text over 256 bytes cannot be filtered
-/// by.
+/// A condition on text, ignoring case and accents. Text of more than 256 bytes never matches.
 #[derive(Clone, Debug, OneofObject)]
 pub(crate) enum TextFilterInput {
-    /// Is this.
+    /// The text equals this value.
     Eq(String),
-    /// Is one of these.
+    /// The text equals one of these values.
     In(Vec<String>),
 }
 
-/// How a number or a quantity compares. Give eq alone, or one or two ends of a range.
+/// A condition on a number or quantity. Give either `eq`, or one or two bounds of a range.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct NumberFilterInput {
-    /// Equal. Quantities are equal when they are shown alike: 16.9 fl oz is 500 ml, because it
-    /// differs by less than half of the last digit written and less than half a percent.
+    /// Equal to this number. Quantities are compared as displayed: 16.9 fl oz equals 500 ml,
+    /// because the difference is less than half of the last digit written and less than half a
+    /// percent.
     eq: Option<f64>,
-    /// At least this.
+    /// At least this number.
     gte: Option<f64>,
-    /// At most this.
+    /// At most this number.
     lte: Option<f64>,
-    /// More than this.
+    /// Greater than this number.
     gt: Option<f64>,
-    /// Less than this.
+    /// Less than this number.
     lt: Option<f64>,
-    /// The unit these numbers are in, by any spelling: needed for quantities, of the key's
-    /// dimension; left out for plain numbers.
+    /// The unit of these numbers, in any accepted spelling. Required for quantity keys, and of the
+    /// key's dimension; not allowed for number keys.
     unit: Option<String>,
 }
 
-/// How a date compares. Give one or two ends of a range.
+/// A condition on a date. Give one or two bounds of a range.
 #[derive(Clone, Copy, Debug, InputObject)]
 pub(crate) struct DateFilterInput {
-    /// At this instant or later.
+    /// At or after this time.
     gte: Option<DateTime>,
-    /// At this instant or earlier.
+    /// At or before this time.
     lte: Option<DateTime>,
-    /// Later than this instant.
+    /// After this time.
     gt: Option<DateTime>,
-    /// Earlier than this instant.
+    /// Before this time.
     lt: Option<DateTime>,
 }
 
-/// What products are sorted by. Products without the value come last in both directions; ties are
+/// The sort keys of products. Products without a value come last in both directions; ties are
 /// broken by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ProductSortKey", remote = "ProductSortKey")]
 pub(crate) enum SortKey {
-    /// The price in the shop's currency. Ascending unless told otherwise.
+    /// The price in the shop's currency. Ascending by default.
     Price,
-    /// The Bayesian rating score in steps of 0.05; without reviews it is 3.5. A review that changes it
-    /// moves the product within about a second. Descending unless told otherwise.
+    /// The Bayesian rating score in steps of 0.05; 3.5 without reviews. A new review changes a
+    /// product's position within about a second. Descending by default.
     Rating,
-    /// How much attention the product gets. A review that changes it moves the product within about a
-    /// second. Descending unless told otherwise.
+    /// The popularity: reviews, and attention in the last 30 days. A new review changes a product's
+    /// position within about a second. Descending by default.
     Popularity,
-    /// When the product was added. Descending unless told otherwise.
+    /// When the product was added. Descending by default.
     Newest,
-    /// The name, without regard to case and accents. Ascending unless told otherwise.
+    /// The name, ignoring case and accents. Ascending by default.
     Name,
-    /// Units sold in the last 30 days, as of the product's counters; those without a sale come last.
-    /// Descending unless told otherwise.
+    /// The number of units sold in the last 30 days, as in the product's counters. Products without
+    /// sales come last. Descending by default.
     BestSelling,
-    /// Views, carts and purchases of the last 7 days, what is long ago less, in steps of about a
-    /// fifth; those without any come last. Descending unless told otherwise.
+    /// The trending score of the last 7 days: views, carts and purchases, with recent ones weighted
+    /// higher, in steps of about 20 %. Products without activity come last. Descending by default.
     Trending,
-    /// How well the product matches the words of the search, best first. Only with a search, where
-    /// it is the usual order; in this direction only.
+    /// How well the product matches the search text, best first. Only with a search, where it is
+    /// the default; the direction cannot be changed.
     Relevance,
 }
 
-/// A direction to sort in.
+/// A sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "Direction")]
 pub(crate) enum SortDirection {
@@ -180,63 +183,63 @@ pub(crate) enum SortDirection {
     Descending,
 }
 
-/// How products are sorted. Give exactly one of key and spec.
+/// A sort order of products. Give exactly one of `key` and `spec`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ProductSortInput {
-    /// By what.
+    /// The sort key.
     key: Option<SortKey>,
-    /// By the values of this spec key, or of one it is an alias of: numbers, quantities and dates by
-    /// size, texts in alphabetical order without regard to case and accents. Of several values of
-    /// a product the lowest counts when ascending, the highest when descending. Refused when more
-    /// than 20,000 products fulfil the filter: narrow it.
+    /// A spec key or an alias of it. Numbers, quantities and dates are sorted by size, texts
+    /// alphabetically, ignoring case and accents. Of several values of a product, the lowest counts
+    /// when ascending and the highest when descending. Refused if more than 20,000 products match
+    /// the filter: narrow the filter.
     spec: Option<String>,
-    /// In which direction; the usual one of the key when absent, ascending for a spec key.
+    /// The direction; by default the default of the sort key, or ascending for a spec key.
     direction: Option<SortDirection>,
 }
 
-/// How reviews are sorted.
+/// The sort orders of reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ReviewSort", remote = "ReviewSort")]
 pub(crate) enum ReviewOrder {
-    /// Latest first; reviews without a date last.
+    /// Newest first; reviews without a date last.
     Newest,
-    /// Earliest first; reviews without a date last.
+    /// Oldest first; reviews without a date last.
     Oldest,
-    /// Most helpful first, of equals the newest. Votes may move a review between two pages.
+    /// Most helpful first, then newest first. A new vote may move a review to another page.
     MostHelpful,
-    /// Five stars first, of equals the newest.
+    /// Five stars first, then newest first.
     Highest,
-    /// One star first: HIGHEST read backwards.
+    /// One star first: the reverse of `HIGHEST`.
     Lowest,
 }
 
-/// Which reviews are wanted.
+/// A filter for reviews. All given conditions must match.
 #[derive(Clone, Debug, Default, InputObject)]
 pub(crate) struct ReviewFilterInput {
-    /// With one of these ratings: 1 to 5 stars. Any rating when absent.
+    /// Reviews with one of these ratings, 1 to 5 stars; any rating when absent.
     ratings: Option<Vec<i32>>,
-    /// Only by verified buyers.
+    /// Only reviews by verified buyers.
     #[graphql(default)]
     verified_only: bool,
-    /// Only with pictures or films.
+    /// Only reviews with images or videos.
     #[graphql(default)]
     with_media: bool,
-    /// Only in this language: a code of two letters, or an IETF tag that begins with one. Regions
-    /// are not told apart, nor are languages without such a code.
+    /// Only reviews in this language: a two-letter ISO 639-1 code, or an IETF language tag that
+    /// begins with one. The region in a tag is ignored.
     language: Option<String>,
 }
 
-/// A unit that quantities are to be shown in.
+/// A unit to display quantities in.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DisplayUnitInput {
-    /// The unit, by any spelling. Quantities of its dimension are shown in it.
+    /// The unit, in any accepted spelling. Quantities of its dimension are displayed in it.
     pub(crate) unit: String,
-    /// Only the quantities of this key; all of the dimension when absent.
+    /// Only quantities of this spec key; all quantities of the dimension when absent.
     pub(crate) key: Option<String>,
 }
 
 impl ProductFilterInput {
-    /// What the domain takes.
+    /// Converts the filter to its domain type.
     pub(crate) fn filter(self) -> Result<ProductFilter, Failure> {
         Ok(ProductFilter {
             and: self.and.map(filters).transpose()?,
@@ -282,8 +285,8 @@ impl SpecFilterInput {
             self.date.map(|date| SpecTest::Date(date.test())),
             self.exists.map(SpecTest::Exists),
         ];
-        let mut given = tests.into_iter().flatten();
-        match (given.next(), given.next()) {
+        let mut tests = tests.into_iter().flatten();
+        match (tests.next(), tests.next()) {
             (Some(test), None) => Ok(SpecFilter {
                 key: self.key,
                 qualifier: self.qualifier,
@@ -331,11 +334,11 @@ impl DateFilterInput {
 }
 
 impl ReviewFilterInput {
-    /// What the domain takes.
+    /// Converts the filter to its domain type.
     pub(crate) fn filter(self) -> Result<ReviewFilter, Failure> {
         let stars = |rating: i32| {
             let stars = Stars::new(i64::from(rating));
-            stars.map_err(|wrong| Failure::bad_input(format!("filter.ratings: {wrong}")))
+            stars.map_err(|error| Failure::bad_input(format!("filter.ratings: {error}")))
         };
         let ratings = self
             .ratings
@@ -349,7 +352,7 @@ impl ReviewFilterInput {
             language_code(&tag).ok_or_else(|| {
                 let shown = excerpt(&tag, 40).text;
                 Failure::bad_input(format!(
-                    "filter.language: {shown:?} is no code of two letters, such as en"
+                    "filter.language: {shown:?} is not a two-letter language code such as en"
                 ))
             })
         };
@@ -362,46 +365,53 @@ impl ReviewFilterInput {
     }
 }
 
-/// How many of something are wanted; who gives them knows the most.
-pub(crate) fn size(field: &str, asked: i32) -> Result<usize, Failure> {
-    usize::try_from(asked)
-        .map_err(|_| Failure::bad_input(format!("{field}: must be at least 1, not {asked}")))
+/// Converts the number of rows in an argument. The maximum is checked by the domain.
+pub(crate) fn size(field: &str, size: i32) -> Result<usize, Failure> {
+    usize::try_from(size)
+        .map_err(|_| Failure::bad_input(format!("{field}: must be at least 1, not {size}")))
 }
 
-/// The sort that was asked for. When none was, by relevance in a search, else by popularity.
+/// Converts the sort order, with the key of a spec if there is one. The default is relevance with a
+/// search, otherwise popularity.
 pub(crate) fn sort(
-    asked: Option<Vec<ProductSortInput>>,
+    sorts: Option<Vec<ProductSortInput>>,
     searched: bool,
 ) -> Result<(ProductSort, Option<String>), Failure> {
-    let mut asked = asked.unwrap_or_default();
-    let Some(one) = asked.pop() else {
+    let mut sorts = sorts.unwrap_or_default();
+    let Some(sort) = sorts.pop() else {
         let key = if searched {
             ProductSortKey::Relevance
         } else {
             ProductSortKey::Popularity
         };
-        return Ok((usual(key), None));
+        return Ok((default_sort(key), None));
     };
-    if !asked.is_empty() {
+    if !sorts.is_empty() {
         return Err(Failure::bad_input(
-            "sort: products are sorted by one key; ties are broken by id",
+            "sort: give one sort key; ties are broken by id",
         ));
     }
-    let (usual, spec) = match (one.key, one.spec) {
-        (Some(key), None) => (usual(key.into()), None),
-        // Like names: from the first on.
-        (None, Some(spec)) => (usual(ProductSortKey::Name), Some(spec)),
+    let (default, spec) = match (sort.key, sort.spec) {
+        (Some(key), None) => (default_sort(key.into()), None),
+        // Spec values are sorted like names: ascending by default.
+        (None, Some(spec)) => (default_sort(ProductSortKey::Name), Some(spec)),
         _ => {
             return Err(Failure::bad_input(
                 "sort[0]: give exactly one of key and spec",
             ));
         }
     };
-    let direction = one.direction.map_or(usual.direction, Direction::from);
-    Ok((ProductSort { direction, ..usual }, spec))
+    let direction = sort.direction.map_or(default.direction, Direction::from);
+    Ok((
+        ProductSort {
+            direction,
+            ..default
+        },
+        spec,
+    ))
 }
 
-const fn usual(key: ProductSortKey) -> ProductSort {
+const fn default_sort(key: ProductSortKey) -> ProductSort {
     let direction = match key {
         ProductSortKey::Price | ProductSortKey::Name => Direction::Ascending,
         ProductSortKey::Rating

@@ -1,8 +1,10 @@
-//! Loaders: look-ups of one request that come at the same time become one command. They live as
-//! long as the request, and results are values, so that one failure is told to everyone who waited.
+//! Loaders: batch the look-ups of one request that happen at the same time into one database
+//! command each. Loaders live as long as the request. Their results are values, so that all waiting
+//! callers receive the same error.
 //!
-//! One of those who wait sends the command for all of them. It may be dropped before the answer
-//! comes, because a field beside it has failed; the others then look again ([`Batched`]).
+//! One of the waiting callers sends the command for all of them. Its future may be dropped before
+//! the result arrives, because a sibling field has failed; the other callers then retry
+//! ([`Batched`]).
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -24,10 +26,11 @@ use vitrine_model::supplier::Supplier;
 use super::viewer::Viewer;
 use crate::execution::{ErrorCode, Failure};
 
-/// How often a key is looked up when each sender of the command is dropped.
+/// The maximum number of attempts to load a key. An attempt fails if the caller that sends the
+/// command is dropped.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// What one look-up gives.
+/// The result of one look-up.
 type Loaded<V> = Result<Option<V>, Arc<DomainError>>;
 
 /// The loaders of one request.
@@ -45,7 +48,7 @@ pub(crate) struct Loaders {
     own: Option<Own>,
 }
 
-/// What the caller wrote; strangers wrote nothing.
+/// Loaders of the caller's own reviews and votes. Only for callers with a token.
 struct Own {
     reviews: Batched<ProductId, Review, OwnReviews>,
     votes: Batched<(ReviewId, i32), Vote, OwnVotes>,
@@ -65,22 +68,22 @@ struct OwnVotes(Catalog, String);
 
 impl Loaders {
     pub(crate) fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
-        let (sight, subject) = (viewer.sight(), viewer.subject.as_deref());
+        let (visibility, subject) = (viewer.visibility(), viewer.subject.as_deref());
         let moderates = viewer.moderator().is_ok();
         let reader = Reader {
-            sight,
+            visibility: visibility,
             author: viewer.subject.clone(),
             moderates,
         };
         Self {
-            products: Batched::new(Products(catalog.clone(), sight)),
+            products: Batched::new(Products(catalog.clone(), visibility)),
             reviewed: moderates.then(|| {
                 let everything = Products(catalog.clone(), Visibility::Everything);
                 Batched::new(everything)
             }),
             reviews: Batched::new(Reviews(catalog.clone(), reader)),
             suppliers: Batched::new(Suppliers(catalog.clone())),
-            counts: Batched::new(Counts(catalog.clone(), sight)),
+            counts: Batched::new(Counts(catalog.clone(), visibility)),
             coverage: Batched::new(Coverage(catalog.clone())),
             trends: Batched::new(Trends(catalog.clone())),
             recent: Batched::new(Recent(catalog.clone())),
@@ -93,7 +96,7 @@ impl Loaders {
         }
     }
 
-    /// Forgets what was looked up: something has been written since.
+    /// Clears all cached results, because the data may have changed.
     pub(crate) async fn forget(&self) {
         self.products.clear().await;
         if let Some(reviewed) = &self.reviewed {
@@ -113,12 +116,12 @@ impl Loaders {
         }
     }
 
-    /// A product that the caller may see.
+    /// Returns a product that the caller may see.
     pub(crate) async fn product(&self, id: ProductId) -> Result<Option<ProductView>, Failure> {
         self.products.get(id).await
     }
 
-    /// The product of a review: who moderates sees it in any state.
+    /// Returns the product of a review. Moderators see it in any status.
     pub(crate) async fn reviewed_product(
         &self,
         id: ProductId,
@@ -129,7 +132,7 @@ impl Loaders {
         }
     }
 
-    /// A review that the caller may see.
+    /// Returns a review that the caller may see.
     pub(crate) async fn review(
         &self,
         product: ProductId,
@@ -138,22 +141,21 @@ impl Loaders {
         self.reviews.get((product, id)).await
     }
 
-    /// A supplier.
     pub(crate) async fn supplier(&self, id: SupplierId) -> Result<Option<Supplier>, Failure> {
         self.suppliers.get(id).await
     }
 
-    /// How many products that the caller may see are in a category or below it.
+    /// Returns the number of products in a category and its subcategories that the caller may see.
     pub(crate) async fn product_count(&self, id: CategoryId) -> Result<Option<u64>, Failure> {
         self.counts.get(id).await
     }
 
-    /// How far the products on sale have a spec key; none when no product has it.
+    /// Returns the coverage of a spec key; `None` if no product on sale has it.
     pub(crate) async fn coverage(&self, key: String) -> Result<Option<Arc<KeyCoverage>>, Failure> {
         self.coverage.get(key).await
     }
 
-    /// The ratings of a product in each of the last so many months.
+    /// Returns the ratings of a product in each of the last `months` months.
     pub(crate) async fn trend(
         &self,
         product: ProductId,
@@ -163,7 +165,7 @@ impl Loaders {
         Ok(found.unwrap_or_default())
     }
 
-    /// The ratings of a product in the last so many days.
+    /// Returns the ratings of a product in the last `days` days.
     pub(crate) async fn recent(
         &self,
         product: ProductId,
@@ -172,17 +174,17 @@ impl Loaders {
         self.recent.get((product, days)).await
     }
 
-    /// The reports of a review that no moderator has dealt with.
+    /// Returns the reports of a review that no moderator has handled.
     pub(crate) async fn open_reports(&self, id: ReviewId) -> Result<Vec<Report>, Failure> {
         Ok(self.reports.get(id).await?.unwrap_or_default())
     }
 
-    /// What a review was before its author changed it.
+    /// Returns the earlier versions of a review.
     pub(crate) async fn versions(&self, id: ReviewId) -> Result<Vec<ReviewVersion>, Failure> {
         Ok(self.versions.get(id).await?.unwrap_or_default())
     }
 
-    /// What the caller wrote of a product.
+    /// Returns the caller's review of a product.
     pub(crate) async fn own_review(&self, product: ProductId) -> Result<Option<Review>, Failure> {
         match &self.own {
             Some(own) => own.reviews.get(product).await,
@@ -190,7 +192,7 @@ impl Loaders {
         }
     }
 
-    /// What the caller says of a round of a review.
+    /// Returns the caller's vote in a round of a review.
     pub(crate) async fn own_vote(
         &self,
         review: ReviewId,
@@ -203,7 +205,7 @@ impl Loaders {
     }
 }
 
-/// Look-ups of one sort, of which those that come at the same time become one command.
+/// A loader of one kind of values, which retries when a batch is lost.
 struct Batched<K, V, F>(Loader<K, Loaded<V>, F>)
 where
     K: Clone + Debug + Eq + Hash,
@@ -220,18 +222,18 @@ where
         Self(Loader::new(load))
     }
 
-    /// Returns what is found for a key.
+    /// Loads the value of a key.
     async fn get(&self, key: K) -> Result<Option<V>, Failure> {
         for _ in 0..MAX_ATTEMPTS {
-            // Every batch that ends has an answer for each of its keys ([`each`]): a key without
-            // one was in a batch whose sender was dropped.
+            // Every completed batch has a result for each of its keys (see `each`). A key without a
+            // result was in a batch whose sender was dropped.
             if let Ok(found) = self.0.try_load(key.clone()).await {
                 return found.map_err(Failure::from);
             }
         }
         Err(Failure::new(
             ErrorCode::Unavailable,
-            "What is asked for could not be looked up; try again.",
+            "The data could not be loaded; try again.",
         ))
     }
 
@@ -339,7 +341,7 @@ impl BatchFn<(ReviewId, i32), Loaded<Vote>> for OwnVotes {
     }
 }
 
-/// Products by how far back their ratings are wanted: each length is one command.
+/// Groups products by the length of the period: each length is one command.
 fn by_length(keys: &[(ProductId, i32)]) -> HashMap<i32, Vec<ProductId>> {
     let mut all: HashMap<i32, Vec<ProductId>> = HashMap::new();
     for (product, length) in keys {
@@ -357,7 +359,7 @@ fn each_of_length<V: Clone>(
     each(products, found).into_iter().map(of_length).collect()
 }
 
-/// An answer for every key that was asked for: the loader knows no missing ones.
+/// Returns a result for every requested key, because the loader does not support missing ones.
 fn each<K: Clone + Eq + Hash, V: Clone>(
     keys: &[K],
     found: Result<HashMap<K, V>, DomainError>,
@@ -384,7 +386,7 @@ mod tests {
 
     use super::*;
 
-    /// Finds every key, but never answers the first so many commands.
+    /// Finds every key, but never answers the first `left` commands.
     struct Unanswered {
         left: u32,
         sent: Arc<AtomicU32>,
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_is_answered_when_the_sender_is_dropped() {
+    async fn waiting_callers_are_answered_when_the_sender_is_dropped() {
         for dropped in 1..4 {
             let (loader, sent) = unanswered(dropped);
             let mut waiting = Box::pin(loader.get(0));
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn callers_that_come_at_the_same_time_share_a_command() {
+    async fn concurrent_callers_share_a_command() {
         let (loader, sent) = unanswered(0);
         let all = (0..20).map(|key| loader.get(key));
         let found = futures_util::future::join_all(all).await;

@@ -1,8 +1,8 @@
-//! The root of all writing.
+//! The mutation root.
 //!
-//! Each mutation checks who asks, turns its input into an order, and tells what became of it. What
-//! is wrong with an input is data of the payload; errors are for callers who may not do it, and
-//! for faults.
+//! Each mutation checks the caller's role, parses its input and returns the outcome as a payload.
+//! Errors in the input are part of the payload (`userErrors`). GraphQL errors are for missing
+//! permissions and faults.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use super::inputs::reviewing::{
     DefineReviewDimensionsInput, EraseAuthorInput, RecordPurchaseInput, RepairRatingStatsInput,
 };
 use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
-use super::inputs::user_errors::Asked;
+use super::inputs::user_errors::ParsedInput;
 use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
 use super::types::payload::{
@@ -56,102 +56,105 @@ use super::types::supplier::Supplier;
 use super::viewer::Viewer;
 use crate::execution::{At as _, Failure, R};
 
-/// The root of all writing.
+/// The mutation root.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutation;
 
-/// The root of all writing. Mutations run one after the other, in the order of the document, at
-/// most 5 in a request. Those for shoppers, moderators and services say so; all others need the role
-/// admin. A mutation either does everything it was asked to or, with `userErrors`, nothing.
+/// The mutation root. Mutations run one after the other, in the order of the document, at most 5
+/// per request. They need the role admin unless their description names another role. A mutation
+/// either does everything that was requested or, with `userErrors`, nothing.
 #[Object]
 impl Mutation {
-    /// Makes a product.
+    /// Creates a product.
     async fn create_product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] input: CreateProductInput,
+        #[graphql(desc = "The new product.")] input: CreateProductInput,
     ) -> R<CreateProductPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, new| async move {
-            catalog.create_product(order, new).await
+        let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
+            catalog.create_product(request, new).await
         });
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Changes what a product says of itself; its specs apart.
+    /// Changes a product, except its specs.
     async fn update_product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product and what changes.")] input: UpdateProductInput,
+        #[graphql(desc = "The product and its changes.")] input: UpdateProductInput,
     ) -> R<UpdateProductPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (id, patch)| async move { catalog.update_product(order, id, patch).await },
+            input.parse(),
+            |catalog, request, (id, patch)| async move {
+                catalog.update_product(request, id, patch).await
+            },
         );
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Sets specs of a product and leaves its others alone. A key that nobody has seen can be
-    /// filtered by in the next request.
+    /// Sets specs of a product; its other specs stay unchanged. A new spec key can be used in
+    /// filters from the next request on.
     async fn set_specs(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product and the specs.")] input: SetSpecsInput,
+        #[graphql(desc = "The product and the specs to set.")] input: SetSpecsInput,
     ) -> R<SetSpecsPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (id, specs)| async move { catalog.set_specs(order, id, specs).await },
+            input.parse(),
+            |catalog, request, (id, specs)| async move { catalog.set_specs(request, id, specs).await },
         );
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Takes specs from a product.
+    /// Removes specs from a product.
     async fn remove_specs(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product and the specs.")] input: RemoveSpecsInput,
+        #[graphql(desc = "The product and the specs to remove.")] input: RemoveSpecsInput,
     ) -> R<RemoveSpecsPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (id, refs)| async move { catalog.remove_specs(order, id, refs).await },
+            input.parse(),
+            |catalog, request, (id, refs)| async move { catalog.remove_specs(request, id, refs).await },
         );
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Takes a product off sale for good. It keeps its address, and admins still see it.
+    /// Archives a product: takes it off sale permanently. It keeps its slug and stays visible to
+    /// admins.
     async fn archive_product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] input: ArchiveProductInput,
+        #[graphql(desc = "The product to archive.")] input: ArchiveProductInput,
     ) -> R<ArchiveProductPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, id| async move {
-            catalog.set_archived(order, id, true).await
+        let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
+            catalog.set_archived(request, id, true).await
         });
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Brings an archived product back on sale.
+    /// Restores an archived product and puts it back on sale.
     async fn restore_product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] input: RestoreProductInput,
+        #[graphql(desc = "The product to restore.")] input: RestoreProductInput,
     ) -> R<RestoreProductPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, id| async move {
-            catalog.set_archived(order, id, false).await
+        let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
+            catalog.set_archived(request, id, false).await
         });
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Makes a category.
+    /// Creates a category.
     async fn create_category(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The category.")] input: CreateCategoryInput,
+        #[graphql(desc = "The new category.")] input: CreateCategoryInput,
     ) -> R<CreateCategoryPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, new| async move {
-            catalog.create_category(order, new).await
+        let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
+            catalog.create_category(request, new).await
         });
         category(ctx, done.await).await.map(Into::into).at(ctx)
     }
@@ -160,38 +163,42 @@ impl Mutation {
     async fn update_category(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The category and what changes.")] input: UpdateCategoryInput,
+        #[graphql(desc = "The category and its changes.")] input: UpdateCategoryInput,
     ) -> R<UpdateCategoryPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (id, patch)| async move { catalog.update_category(order, id, patch).await },
+            input.parse(),
+            |catalog, request, (id, patch)| async move {
+                catalog.update_category(request, id, patch).await
+            },
         );
         category(ctx, done.await).await.map(Into::into).at(ctx)
     }
 
-    /// Makes a supplier.
+    /// Creates a supplier.
     async fn create_supplier(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The supplier.")] input: CreateSupplierInput,
+        #[graphql(desc = "The new supplier.")] input: CreateSupplierInput,
     ) -> R<CreateSupplierPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, new| async move {
-            catalog.create_supplier(order, new).await
+        let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
+            catalog.create_supplier(request, new).await
         });
         shown(done.await, Supplier).map(Into::into).at(ctx)
     }
 
-    /// Changes a supplier. Its products carry the new name and country a little later.
+    /// Changes a supplier. The new name and country are copied to its products in the background.
     async fn update_supplier(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The supplier and what changes.")] input: UpdateSupplierInput,
+        #[graphql(desc = "The supplier and its changes.")] input: UpdateSupplierInput,
     ) -> R<UpdateSupplierPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (id, patch)| async move { catalog.update_supplier(order, id, patch).await },
+            input.parse(),
+            |catalog, request, (id, patch)| async move {
+                catalog.update_supplier(request, id, patch).await
+            },
         );
         shown(done.await, Supplier).map(Into::into).at(ctx)
     }
@@ -200,22 +207,22 @@ impl Mutation {
     async fn define_unit(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The unit.")] input: DefineUnitInput,
+        #[graphql(desc = "The new unit.")] input: DefineUnitInput,
     ) -> R<DefineUnitPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, unit| async move {
-            catalog.define_unit(order, unit).await
+        let done = run_command(ctx, input.parse(), |catalog, request, unit| async move {
+            catalog.define_unit(request, unit).await
         });
         shown(done.await, Unit::from).map(Into::into).at(ctx)
     }
 
-    /// Defines a spec key before products have it.
+    /// Defines a spec key before any product has it.
     async fn define_spec_key(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The key.")] input: DefineSpecKeyInput,
+        #[graphql(desc = "The new spec key.")] input: DefineSpecKeyInput,
     ) -> R<DefineSpecKeyPayload> {
-        let done = give(ctx, input.asked(), |catalog, order, new| async move {
-            catalog.define_spec_key(order, new).await
+        let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
+            catalog.define_spec_key(request, new).await
         });
         shown(done.await, spec_key).map(Into::into).at(ctx)
     }
@@ -224,185 +231,189 @@ impl Mutation {
     async fn update_spec_key(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The key and what changes.")] input: UpdateSpecKeyInput,
+        #[graphql(desc = "The spec key and its changes.")] input: UpdateSpecKeyInput,
     ) -> R<UpdateSpecKeyPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (key, patch)| async move {
-                catalog.update_spec_key(order, key, patch).await
+            input.parse(),
+            |catalog, request, (key, patch)| async move {
+                catalog.update_spec_key(request, key, patch).await
             },
         );
         shown(done.await, spec_key).map(Into::into).at(ctx)
     }
 
-    /// Makes two spec keys one. Both names mean the same from then on.
+    /// Merges two spec keys into one. Both names refer to the remaining key from then on.
     async fn merge_spec_keys(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The two keys.")] input: MergeSpecKeysInput,
+        #[graphql(desc = "The key to merge and the remaining key.")] input: MergeSpecKeysInput,
     ) -> R<MergeSpecKeysPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (from, into)| async move {
-                catalog.merge_spec_keys(order, from, into).await
+            input.parse(),
+            |catalog, request, (from, into)| async move {
+                catalog.merge_spec_keys(request, from, into).await
             },
         );
         shown(done.await, Merge::from).map(Into::into).at(ctx)
     }
 
-    /// Writes what the caller says of a product. Needs the role shopper; the author is the subject
-    /// of the token. One review per author and product: the answer to a second one is
-    /// `ALREADY_REVIEWED` with the first, unless that was deleted or rejected.
+    /// Submits a review of a product. Needs the role shopper; the author is the subject of the
+    /// token. An author can have one review per product: a second one is refused with
+    /// `ALREADY_REVIEWED` and returns the first, unless that was deleted or rejected.
     async fn submit_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product and the review.")] input: SubmitReviewInput,
+        #[graphql(desc = "The product and the content of the review.")] input: SubmitReviewInput,
     ) -> R<SubmitReviewPayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |(product, _)| *product);
-        let done = give_as(
+        let input = input.parse();
+        let of = product_in(&input, |(product, _)| *product);
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            asked,
-            |catalog, order, (product, content)| async move {
-                let key = order.idempotency_key;
-                let author = &order.subject;
+            input,
+            |catalog, request, (product, content)| async move {
+                let key = request.idempotency_key;
+                let author = &request.subject;
                 catalog.submit_review(author, key, product, content).await
             },
         );
         written(of, done.await).map(SubmitReviewPayload).at(ctx)
     }
 
-    /// Changes the caller's own review. Needs the role shopper. It keeps its votes; one that was
-    /// rejected waits for a moderator again.
+    /// Edits the caller's own review. Needs the role shopper. The review keeps its votes. A
+    /// rejected review returns to the moderation queue.
     async fn edit_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review and what changes.")] input: EditReviewInput,
+        #[graphql(desc = "The review and its changes.")] input: EditReviewInput,
     ) -> R<EditReviewPayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |(key, _, _)| key.0);
-        let done = give_as(
+        let input = input.parse();
+        let of = product_in(&input, |(key, _, _)| key.0);
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            asked,
-            |catalog, order, (key, expected, patch)| async move {
-                let author = &order.subject;
+            input,
+            |catalog, request, (key, expected, patch)| async move {
+                let author = &request.subject;
                 catalog.edit_review(author, key, expected, patch).await
             },
         );
         written(of, done.await).map(EditReviewPayload).at(ctx)
     }
 
-    /// Takes back the caller's own review. Needs the role shopper. Doing it twice changes nothing.
+    /// Deletes the caller's own review. Needs the role shopper. Repeating the mutation has no
+    /// effect.
     async fn delete_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review.")] input: DeleteReviewInput,
+        #[graphql(desc = "The review to delete.")] input: DeleteReviewInput,
     ) -> R<DeleteReviewPayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |key| key.0);
-        let done = give_as(
+        let input = input.parse();
+        let of = product_in(&input, |key| key.0);
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            asked,
-            |catalog, order, key| async move {
-                let expected = order.expected_revision;
-                catalog.delete_review(&order.subject, key, expected).await
+            input,
+            |catalog, request, key| async move {
+                let expected = request.expected_revision;
+                catalog.delete_review(&request.subject, key, expected).await
             },
         );
         written(of, done.await).map(DeleteReviewPayload).at(ctx)
     }
 
-    /// Says whether somebody else's review helps. Needs the role shopper. Saying it twice changes
-    /// nothing.
+    /// Votes on whether another author's review is helpful. Needs the role shopper. Repeating the
+    /// same vote has no effect.
     async fn vote_review(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the vote.")] input: VoteReviewInput,
     ) -> R<VoteReviewPayload> {
-        let done = give_as(
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            input.asked(),
-            |catalog, order, (key, vote)| async move {
-                catalog.vote_review(&order.subject, key, Some(vote)).await
+            input.parse(),
+            |catalog, request, (key, vote)| async move {
+                catalog.vote_review(&request.subject, key, Some(vote)).await
             },
         );
         shown(done.await, Review::from).map(Into::into).at(ctx)
     }
 
-    /// Takes back the caller's vote. Needs the role shopper. Without a vote nothing changes.
+    /// Removes the caller's vote. Needs the role shopper. Without a vote it has no effect.
     async fn remove_vote(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review.")] input: RemoveVoteInput,
+        #[graphql(desc = "The review whose vote to remove.")] input: RemoveVoteInput,
     ) -> R<RemoveVotePayload> {
-        let done = give_as(
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            input.asked(),
-            |catalog, order, key| async move { catalog.vote_review(&order.subject, key, None).await },
+            input.parse(),
+            |catalog, request, key| async move {
+                catalog.vote_review(&request.subject, key, None).await
+            },
         );
         shown(done.await, Review::from).map(Into::into).at(ctx)
     }
 
-    /// Tells moderators that something is wrong with a review. Needs the role shopper. Once per
-    /// reader, until a moderator has decided.
+    /// Reports a review to the moderators. Needs the role shopper. A reader can report a review
+    /// once until a moderator has decided.
     async fn report_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review and what is wrong with it.")] input: ReportReviewInput,
+        #[graphql(desc = "The review and the reason for the report.")] input: ReportReviewInput,
     ) -> R<ReportReviewPayload> {
-        let done = give_as(
+        let done = run_command_as(
             Viewer::shopper,
             ctx,
-            input.asked(),
-            |catalog, order, (key, reason, note)| async move {
-                let reader = &order.subject;
+            input.parse(),
+            |catalog, request, (key, reason, note)| async move {
+                let reader = &request.subject;
                 catalog.report_review(reader, key, reason, note).await
             },
         );
         shown(done.await, Review::from).map(Into::into).at(ctx)
     }
 
-    /// Decides over a review. Needs the role moderator or admin. Every decision is logged.
+    /// Publishes, rejects or requeues a review. Needs the role moderator or admin. Every decision
+    /// is logged.
     async fn moderate_review(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the decision.")] input: ModerateReviewInput,
     ) -> R<ModerateReviewPayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |(key, _)| key.0);
-        let done = give_as(
+        let input = input.parse();
+        let of = product_in(&input, |(key, _)| key.0);
+        let done = run_command_as(
             Viewer::moderator,
             ctx,
-            asked,
-            |catalog, order, (key, judgement)| async move {
+            input,
+            |catalog, request, (key, moderation)| async move {
                 catalog
-                    .moderate_review(&order.subject, key, judgement)
+                    .moderate_review(&request.subject, key, moderation)
                     .await
             },
         );
         written(of, done.await).map(ModerateReviewPayload).at(ctx)
     }
 
-    /// Answers a review in public, replaces the answer, or takes it back. Needs the role moderator
-    /// or admin.
+    /// Writes, replaces or removes the shop's public reply to a review. Needs the role moderator or
+    /// admin.
     async fn reply_to_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review and the answer.")] input: ReplyToReviewInput,
+        #[graphql(desc = "The review and the reply.")] input: ReplyToReviewInput,
     ) -> R<ReplyToReviewPayload> {
-        let done = give_as(
+        let done = run_command_as(
             Viewer::moderator,
             ctx,
-            input.asked(),
-            |catalog, order, (key, text, expected)| async move {
+            input.parse(),
+            |catalog, request, (key, text, expected)| async move {
                 catalog
-                    .reply_to_review(&order.subject, key, text, expected)
+                    .reply_to_review(&request.subject, key, text, expected)
                     .await
             },
         );
@@ -412,19 +423,19 @@ impl Mutation {
             .at(ctx)
     }
 
-    /// Records that a customer bought a product, so that their review of it is a buyer's. Needs the
-    /// role service or admin. Doing it twice changes nothing.
+    /// Records a purchase, so that the customer's review of the product is marked as verified.
+    /// Needs the role service or admin. Repeating the mutation has no effect.
     async fn record_purchase(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The purchase.")] input: RecordPurchaseInput,
     ) -> R<RecordPurchasePayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |purchase| purchase.product);
-        let done = give_as(
+        let input = input.parse();
+        let of = product_in(&input, |purchase| purchase.product);
+        let done = run_command_as(
             Viewer::service,
             ctx,
-            asked,
+            input,
             |catalog, _, purchase| async move { catalog.record_purchase(purchase).await },
         );
         let done = done.await;
@@ -432,44 +443,45 @@ impl Mutation {
             .at(ctx)
     }
 
-    /// Tells what happened around products: up to 500 views and carts at once, counted in memory and
-    /// written a second later, so that no page waits for it. Anybody may; no token is needed.
+    /// Records views and carts of products, up to 500 per request. Events are counted in memory and
+    /// written about a second later, so that no page load waits for the database. No token is
+    /// needed.
     async fn record_activity(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What happened.")] input: RecordActivityInput,
+        #[graphql(desc = "The events.")] input: RecordActivityInput,
     ) -> R<RecordActivityPayload> {
         record_activity(ctx, input).await.at(ctx)
     }
 
-    /// Takes an author out of reviews, the copies of them, earlier versions, votes, replies, reports
-    /// and purchases. When it is cut off, workers complete it.
+    /// Erases an author from reviews and copies of them, earlier versions, votes, replies, reports
+    /// and purchases. If the erasure is interrupted, background workers complete it.
     async fn erase_author(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The author and what becomes of what they wrote.")]
+        #[graphql(desc = "The author and what to do with the author's reviews.")]
         input: EraseAuthorInput,
     ) -> R<EraseAuthorPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, (author, policy)| async move {
-                let by = Subject(&order.subject);
+            input.parse(),
+            |catalog, request, (author, policy)| async move {
+                let by = Subject(&request.subject);
                 catalog.erase_author(by, AuthorId(author), policy).await
             },
         );
         shown(done.await, |erased| erased).map(Into::into).at(ctx)
     }
 
-    /// Counts the reviews of a product anew and makes its rating numbers what they say.
+    /// Recounts the reviews of a product and corrects its rating numbers.
     async fn repair_rating_stats(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] input: RepairRatingStatsInput,
+        #[graphql(desc = "The product to repair.")] input: RepairRatingStatsInput,
     ) -> R<RepairRatingStatsPayload> {
-        let asked = input.asked();
-        let of = product_in(&asked, |product| *product);
-        let done = give(ctx, asked, |catalog, _, product| async move {
+        let input = input.parse();
+        let of = product_in(&input, |product| *product);
+        let done = run_command(ctx, input, |catalog, _, product| async move {
             catalog.repair_rating_stats(product).await
         });
         let done = done.await;
@@ -477,18 +489,19 @@ impl Mutation {
             .at(ctx)
     }
 
-    /// Says by which aspects products of a kind, or in a category and below it, are rated beside
-    /// the stars for the whole.
+    /// Defines the aspects that reviews may rate in addition to the overall rating, for the
+    /// products of a kind or of a category and its subcategories.
     async fn define_review_dimensions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which products and which aspects.")] input: DefineReviewDimensionsInput,
+        #[graphql(desc = "The kind or category and its aspects.")]
+        input: DefineReviewDimensionsInput,
     ) -> R<DefineReviewDimensionsPayload> {
-        let done = give(
+        let done = run_command(
             ctx,
-            input.asked(),
-            |catalog, order, dimensions| async move {
-                catalog.define_review_dimensions(order, dimensions).await
+            input.parse(),
+            |catalog, request, dimensions| async move {
+                catalog.define_review_dimensions(request, dimensions).await
             },
         );
         shown(done.await, |defined| defined).map(Into::into).at(ctx)
@@ -499,8 +512,8 @@ async fn record_activity(
     ctx: &Context<'_>,
     input: RecordActivityInput,
 ) -> Result<RecordActivityPayload, Failure> {
-    let (events, key) = match input.asked() {
-        Ok(asked) => asked,
+    let (events, key) = match input.parse() {
+        Ok(parsed) => parsed,
         Err(refusals) => {
             return Ok(RecordActivityPayload {
                 user_errors: refusals.into_iter().map(Into::into).collect(),
@@ -516,43 +529,43 @@ async fn record_activity(
     Ok(counted.into())
 }
 
-/// Gives an order of an admin, unless the caller may not or the input is wrong.
-async fn give<W, T, F>(
+/// Runs a command if the caller is an admin and the input is valid.
+async fn run_command<W, T, F>(
     ctx: &Context<'_>,
-    asked: Asked<W>,
+    input: ParsedInput<W>,
     execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
     F: Future<Output = Result<Outcome<T>, DomainError>>,
 {
-    give_as(Viewer::admin, ctx, asked, execute).await
+    run_command_as(Viewer::admin, ctx, input, execute).await
 }
 
-/// Gives an order, unless the caller may not, as `who` says, or the input is wrong.
-async fn give_as<W, T, F>(
-    who: impl FnOnce(&Viewer) -> Result<&str, Failure>,
+/// Runs a command if `role` admits the caller and the input is valid.
+async fn run_command_as<W, T, F>(
+    role: impl FnOnce(&Viewer) -> Result<&str, Failure>,
     ctx: &Context<'_>,
-    asked: Asked<W>,
+    input: ParsedInput<W>,
     execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
     F: Future<Output = Result<Outcome<T>, DomainError>>,
 {
     let session = ctx.session();
-    let order = MutationRequest {
-        subject: who(&session.viewer)?.to_owned(),
-        idempotency_key: asked.idempotency_key,
-        expected_revision: asked.expected_revision.map(i64::from),
+    let request = MutationRequest {
+        subject: role(&session.viewer)?.to_owned(),
+        idempotency_key: input.idempotency_key,
+        expected_revision: input.expected_revision.map(i64::from),
     };
-    let wanted = match asked.wanted {
-        Ok(wanted) => wanted,
+    let value = match input.value {
+        Ok(value) => value,
         Err(refusals) => {
             let current = None;
             return Ok(Outcome::Refused { refusals, current });
         }
     };
-    let outcome = execute(session.catalog.clone(), order, wanted).await;
-    // What the mutations before this one looked up may have changed.
+    let outcome = execute(session.catalog.clone(), request, value).await;
+    // The results cached by earlier mutations of the request may be out of date.
     session.loaders.forget().await;
     outcome.map_err(Failure::from)
 }
@@ -567,9 +580,9 @@ fn product(done: Done<ProductView>) -> Result<Reply<Product>, Failure> {
     Reply::of(done?, Product::of)
 }
 
-/// The product that an input is about, if it could be read.
-fn product_in<W>(asked: &Asked<W>, of: impl FnOnce(&W) -> ProductId) -> Option<ProductId> {
-    asked.wanted.as_ref().ok().map(of)
+/// Returns the product that an input concerns, if the input is valid.
+fn product_in<W>(input: &ParsedInput<W>, of: impl FnOnce(&W) -> ProductId) -> Option<ProductId> {
+    input.value.as_ref().ok().map(of)
 }
 
 fn written(product: Option<ProductId>, done: Done<Reviewed>) -> Result<Written, Failure> {
@@ -580,7 +593,7 @@ fn spec_key(key: spec::SpecKey) -> SpecKey {
     SpecKey(Arc::new(key))
 }
 
-/// A category is shown among those around it as they are now.
+/// Converts the outcome of a mutation on a category. The category is shown in the current tree.
 async fn category(
     ctx: &Context<'_>,
     done: Done<vitrine_model::category::Category>,
@@ -592,7 +605,7 @@ async fn category(
     };
     let catalog = &ctx.session().catalog;
     let reference = match id {
-        // The order was carried out, whether or not its surroundings can be read now.
+        // The mutation has succeeded, even if the current tree cannot be read.
         Some(id) => catalog
             .reference_for_category(id)
             .await

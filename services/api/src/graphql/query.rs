@@ -1,4 +1,4 @@
-//! The root of all reading.
+//! The query root.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use vitrine_domain::reviewing::erasure::MAX_LINES;
 use vitrine_model::cursor::InvalidCursor;
 use vitrine_model::id::GlobalId;
 
-use super::carried;
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::scalars::DateTime;
+use super::top_reviews;
 use super::types;
 use super::types::activity::{TrendingProduct, TrendingWindow};
 use super::types::category::Category;
@@ -35,58 +35,59 @@ use super::types::supplier::Supplier;
 use super::types::viewer::Viewer;
 use crate::execution::{At as _, Failure, Hint, NullableAt as _, R, hint};
 
-/// The most ids that `nodes` takes.
+/// The maximum number of ids in `nodes`.
 const MAX_NODES: usize = 100;
-/// How many products are counted anew when nobody says.
+/// The default number of products in a rating audit.
 const DEFAULT_AUDIT: i32 = 20;
 
-/// The root of all reading.
+/// The query root.
 #[derive(Clone, Copy, Debug)]
 pub struct Query;
 
-/// The root of all reading.
+/// The query root.
 #[Object]
 impl Query {
-    /// Anything by its id; null when there is no such thing or the caller may not see it.
+    /// An object by its global id; null if it does not exist or the caller may not see it.
     async fn node(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "An id that this service gave.")] id: ID,
+        #[graphql(desc = "The global id of the object.")] id: ID,
     ) -> Option<R<Node>> {
         node(ctx, &id).await.nullable_at(ctx)
     }
 
-    /// Many things by their ids, in the order of the ids, null for each that is missing. One
-    /// look-up per type of thing.
+    /// Several objects by their global ids, in the order of the ids; null for each object that does
+    /// not exist or that the caller may not see. One database query per type of object.
     async fn nodes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "At most 100 ids that this service gave.")] ids: Vec<ID>,
+        #[graphql(desc = "The global ids; at most 100.")] ids: Vec<ID>,
     ) -> R<Vec<Option<R<Node>>>> {
         if ids.len() > MAX_NODES {
-            let told = format!("ids: at most {MAX_NODES} at once, not {}", ids.len());
-            return Err(Failure::bad_input(told)).at(ctx);
+            let message = format!("ids: at most {MAX_NODES} at once, not {}", ids.len());
+            return Err(Failure::bad_input(message)).at(ctx);
         }
         let found = futures_util::future::join_all(ids.iter().map(|id| node(ctx, id))).await;
-        let places = found.into_iter().enumerate();
-        Ok(places
+        let numbered = found.into_iter().enumerate();
+        Ok(numbered
             .map(|(at, node)| node.nullable_item_at(ctx, at))
             .collect())
     }
 
-    /// One product by its id, slug or sku; null when there is none or the caller may not see it.
+    /// A product by its id, slug or SKU; null if it does not exist or the caller may not see it.
+    /// Give exactly one argument.
     async fn product(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its id.")] id: Option<ID>,
-        #[graphql(desc = "Its slug.")] slug: Option<String>,
-        #[graphql(desc = "Its stock-keeping unit.")] sku: Option<String>,
+        #[graphql(desc = "The global id of the product.")] id: Option<ID>,
+        #[graphql(desc = "The slug of the product.")] slug: Option<String>,
+        #[graphql(desc = "The stock-keeping unit (SKU) of the product.")] sku: Option<String>,
     ) -> Option<R<Product>> {
         product(ctx, id, slug, sku).await.nullable_at(ctx)
     }
 
-    /// A page of the products that the caller may see, searched, filtered and sorted. Only by
-    /// cursor, at any depth for the same cost.
+    /// A page of the products that the caller may see, with search, filter and sort. Paged by
+    /// cursor only; deep pages cost the same as the first one.
     #[expect(
         clippy::too_many_arguments,
         reason = "they are the arguments of the field"
@@ -94,22 +95,30 @@ impl Query {
     async fn products(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which products; all when absent.")] filter: Option<ProductFilterInput>,
+        #[graphql(desc = "Which products to return; all when absent.")] filter: Option<
+            ProductFilterInput,
+        >,
         #[graphql(
-            desc = "Words that products must have, all of them, in any order, in at most 200 characters; the last one may be the beginning of a word, and one wrong letter is forgiven. The first 8 words count."
+            desc = "The search text, at most 200 characters. Products must match all words, in any order. The last word may be a prefix, and one wrong letter per word is corrected. Only the first 8 words are used."
         )]
         search: Option<String>,
         #[graphql(
-            desc = "In which order: one key. When absent, by relevance with a search, else by popularity; ties are broken by id."
+            desc = "The sort order: one entry. When absent, by relevance with a search, otherwise by popularity. Ties are broken by id."
         )]
         sort: Option<Vec<ProductSortInput>>,
         #[graphql(
-            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
-        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
-        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
     ) -> Option<R<ProductConnection>> {
         let page = PageArguments {
             first,
@@ -123,42 +132,48 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// The category with this slug; null when there is none.
+    /// The category with this slug; null if it does not exist.
     async fn category(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its slug.")] slug: String,
+        #[graphql(desc = "The slug of the category.")] slug: String,
     ) -> Option<R<Category>> {
         let reference = ctx.session().catalog.reference_for_slug(&slug).await;
         let category = reference.map(|reference| Category::by_slug(&reference, &slug));
         category.map_err(Failure::from).nullable_at(ctx)
     }
 
-    /// The categories at the top of the tree, by name; `children` leads down.
+    /// The top-level categories, sorted by name. Use `children` to go down the tree.
     async fn categories(&self, ctx: &Context<'_>) -> Vec<Category> {
         Category::below(&ctx.session().catalog.reference(), None)
     }
 
-    /// The supplier with this id; null when there is none.
+    /// The supplier with this id; null if it does not exist.
     async fn supplier(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Its id.")] id: ID,
+        #[graphql(desc = "The global id of the supplier.")] id: ID,
     ) -> Option<R<Supplier>> {
         supplier(ctx, &id).await.nullable_at(ctx)
     }
 
-    /// A page of all suppliers, by name.
+    /// A page of all suppliers, sorted by name.
     async fn suppliers(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
-        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
-        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
     ) -> Option<R<SupplierConnection>> {
         let page = PageArguments {
             first,
@@ -173,16 +188,16 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// All units of measure that are understood.
+    /// All known units of measure.
     async fn units(&self, ctx: &Context<'_>) -> Vec<Unit> {
         units(&ctx.session().catalog.reference().units)
     }
 
-    /// The spec key with this name or alias; null when there is none.
+    /// The spec key with this name or alias; null if it does not exist.
     async fn spec_key(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The key or an alias of it.")] key: String,
+        #[graphql(desc = "The spec key or an alias of it.")] key: String,
     ) -> Option<R<SpecKey>> {
         let found = ctx.session().catalog.spec_key(&key).await;
         found
@@ -191,17 +206,23 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// A page of the spec dictionary, by key.
+    /// A page of the spec dictionary, sorted by key.
     async fn spec_keys(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
-        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
-        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
     ) -> Option<R<SpecKeyConnection>> {
         let page = PageArguments {
             first,
@@ -216,17 +237,20 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// The spec keys that most products of a category or of a kind have, the most common first:
-    /// what a new product of it is likely to need.
+    /// The spec keys that most products of a category or kind have, most common first. Useful when
+    /// entering a new product. Give exactly one of `category` and `kind`.
     async fn suggested_spec_keys(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The slug of a category, with all below it. Give this or kind.")]
-        category: Option<String>,
-        #[graphql(desc = "A kind of product: `book`. Give this or category.")] kind: Option<String>,
-        #[graphql(default_with = "Some(20)", desc = "How many at most: 1 to 100.")] first: Option<
-            i32,
+        #[graphql(desc = "The slug of a category; includes its subcategories.")] category: Option<
+            String,
         >,
+        #[graphql(desc = "A product kind: `book`.")] kind: Option<String>,
+        #[graphql(
+            default_with = "Some(20)",
+            desc = "The maximum number of keys: 1 to 100."
+        )]
+        first: Option<i32>,
     ) -> Option<R<Vec<SuggestedSpecKey>>> {
         suggested_spec_keys(ctx, category.as_deref(), kind.as_deref(), first)
             .await
@@ -234,55 +258,66 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// Ways to complete the text of a search, those of popular products first.
+    /// Completions of a search text; those that match popular products first.
     async fn search_suggestions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What has been typed so far.")] prefix: String,
-        #[graphql(default_with = "Some(10)", desc = "How many at most: 1 to 50.")] first: Option<
-            i32,
-        >,
+        #[graphql(desc = "The text typed so far.")] prefix: String,
+        #[graphql(
+            default_with = "Some(10)",
+            desc = "The maximum number of completions: 1 to 50."
+        )]
+        first: Option<i32>,
     ) -> R<Vec<String>> {
         search_suggestions(ctx, &prefix, first).await.at(ctx)
     }
 
-    /// Products that get attention, the highest score first. Counted ahead, as `asOf` says, so that it
-    /// is one look-up.
+    /// Trending products, highest score first. Precomputed (see `asOf`), so that the list needs one
+    /// database query.
     async fn trending(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The slug of a category, with all below it; everywhere when absent.")]
+        #[graphql(
+            desc = "The slug of a category, including its subcategories; the whole catalogue when absent."
+        )]
         category: Option<String>,
-        #[graphql(desc = "Over which time.")] window: TrendingWindow,
-        #[graphql(default_with = "Some(20)", desc = "How many at most: 1 to 100.")] first: Option<
-            i32,
-        >,
+        #[graphql(desc = "The period that the list covers.")] window: TrendingWindow,
+        #[graphql(
+            default_with = "Some(20)",
+            desc = "The maximum number of products: 1 to 100."
+        )]
+        first: Option<i32>,
     ) -> R<Vec<TrendingProduct>> {
         trending(ctx, category.as_deref(), window, first)
             .await
             .at(ctx)
     }
 
-    /// The bearer of the token that came with the request; null without one.
+    /// The caller, identified by the token of the request; null without a token.
     async fn viewer(&self, ctx: &Context<'_>) -> Option<Viewer> {
         Viewer::of(&ctx.session().viewer)
     }
 
-    /// A page of the reviews that wait for a moderator, the one that waits longest first. Needs the
+    /// A page of the reviews that are waiting for a moderator, longest-waiting first. Needs the
     /// role moderator or admin.
     async fn moderation_queue(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only those that wait for this reason; all when absent.")] reason: Option<
-            QueueReason,
-        >,
+        #[graphql(desc = "Only reviews that are waiting for this reason; all when absent.")]
+        reason: Option<QueueReason>,
         #[graphql(
-            desc = "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given."
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
         )]
         first: Option<i32>,
-        #[graphql(desc = "Right behind this cursor; with first.")] after: Option<String>,
-        #[graphql(desc = "So many up to the end or before `before`: 1 to 100.")] last: Option<i32>,
-        #[graphql(desc = "Right before this cursor; with last.")] before: Option<String>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
     ) -> R<ReviewConnection> {
         let query = QueueQuery {
             reason: reason.map(Into::into),
@@ -296,44 +331,43 @@ impl Query {
         moderation_queue(ctx, query).await.at(ctx)
     }
 
-    /// What moderators decided over some time, by stars and by moderator. Needs the role moderator
-    /// or admin.
+    /// Statistics of moderation decisions over a period, by rating and by moderator. Needs the role
+    /// moderator or admin.
     async fn fairness_report(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "From this instant on.")] from: DateTime,
-        #[graphql(desc = "Up to before this instant.")] to: DateTime,
+        #[graphql(desc = "The start of the period.")] from: DateTime,
+        #[graphql(desc = "The end of the period, exclusive.")] to: DateTime,
     ) -> R<FairnessReport> {
         fairness_report(ctx, from, to).await.at(ctx)
     }
 
-    /// Counts the reviews of some products anew and compares with the numbers that the products
-    /// carry. Needs the role admin. Nothing is changed.
+    /// Recounts the reviews of some products and compares the result with the stored rating
+    /// numbers. Changes nothing. Needs the role admin. Give at most one of `product` and `after`.
     async fn rating_stats_audit(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Only this product. Give this or after.")] product: Option<ID>,
-        #[graphql(desc = "The products behind this `endCursor`; from the beginning when absent.")]
+        #[graphql(desc = "The global id of the only product to check.")] product: Option<ID>,
+        #[graphql(desc = "The `endCursor` of the previous page; from the start when absent.")]
         after: Option<String>,
-        #[graphql(default_with = "Some(20)", desc = "How many products: 1 to 100.")] first: Option<
-            i32,
-        >,
+        #[graphql(default_with = "Some(20)", desc = "The number of products: 1 to 100.")]
+        first: Option<i32>,
     ) -> R<RatingStatsAudit> {
         rating_stats_audit(ctx, product, after, first).await.at(ctx)
     }
 
-    /// Everything that an author wrote, part by part: reviews in any state, what they were before,
-    /// votes, reports, replies for the shop, and purchases. Needs the role admin.
+    /// Exports everything an author wrote, page by page: reviews in any status, their earlier
+    /// versions, votes, reports, replies for the shop, and purchases. Needs the role admin.
     async fn export_author(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who: the subject of their tokens.")] author_id: String,
+        #[graphql(desc = "The subject of the author's token.")] author_id: String,
         #[graphql(
             default_with = "Some(1000)",
-            desc = "How many lines at most: 1 to 1,000."
+            desc = "The maximum number of lines: 1 to 1,000."
         )]
         first: Option<i32>,
-        #[graphql(desc = "What follows this `endCursor`; from the beginning when absent.")]
+        #[graphql(desc = "The `endCursor` of the previous page; from the start when absent.")]
         after: Option<String>,
     ) -> R<AuthorExport> {
         export_author(ctx, &author_id, first, after.as_deref())
@@ -341,12 +375,13 @@ impl Query {
             .at(ctx)
     }
 
-    /// What is done in the background, by which process, and how it is doing. Needs the role admin.
+    /// The status of all background workers. Needs the role admin.
     async fn workers(&self, ctx: &Context<'_>) -> R<Vec<WorkerStatus>> {
         workers(ctx).await.at(ctx)
     }
 
-    /// How far documents of older versions are on their way to the newest. Needs the role admin.
+    /// The progress of upgrading stored documents to the newest schema version. Needs the role
+    /// admin.
     async fn data_versions(&self, ctx: &Context<'_>) -> R<Vec<DataVersionProgress>> {
         data_versions(ctx).await.at(ctx)
     }
@@ -361,7 +396,7 @@ async fn trending(
     let (session, first) = (ctx.session(), first.unwrap_or(20));
     let found = session
         .catalog
-        .trending(category, window.into(), first, session.sight);
+        .trending(category, window.into(), first, session.visibility);
     types::activity::trending(found.await?)
 }
 
@@ -486,7 +521,7 @@ async fn product(
         (None, None, Some(sku)) => ProductKey::Sku(sku),
         _ => return Err(Failure::bad_input("give exactly one of id, slug and sku")),
     };
-    let view = session.catalog.product(key, session.sight).await?;
+    let view = session.catalog.product(key, session.visibility).await?;
     view.map(Product::of).transpose()
 }
 
@@ -494,28 +529,28 @@ async fn products(
     ctx: &Context<'_>,
     filter: Option<ProductFilterInput>,
     search: Option<String>,
-    order: Option<Vec<ProductSortInput>>,
+    sorts: Option<Vec<ProductSortInput>>,
     page: PageArguments,
 ) -> Result<ProductConnection, Failure> {
     let session = ctx.session();
-    // A search box that was cleared searches nothing.
+    // A blank search text means no search.
     let search = search.filter(|text| !text.trim().is_empty());
-    let (sort, sort_spec) = sort(order, search.is_some())?;
+    let (sort, sort_spec) = sort(sorts, search.is_some())?;
     let query = ProductsQuery {
         filter: filter.unwrap_or_default().filter()?,
         sort,
         sort_spec,
         search,
         page,
-        sight: session.sight,
+        visibility: session.visibility,
         fields: fields(&ctx.look_ahead()),
     };
     let page = session.catalog.products(query).await?;
-    let told = page.hints.iter().map(|told| Hint {
-        path: told.path.clone(),
-        message: told.message.clone(),
+    let hints = page.hints.iter().map(|found| Hint {
+        path: found.path.clone(),
+        message: found.message.clone(),
     });
-    hint(ctx, told);
+    hint(ctx, hints);
     Ok(ProductConnection { page })
 }
 
@@ -544,14 +579,15 @@ async fn search_suggestions(
         .await?)
 }
 
-/// Lists leave out the top reviews, most of a product's bytes, unless they are selected.
+/// Returns the product fields to load. Lists leave out the top reviews, which are most of a
+/// product's bytes, unless they are selected.
 fn fields(ahead: &Lookahead<'_>) -> ProductFields {
     let nodes = [ahead.field("nodes"), ahead.field("edges").field("node")];
-    let carried = |node: &Lookahead<'_>| {
+    let needs_top_reviews = |node: &Lookahead<'_>| {
         let reviews = node.field("reviews").selection_fields();
-        node.field("topReviews").exists() || reviews.iter().any(carried::suffices)
+        node.field("topReviews").exists() || reviews.iter().any(top_reviews::suffice_for)
     };
-    if nodes.iter().any(carried) {
+    if nodes.iter().any(needs_top_reviews) {
         ProductFields::Page
     } else {
         ProductFields::WithoutTopReviews
@@ -566,5 +602,5 @@ async fn supplier(ctx: &Context<'_>, id: &ID) -> Result<Option<Supplier>, Failur
 }
 
 fn global_id(field: &str, id: &ID) -> Result<GlobalId, Failure> {
-    GlobalId::decode(id).map_err(|wrong| Failure::bad_input(format!("{field}: {wrong}")))
+    GlobalId::decode(id).map_err(|error| Failure::bad_input(format!("{field}: {error}")))
 }

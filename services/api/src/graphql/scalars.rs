@@ -1,35 +1,30 @@
-//! Scalars of our own. All travel as strings.
+//! The custom scalars. All are strings on the wire.
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 use rust_decimal::Decimal as Number;
 use vitrine_model::clock::{InvalidTimestamp, Timestamp};
 
-/// An instant as RFC 3339 has it, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`. As an
-/// input any offset will do, and a calendar day, `2026-05-31`, stands for its beginning in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DateTime(pub(crate) Timestamp);
 
-/// A decimal number as a string, so that no digit is lost: `"19.99"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal(pub(crate) Number);
 
-/// An absolute address on the web.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url(pub(crate) String);
 
-/// An instant, or the beginning of a day.
+/// Parses a date and time, or a calendar day as its start in UTC.
 pub(crate) fn instant(text: &str) -> Result<Timestamp, InvalidTimestamp> {
     Timestamp::parse(text).or_else(|_| Timestamp::parse_day(text))
 }
 
-/// A decimal number.
 pub(crate) fn decimal(text: &str) -> Result<Number, String> {
     text.parse()
         .map_err(|_| "not a decimal number such as 19.99".to_owned())
 }
 
-/// An instant as RFC 3339 has it, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`. As an
-/// input any offset will do, and a calendar day, `2026-05-31`, stands for its beginning in UTC.
+/// A date and time in the format of RFC 3339, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
+/// Inputs may have any offset; a calendar day, such as `2026-05-31`, means its start in UTC.
 #[Scalar(name = "DateTime")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -44,7 +39,7 @@ impl ScalarType for DateTime {
     }
 }
 
-/// A decimal number as a string, so that no digit is lost: `"19.99"`.
+/// A decimal number as a string, so that no digits are lost: `"19.99"`.
 #[Scalar(name = "Decimal")]
 impl ScalarType for Decimal {
     fn parse(value: Value) -> InputValueResult<Self> {
@@ -58,7 +53,7 @@ impl ScalarType for Decimal {
     }
 }
 
-/// An absolute address on the web.
+/// An absolute URL.
 #[Scalar(name = "URL")]
 impl ScalarType for Url {
     fn parse(value: Value) -> InputValueResult<Self> {

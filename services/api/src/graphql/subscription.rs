@@ -1,135 +1,141 @@
-//! The root of following.
+//! The subscription root.
 //!
-//! Each subscription is about one product, begins with a sign that it has begun, and gives with
-//! every event a cursor to come back to.
+//! Each subscription is about one product. Its first event says that it has started, and every
+//! event has a cursor from which the subscription can be resumed.
 
 use async_graphql::{Context, Enum, ID, SimpleObject, Subscription as Root};
 use futures_util::{Stream, stream};
-use vitrine_domain::feed::{Ended, RatingNews, ReviewNews, Told};
+use vitrine_domain::feed::{FeedEnded, NewsKind, RatingNews, ReviewNews};
 use vitrine_model::id::{GlobalId, ProductId};
 
 use super::context::{ContextExt as _, Session};
 use super::scalars::DateTime;
 use super::types::rating::RatingStats;
 use super::types::review::Review;
-use crate::execution::{ErrorCode, Failure, Located, Place, R};
+use crate::execution::{ErrorCode, Failure, FieldPath, Located, R};
 
-/// The root of following.
+/// The subscription root.
 #[derive(Clone, Copy, Debug)]
 pub struct Subscription;
 
-/// What an event is.
+/// The kind of a subscription event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub(crate) enum EventKind {
-    /// From here on everything is told. The first event, unless something was missed.
+    /// The subscription has started; later changes will be reported. The first event, unless
+    /// changes were missed since the cursor.
     Started,
-    /// Something happened.
+    /// The data changed.
     Happened,
-    /// Nothing has happened for half a minute: a sign of life, with a newer cursor.
+    /// A heartbeat with a newer cursor, sent if nothing has changed for half a minute.
     Quiet,
 }
 
-/// A review that is seen from now on, or a sign of life.
+/// A newly visible review, or a status event of the subscription.
 #[derive(SimpleObject)]
 pub(crate) struct ReviewEvent {
-    /// What it is.
+    /// The kind of the event.
     kind: EventKind,
-    /// The review; null unless something happened.
+    /// The review; null unless `kind` is `HAPPENED`.
     review: Option<Review>,
-    /// Give it as `after` to go on behind this event after the connection was lost. It holds for as
-    /// long as the database remembers its changes: hours to days.
+    /// The cursor to pass as `after` to resume after this event when the connection was lost. Valid
+    /// for as long as the database keeps its change history, which is hours to days.
     cursor: String,
-    /// When it was told.
+    /// When the event was sent.
     at: DateTime,
 }
 
-/// The ratings of a product when they have changed, or a sign of life.
+/// Changed ratings of a product, or a status event of the subscription.
 #[derive(SimpleObject)]
 pub(crate) struct RatingEvent {
-    /// What it is.
+    /// The kind of the event.
     kind: EventKind,
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// The ratings as they are now.
+    /// The current rating numbers.
     rating_stats: RatingStats,
-    /// Give it as `after` to be told at once if they have changed while the connection was lost. It
-    /// does not grow old.
+    /// The cursor to pass as `after` when the connection was lost: the current ratings are then
+    /// sent at once if they have changed. It does not expire.
     cursor: String,
-    /// When it was told.
+    /// When the event was sent.
     at: DateTime,
 }
 
-/// The root of following: over web sockets, by the protocol `graphql-transport-ws`. Who takes events
-/// too slowly is let go, and comes back with the last cursor.
+/// The subscription root. Subscriptions use WebSockets with the protocol `graphql-transport-ws`. A
+/// client that reads too slowly is disconnected and can resume with its last cursor.
 #[Root]
 impl Subscription {
-    /// Reviews of a product from the moment on in which they are seen: each once, in that order. One
-    /// that was hidden and is seen again is told again.
+    /// The reviews of a product as they become visible, each once, in that order. A review that was
+    /// hidden and becomes visible again is sent again.
     async fn review_added(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] product_id: ID,
-        #[graphql(desc = "What happened behind this cursor; from now on when absent.")]
-        after: Option<String>,
+        #[graphql(desc = "The global id of the product.")] product_id: ID,
+        #[graphql(desc = "The cursor to resume from; only new reviews when absent.")] after: Option<
+            String,
+        >,
     ) -> Result<impl Stream<Item = R<ReviewEvent>> + use<>, Located> {
-        let (session, place) = (ctx.session_arc(), Place::of(ctx));
-        let product = product(&product_id).map_err(|failure| failure.in_place(&place))?;
-        let follower = session
-            .catalog
-            .follow_reviews(product, after.as_deref(), session.sight);
-        let follower = follower.await.map_err(|end| ended(end).in_place(&place))?;
-        let following = Some((follower, session, place));
+        let (session, path) = (ctx.session_arc(), FieldPath::of(ctx));
+        let product = product(&product_id).map_err(|failure| failure.at_path(&path))?;
+        let follower =
+            session
+                .catalog
+                .follow_reviews(product, after.as_deref(), session.visibility);
+        let follower = follower.await.map_err(|end| ended(end).at_path(&path))?;
+        let following = Some((follower, session, path));
         Ok(stream::unfold(following, async |following| {
-            let (mut follower, session, place) = following?;
-            // What events before looked up may have changed.
+            let (mut follower, session, path) = following?;
+            // The results cached for earlier events may be out of date.
             let news = follower.next().await;
             session.loaders.forget().await;
             match news {
                 Ok(news) => {
                     let event = review_event(news, &session);
-                    Some((Ok(event), Some((follower, session, place))))
+                    Some((Ok(event), Some((follower, session, path))))
                 }
-                Err(end) => Some((Err(ended(end).in_place(&place)), None)),
+                Err(end) => Some((Err(ended(end).at_path(&path)), None)),
             }
         }))
     }
 
-    /// The ratings of a product when they have changed; when they change fast, four times a second.
+    /// The ratings of a product whenever they change, at most four times a second.
     async fn rating_changed(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The product.")] product_id: ID,
-        #[graphql(desc = "What the caller has; told at once if it is not so any more.")]
+        #[graphql(desc = "The global id of the product.")] product_id: ID,
+        #[graphql(
+            desc = "The cursor of the last received event. If the ratings have changed since, they are sent at once."
+        )]
         after: Option<String>,
     ) -> Result<impl Stream<Item = R<RatingEvent>> + use<>, Located> {
-        let (session, place) = (ctx.session_arc(), Place::of(ctx));
-        let product = product(&product_id).map_err(|failure| failure.in_place(&place))?;
-        let follower = session
-            .catalog
-            .follow_ratings(product, after.as_deref(), session.sight);
-        let follower = follower.await.map_err(|end| ended(end).in_place(&place))?;
-        let following = Some((follower, session, place));
+        let (session, path) = (ctx.session_arc(), FieldPath::of(ctx));
+        let product = product(&product_id).map_err(|failure| failure.at_path(&path))?;
+        let follower =
+            session
+                .catalog
+                .follow_ratings(product, after.as_deref(), session.visibility);
+        let follower = follower.await.map_err(|end| ended(end).at_path(&path))?;
+        let following = Some((follower, session, path));
         Ok(stream::unfold(following, async |following| {
-            let (mut follower, session, place) = following?;
+            let (mut follower, session, path) = following?;
             let news = follower.next().await;
             session.loaders.forget().await;
             match news {
                 Ok(news) => {
                     let event = rating_event(&news, &session);
-                    Some((Ok(event), Some((follower, session, place))))
+                    Some((Ok(event), Some((follower, session, path))))
                 }
-                Err(end) => Some((Err(ended(end).in_place(&place)), None)),
+                Err(end) => Some((Err(ended(end).at_path(&path)), None)),
             }
         }))
     }
 }
 
-impl From<Told> for EventKind {
-    fn from(told: Told) -> Self {
-        match told {
-            Told::Started => Self::Started,
-            Told::Happened => Self::Happened,
-            Told::Quiet => Self::Quiet,
+impl From<NewsKind> for EventKind {
+    fn from(kind: NewsKind) -> Self {
+        match kind {
+            NewsKind::Started => Self::Started,
+            NewsKind::Happened => Self::Happened,
+            NewsKind::Quiet => Self::Quiet,
         }
     }
 }
@@ -138,13 +144,13 @@ fn product(id: &ID) -> Result<ProductId, Failure> {
     match GlobalId::decode(id) {
         Ok(GlobalId::Product(id)) => Ok(id),
         Ok(_) => Err(Failure::bad_input("productId: not the id of a product")),
-        Err(wrong) => Err(Failure::bad_input(format!("productId: {wrong}"))),
+        Err(error) => Err(Failure::bad_input(format!("productId: {error}"))),
     }
 }
 
 fn review_event(news: ReviewNews, session: &Session) -> ReviewEvent {
     ReviewEvent {
-        kind: news.told.into(),
+        kind: news.kind.into(),
         review: news.review.map(Review),
         cursor: news.cursor,
         at: DateTime(session.catalog.now()),
@@ -153,7 +159,7 @@ fn review_event(news: ReviewNews, session: &Session) -> ReviewEvent {
 
 fn rating_event(news: &RatingNews, session: &Session) -> RatingEvent {
     RatingEvent {
-        kind: news.told.into(),
+        kind: news.kind.into(),
         product_id: GlobalId::Product(news.product).encode().into(),
         rating_stats: RatingStats {
             product: news.product,
@@ -164,11 +170,11 @@ fn rating_event(news: &RatingNews, session: &Session) -> RatingEvent {
     }
 }
 
-fn ended(end: Ended) -> Failure {
+fn ended(end: FeedEnded) -> Failure {
     let code = match end {
-        Ended::Failed(error) => return error.into(),
-        Ended::Gone => ErrorCode::NotFound,
-        Ended::TooSlow | Ended::Lost => ErrorCode::Unavailable,
+        FeedEnded::Failed(error) => return error.into(),
+        FeedEnded::Gone => ErrorCode::NotFound,
+        FeedEnded::TooSlow | FeedEnded::Lost => ErrorCode::Unavailable,
     };
     Failure::new(code, end.to_string())
 }

@@ -1,17 +1,17 @@
-//! Who asks, and what they may do.
+//! The caller and the roles that grant permissions.
 
 use vitrine_domain::products::Visibility;
 
 use crate::execution::{ErrorCode, Failure};
 
-/// What a caller may do beside reading.
+/// A role that grants permissions beyond reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Writes reviews and votes.
+    /// May write reviews and votes.
     Shopper,
-    /// Decides over reviews.
+    /// May moderate reviews.
     Moderator,
-    /// Runs the catalogue.
+    /// May manage the catalogue.
     Admin,
     /// Another service, such as the order system.
     Service,
@@ -21,7 +21,7 @@ impl Role {
     /// All roles.
     pub const ALL: [Self; 4] = [Self::Shopper, Self::Moderator, Self::Admin, Self::Service];
 
-    /// The name that tokens carry.
+    /// Returns the name of the role in tokens.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,76 +32,77 @@ impl Role {
         }
     }
 
-    /// The role with this name.
+    /// Returns the role with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// Who asks. Without a token: nobody in particular, who may read what is on sale.
+/// The caller. Without a token it is anonymous and may read what is on sale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewer {
-    /// The token's subject.
+    /// The token's subject; `None` for an anonymous caller.
     pub subject: Option<String>,
     /// The token's roles.
     pub roles: Vec<Role>,
 }
 
 impl Viewer {
-    /// Whether the caller has a role.
+    /// Returns true if the caller has the role.
     #[must_use]
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
 
-    /// The subject of a caller who runs the catalogue.
+    /// Returns the subject of an admin.
     ///
     /// # Errors
-    /// [`ErrorCode::Unauthenticated`] for strangers, [`ErrorCode::Forbidden`] for others.
+    /// [`ErrorCode::Unauthenticated`] for anonymous callers, [`ErrorCode::Forbidden`] for other
+    /// roles.
     pub(crate) fn admin(&self) -> Result<&str, Failure> {
-        let stranger = "This needs the token of an admin.";
-        self.with(&[Role::Admin], stranger, "This needs the role admin.")
+        let anonymous = "This needs the token of an admin.";
+        self.with(&[Role::Admin], anonymous, "This needs the role admin.")
     }
 
-    /// The subject of a caller who writes reviews and votes. They are the author of what they
-    /// write, so no other role will do.
+    /// Returns the subject of a shopper. No other role will do, because the subject becomes the
+    /// author of reviews and votes.
     ///
     /// # Errors
     /// As [`Viewer::admin`].
     pub(crate) fn shopper(&self) -> Result<&str, Failure> {
-        let stranger = "This needs the token of a shopper.";
-        self.with(&[Role::Shopper], stranger, "This needs the role shopper.")
+        let anonymous = "This needs the token of a shopper.";
+        self.with(&[Role::Shopper], anonymous, "This needs the role shopper.")
     }
 
-    /// The subject of a caller who decides over reviews.
+    /// Returns the subject of a moderator or admin.
     ///
     /// # Errors
     /// As [`Viewer::admin`].
     pub(crate) fn moderator(&self) -> Result<&str, Failure> {
-        let stranger = "This needs the token of a moderator.";
+        let anonymous = "This needs the token of a moderator.";
         let other = "This needs the role moderator or admin.";
-        self.with(&[Role::Moderator, Role::Admin], stranger, other)
+        self.with(&[Role::Moderator, Role::Admin], anonymous, other)
     }
 
-    /// The subject of a caller who is another service, or runs the catalogue.
+    /// Returns the subject of another service or of an admin.
     ///
     /// # Errors
     /// As [`Viewer::admin`].
     pub(crate) fn service(&self) -> Result<&str, Failure> {
-        let stranger = "This needs the token of a service.";
+        let anonymous = "This needs the token of a service.";
         let other = "This needs the role service or admin.";
-        self.with(&[Role::Service, Role::Admin], stranger, other)
+        self.with(&[Role::Service, Role::Admin], anonymous, other)
     }
 
     fn with(
         &self,
         roles: &[Role],
-        stranger: &'static str,
+        anonymous: &'static str,
         other: &'static str,
     ) -> Result<&str, Failure> {
         let Some(subject) = &self.subject else {
-            return Err(Failure::new(ErrorCode::Unauthenticated, stranger));
+            return Err(Failure::new(ErrorCode::Unauthenticated, anonymous));
         };
         if roles.iter().any(|role| self.has(*role)) {
             Ok(subject)
@@ -110,9 +111,9 @@ impl Viewer {
         }
     }
 
-    /// What the caller may see.
+    /// Returns which products the caller may see.
     #[must_use]
-    pub fn sight(&self) -> Visibility {
+    pub fn visibility(&self) -> Visibility {
         if self.has(Role::Admin) {
             Visibility::Everything
         } else {
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_admins_run_the_catalogue() {
+    fn only_admins_pass_as_admin() {
         let viewer = |subject: Option<&str>, roles: &[Role]| Viewer {
             subject: subject.map(str::to_owned),
             roles: roles.to_vec(),
@@ -134,8 +135,8 @@ mod tests {
         let refused = |viewer: Viewer| viewer.admin().map_err(|failure| failure.code()).err();
         assert_eq!(refused(viewer(None, &[])), Some(ErrorCode::Unauthenticated));
         // A role without a subject cannot come from a token.
-        let nobody = viewer(None, &[Role::Admin]);
-        assert_eq!(refused(nobody), Some(ErrorCode::Unauthenticated));
+        let anonymous = viewer(None, &[Role::Admin]);
+        assert_eq!(refused(anonymous), Some(ErrorCode::Unauthenticated));
         for role in [Role::Shopper, Role::Moderator, Role::Service] {
             let ada = viewer(Some("ada"), &[role]);
             assert_eq!(refused(ada), Some(ErrorCode::Forbidden));
@@ -145,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn roles_open_what_they_are_for() {
-        let open = |role: Role| {
+    fn each_role_grants_only_its_permissions() {
+        let granted = |role: Role| {
             let viewer = Viewer {
                 subject: Some("ada".to_owned()),
                 roles: vec![role],
@@ -157,12 +158,16 @@ mod tests {
                 viewer.service().is_ok(),
             ]
         };
-        assert_eq!(open(Role::Shopper), [true, false, false]);
-        assert_eq!(open(Role::Moderator), [false, true, false]);
-        assert_eq!(open(Role::Service), [false, false, true]);
-        assert_eq!(open(Role::Admin), [false, true, true]);
-        let stranger = Viewer::default();
-        let refused = [stranger.shopper(), stranger.moderator(), stranger.service()];
+        assert_eq!(granted(Role::Shopper), [true, false, false]);
+        assert_eq!(granted(Role::Moderator), [false, true, false]);
+        assert_eq!(granted(Role::Service), [false, false, true]);
+        assert_eq!(granted(Role::Admin), [false, true, true]);
+        let anonymous = Viewer::default();
+        let refused = [
+            anonymous.shopper(),
+            anonymous.moderator(),
+            anonymous.service(),
+        ];
         for refused in refused {
             let code = refused.map_err(|failure| failure.code()).err();
             assert_eq!(code, Some(ErrorCode::Unauthenticated));

@@ -1,13 +1,13 @@
-//! Which media type the client wants, and which one it sent.
+//! Negotiation of media types: what the client accepts and what it sent.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// The media type of an answer.
+/// The media type of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Media {
-    /// `application/graphql-response+json`: the status tells whether the request was sound.
+    /// `application/graphql-response+json`: the status tells whether the request was valid.
     GraphqlResponse,
-    /// `application/json`: the status only speaks about HTTP, as older clients expect.
+    /// `application/json`: the status describes only the HTTP exchange, as older clients expect.
     Json,
 }
 
@@ -20,7 +20,7 @@ impl Media {
     }
 }
 
-/// What the client accepts; `None` if it is nothing that we have.
+/// Returns the media type for the response; `None` if the client accepts none of them.
 pub(super) fn negotiate(headers: &HeaderMap) -> Option<Media> {
     let mut ranges = ranges(headers).peekable();
     if ranges.peek().is_none() {
@@ -29,8 +29,8 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Option<Media> {
     let mut best: Option<(f32, Media)> = None;
     for (range, weight) in ranges {
         let Some(media) = media(&range) else { continue };
-        let better = best.is_none_or(|(most, known)| {
-            weight > most || (weight.total_cmp(&most).is_eq() && prefers(media, known))
+        let better = best.is_none_or(|(highest, known)| {
+            weight > highest || (weight.total_cmp(&highest).is_eq() && prefers(media, known))
         });
         if weight > 0.0 && better {
             best = Some((weight, media));
@@ -39,7 +39,7 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Option<Media> {
     best.map(|(_, media)| media)
 }
 
-/// Whether a page is wanted, as a browser does.
+/// Whether the client accepts an HTML page, like a browser.
 pub(super) fn wants_html(headers: &HeaderMap) -> bool {
     ranges(headers).any(|(range, weight)| range == "text/html" && weight > 0.0)
 }
@@ -58,7 +58,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     })
 }
 
-/// At the same weight the more telling type wins.
+/// With equal weights, the more informative type is preferred.
 fn prefers(media: Media, over: Media) -> bool {
     media == Media::GraphqlResponse && over == Media::Json
 }
@@ -71,7 +71,7 @@ fn media(range: &str) -> Option<Media> {
     }
 }
 
-/// The ranges of all `Accept` headers with their weights.
+/// Returns the media ranges of all `Accept` headers with their weights.
 fn ranges(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
     headers
         .get_all(header::ACCEPT)
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_the_client_accepts() {
+    fn the_response_has_an_accepted_media_type() {
         let accept = |value| negotiate(&with(header::ACCEPT, value));
         assert_eq!(negotiate(&HeaderMap::new()), Some(Media::Json));
         assert_eq!(accept("*/*"), Some(Media::Json));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_json_in_utf_8_is_read() {
+    fn only_json_in_utf_8_is_accepted() {
         let content = |value| is_json(&with(header::CONTENT_TYPE, value));
         assert!(content("application/json"));
         assert!(content("application/json; charset=UTF-8"));

@@ -1,4 +1,4 @@
-//! What the service learns about a caller before the request runs.
+//! Authentication, and the context of a request.
 
 use std::{fmt, sync::Arc};
 
@@ -7,39 +7,43 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 
 use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
-/// Looks at the headers of a request and admits it or not.
+/// Authenticates a caller by the headers of a request and returns the request's context.
 pub(super) type Authenticate =
     Arc<dyn Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync>;
 
-type Attach = Box<dyn FnOnce(Request) -> Request + Send>;
-type Price = Box<dyn FnOnce(&Prepared) -> CostCheck + Send>;
+type AddContext = Box<dyn FnOnce(Request) -> Request + Send>;
+type CheckCost = Box<dyn FnOnce(&Prepared) -> CostCheck + Send>;
 
-/// What one admitted request brings along.
+/// The context of one authenticated request.
 pub struct RequestContext {
-    pub(super) attach: Attach,
-    pub(super) cost_check: Price,
+    pub(super) add_context: AddContext,
+    pub(super) cost_check: CheckCost,
     pub(super) hide_schema: bool,
 }
 
 impl RequestContext {
-    /// A request that brings nothing along, costs nothing and may see the schema.
+    /// Creates an empty context: no data for resolvers, no cost check, introspection allowed.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            attach: Box::new(|request| request),
+            add_context: Box::new(|request| request),
             cost_check: Box::new(|_| CostCheck::free()),
             hide_schema: false,
         }
     }
 
-    /// Adds what resolvers find in the context: the caller, loaders, the service itself.
+    /// Sets the function that adds context data for resolvers to a request: the caller, loaders,
+    /// the service.
     #[must_use]
-    pub fn attach(mut self, attach: impl FnOnce(Request) -> Request + Send + 'static) -> Self {
-        self.attach = Box::new(attach);
+    pub fn with_context(
+        mut self,
+        add_context: impl FnOnce(Request) -> Request + Send + 'static,
+    ) -> Self {
+        self.add_context = Box::new(add_context);
         self
     }
 
-    /// Sets the rule that sees the request before it runs.
+    /// Sets the check of the prepared request before it runs.
     #[must_use]
     pub fn cost_check(
         mut self,
@@ -49,7 +53,7 @@ impl RequestContext {
         self
     }
 
-    /// Refuses introspection to this caller.
+    /// Refuses introspection for this caller.
     #[must_use]
     pub fn hide_schema(mut self) -> Self {
         self.hide_schema = true;
@@ -69,8 +73,9 @@ impl fmt::Debug for RequestContext {
     }
 }
 
-/// The token of `Authorization: Bearer`, unchecked. No header is no token; any other header
-/// is a failure, so that a caller with a typing error is not served as a stranger.
+/// Returns the token of `Authorization: Bearer`, unverified; `None` without the header. Any other
+/// value of the header is a failure, so that a caller with a typing error is not treated as
+/// anonymous.
 pub fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     let Some(value) = headers.get(AUTHORIZATION) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Reads the body of a request, within bounds of size and time.
+//! Reads the body of a request, with limits on size and time.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use futures_util::StreamExt;
 
 use crate::execution::GraphqlRequest;
 
-/// The largest body.
+/// The maximum size of a body.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// How long a client may take to send it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for receiving a body.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a body is no request.
-pub(super) struct Misread {
+/// Why a body could not be read as a request.
+pub(super) struct BodyError {
     pub(super) status: StatusCode,
     pub(super) message: String,
 }
 
-impl Misread {
+impl BodyError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -31,14 +31,14 @@ impl Misread {
     }
 }
 
-/// The body as a GraphQL request.
-pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<GraphqlRequest, Misread> {
+/// Reads the body as a GraphQL request.
+pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<GraphqlRequest, BodyError> {
     if declared_length(headers).is_some_and(|length| length > MAX_BYTES) {
         return Err(too_large());
     }
-    let bytes = tokio::time::timeout(PATIENCE, collect(body.into_data_stream())).await;
+    let bytes = tokio::time::timeout(READ_TIMEOUT, collect(body.into_data_stream())).await;
     let bytes = bytes.map_err(|_| {
-        Misread::new(
+        BodyError::new(
             StatusCode::REQUEST_TIMEOUT,
             "The body took too long to arrive.",
         )
@@ -46,7 +46,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<GraphqlReque
     parse(&bytes)
 }
 
-async fn collect(mut chunks: BodyDataStream) -> Result<Vec<u8>, Misread> {
+async fn collect(mut chunks: BodyDataStream) -> Result<Vec<u8>, BodyError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| bad("The body could not be read to its end."))?;
@@ -58,7 +58,7 @@ async fn collect(mut chunks: BodyDataStream) -> Result<Vec<u8>, Misread> {
     Ok(bytes)
 }
 
-fn parse(bytes: &[u8]) -> Result<GraphqlRequest, Misread> {
+fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'[') {
         return Err(bad(
@@ -86,11 +86,11 @@ fn declared_length(headers: &HeaderMap) -> Option<usize> {
         .ok()
 }
 
-fn too_large() -> Misread {
+fn too_large() -> BodyError {
     let message = format!("The body is larger than {} KiB.", MAX_BYTES / 1024);
-    Misread::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    BodyError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
 }
 
-fn bad(message: impl Into<String>) -> Misread {
-    Misread::new(StatusCode::BAD_REQUEST, message)
+fn bad(message: impl Into<String>) -> BodyError {
+    BodyError::new(StatusCode::BAD_REQUEST, message)
 }

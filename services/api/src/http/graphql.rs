@@ -1,4 +1,4 @@
-//! The ways to ask: POST with a body, GET with a query in the URL, GET for a WebSocket.
+//! The GraphQL endpoint: POST with a body, GET with a query in the URL, GET for a WebSocket.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use axum::{
 use super::{
     RequestContext, RequestId,
     accept::{self, Media},
-    answer, body, query_string,
+    body, query_string, response,
     routes::Api,
     socket::{self, Upgrade},
 };
@@ -32,15 +32,15 @@ pub(super) async fn post(
     };
     if !accept::is_json(&headers) {
         let message = "The body must be application/json in UTF-8.";
-        return answer::protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+        return response::protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
     match body::read(&headers, body).await {
         Ok(request) => execute(&api, &id, &headers, media, request, Allowed::All).await,
-        Err(misread) => answer::protocol(misread.status, &misread.message),
+        Err(error) => response::protocol(error.status, &error.message),
     }
 }
 
-/// `GET /graphql`: a WebSocket, a page for people, or a query.
+/// `GET /graphql`: a WebSocket, the playground, or a query.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Extension(id): Extension<RequestId>,
@@ -48,14 +48,14 @@ pub(super) async fn get(
     headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Response<Body> {
-    if socket::is_wanted(&headers) {
+    if socket::is_upgrade(&headers) {
         return socket::open(&api, &id, &headers, upgrade);
     }
     let request = match query_string::read(query.as_deref().unwrap_or_default()) {
         Ok(Some(request)) => request,
         Ok(None) if api.playground && accept::wants_html(&headers) => return playground(),
-        Ok(None) => return answer::protocol(StatusCode::BAD_REQUEST, "There is no query."),
-        Err(message) => return answer::protocol(StatusCode::BAD_REQUEST, message),
+        Ok(None) => return response::protocol(StatusCode::BAD_REQUEST, "There is no query."),
+        Err(message) => return response::protocol(StatusCode::BAD_REQUEST, message),
     };
     let Some(media) = accept::negotiate(&headers) else {
         return not_acceptable();
@@ -63,12 +63,13 @@ pub(super) async fn get(
     execute(&api, &id, &headers, media, request, Allowed::Queries).await
 }
 
-/// Any other method.
+/// All other methods.
 pub(super) async fn other() -> Response<Body> {
-    method_not_allowed("Ask with POST, or with GET for queries.", "GET, POST")
+    method_not_allowed("Send requests with POST, or queries with GET.", "GET, POST")
 }
 
-/// A GET must not change anything: it may be repeated, prefetched and linked to.
+/// The operation types that a method allows. A GET must not change anything, because it may be
+/// repeated, prefetched and linked to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Allowed {
     All,
@@ -83,7 +84,7 @@ async fn execute(
     mut request: GraphqlRequest,
     allowed: Allowed,
 ) -> Response<Body> {
-    let context = match (api.admit)(headers) {
+    let context = match (api.authenticate)(headers) {
         Ok(context) => context,
         Err(failure) => return refused(media, &failure, id),
     };
@@ -91,18 +92,18 @@ async fn execute(
     request.hide_schema = context.hide_schema;
     let prepared = match api.engine.prepare(request) {
         Ok(prepared) => prepared,
-        Err(errors) => return answer::graphql(media, &GraphqlResponse::refused(errors)),
+        Err(errors) => return response::graphql(media, &GraphqlResponse::refused(errors)),
     };
     if allowed == Allowed::Queries && !prepared.kind().is_query() {
         return method_not_allowed("Mutations must be sent with POST.", "POST");
     }
     match run(api, prepared, context).await {
-        Ok(response) => answer::graphql(media, &response),
+        Ok(response) => response::graphql(media, &response),
         Err(failure) => refused(media, &failure, id),
     }
 }
 
-/// Execution in a task of its own: see [`super::RequestLimiter`].
+/// Executes a request in its own task: see [`super::RequestLimiter`].
 pub(super) async fn run(
     api: &Api,
     prepared: Prepared,
@@ -111,24 +112,24 @@ pub(super) async fn run(
     let engine = api.engine.clone();
     let work = async move {
         engine
-            .run(prepared, context.cost_check, context.attach)
+            .run(prepared, context.cost_check, context.add_context)
             .await
     };
     api.request_limiter.run(work).await
 }
 
 pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {
-    crate::execution::note(failure, "", id.as_str());
-    answer::failure(media, failure, id.as_str())
+    crate::execution::log_internal(failure, "", id.as_str());
+    response::failure(media, failure, id.as_str())
 }
 
 fn not_acceptable() -> Response<Body> {
     let message = "Answers are application/graphql-response+json or application/json.";
-    answer::protocol(StatusCode::NOT_ACCEPTABLE, message)
+    response::protocol(StatusCode::NOT_ACCEPTABLE, message)
 }
 
 fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
-    let mut response = answer::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
+    let mut response = response::protocol(StatusCode::METHOD_NOT_ALLOWED, message);
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     response

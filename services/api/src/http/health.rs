@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it should get requests.
+//! Health checks: whether the process is alive and whether it is ready for requests.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{accept::Media, answer};
+use super::{accept::Media, response};
 
-/// Says why the service should not get requests, if it should not.
+/// Returns why the service is not ready for requests, if it is not.
 pub(super) type Ready = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 #[derive(Serialize)]
@@ -21,12 +21,12 @@ struct Health {
     reason: Option<String>,
 }
 
-/// The process answers: that is all.
+/// The process is alive if it responds at all.
 pub(super) async fn live() -> Response<Body> {
     report(StatusCode::OK, "ok", None)
 }
 
-/// The service can do its work.
+/// The service is ready for requests.
 pub(super) async fn ready(State(ready): State<Ready>) -> Response<Body> {
     match ready() {
         Ok(()) => report(StatusCode::OK, "ok", None),
@@ -35,5 +35,5 @@ pub(super) async fn ready(State(ready): State<Ready>) -> Response<Body> {
 }
 
 fn report(code: StatusCode, status: &'static str, reason: Option<String>) -> Response<Body> {
-    answer::json(code, Media::Json, &Health { status, reason })
+    response::json(code, Media::Json, &Health { status, reason })
 }

@@ -1,4 +1,4 @@
-//! The id of a request, in its log lines, its answer and its internal errors.
+//! Request ids, which appear in log lines, responses and internal errors.
 
 use std::{
     any::Any,
@@ -18,12 +18,12 @@ use axum::{
 };
 use futures_util::FutureExt;
 
-use super::answer;
+use super::response;
 
-/// The header in which an id arrives and leaves.
+/// The header of request ids in requests and responses.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id that is accepted from outside.
+/// The maximum length of a request id sent by a client.
 const MAX_LENGTH: usize = 128;
 
 /// The id of a request.
@@ -31,19 +31,19 @@ const MAX_LENGTH: usize = 128;
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The id as it travels.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Makes ids that do not repeat: a keyed hash of a counter, with keys of this process.
+/// Generates unique ids: a keyed hash of a counter, with random keys per process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ids(Arc<(RandomState, RandomState, AtomicU64)>);
 
 impl Ids {
-    /// A new id.
+    /// Generates an id.
     pub(super) fn make(&self) -> RequestId {
         RequestId(self.next().into())
     }
@@ -54,17 +54,18 @@ impl Ids {
         format!("{:016x}{:016x}", high.hash_one(count), low.hash_one(count))
     }
 
-    /// The client's id if it is fit for a log line, otherwise a new one.
+    /// Returns the client's id if it is safe for log lines, otherwise a new one.
     fn of(&self, headers: &HeaderMap) -> RequestId {
-        let given = headers.get(HEADER).and_then(|value| value.to_str().ok());
-        match given {
+        let sent = headers.get(HEADER).and_then(|value| value.to_str().ok());
+        match sent {
             Some(id) if is_plain(id) => RequestId(id.into()),
             _ => self.make(),
         }
     }
 }
 
-/// Gives the request its id, puts it on the answer, and answers for panics.
+/// Middleware that assigns the request id, adds it to the response, and turns panics into internal
+/// errors.
 pub(super) async fn identify(
     State(ids): State<Ids>,
     mut request: Request,
@@ -87,7 +88,7 @@ fn panicked(panic: &(dyn Any + Send), id: &RequestId) -> Response<Body> {
         panic = text.unwrap_or("?"),
         "a handler panicked"
     );
-    answer::internal(id.as_str())
+    response::internal(id.as_str())
 }
 
 fn is_plain(id: &str) -> bool {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_ids_fit_for_a_log_line_are_accepted() {
+    fn only_ids_that_are_safe_for_log_lines_are_accepted() {
         assert!(is_plain("a-1_b.c:D"));
         assert!(!is_plain(""));
         assert!(!is_plain("a b"));

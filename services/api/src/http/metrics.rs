@@ -1,4 +1,4 @@
-//! Counters for operators.
+//! The `/metrics` endpoint.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderValue, Response, header},
 };
 
-/// What `/metrics` shows: a text in a media type.
+/// The content of `/metrics`: a text and its media type.
 #[derive(Clone)]
 pub struct Metrics {
     media_type: HeaderValue,
@@ -16,7 +16,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The text is made anew whenever somebody asks.
+    /// Creates the endpoint's content. `text` is called for every request.
     #[must_use]
     pub fn new(
         media_type: &'static str,

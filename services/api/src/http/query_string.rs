@@ -4,23 +4,23 @@ use serde_json::{Map, Value};
 
 use crate::execution::{GraphqlRequest, object_from_text};
 
-/// Reads `query`, `operationName`, `variables` and `extensions`; the error is for the client.
-/// `None` if there is no `query`.
+/// Reads `query`, `operationName`, `variables` and `extensions`. Returns `None` if there is no
+/// `query`; the error message is for the client.
 pub(super) fn read(text: &str) -> Result<Option<GraphqlRequest>, &'static str> {
     let mut request = GraphqlRequest::default();
-    let mut found = false;
+    let mut has_query = false;
     for pair in text.split('&') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (decoded(key)?, decoded(value)?);
         match key.as_str() {
-            "query" => (request.query, found) = (value, true),
+            "query" => (request.query, has_query) = (value, true),
             "operationName" => request.operation_name = Some(value).filter(|name| !name.is_empty()),
             "variables" => request.variables = object(&value)?,
             "extensions" => request.extensions = object(&value)?,
             _ => {}
         }
     }
-    Ok(found.then_some(request))
+    Ok(has_query.then_some(request))
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, &'static str> {
@@ -30,7 +30,7 @@ fn object(text: &str) -> Result<Map<String, Value>, &'static str> {
     object_from_text(text).map_err(|_| "Variables and extensions in a URL must be JSON objects.")
 }
 
-/// Undoes percent-encoding, `+` for a space included.
+/// Decodes percent-encoding, with `+` for a space.
 fn decoded(text: &str) -> Result<String, &'static str> {
     const MALFORMED: &str = "The query of the URL is not properly encoded.";
     let mut bytes = Vec::with_capacity(text.len());
@@ -63,7 +63,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn a_url_carries_a_whole_request() {
+    fn a_url_can_hold_a_complete_request() {
         let text =
             "query=%7B+a%28b%3A%20%24b%29%20%7D&operationName=&variables=%7B%22b%22%3A1%7D&x=y";
         let request = read(text).unwrap().unwrap();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_refused() {
+    fn malformed_query_strings_are_refused() {
         assert!(read("query=%7").is_err());
         assert!(read("query=%zz").is_err());
         assert!(read("query=%ff").is_err());

@@ -1,4 +1,4 @@
-//! Runs work in tasks that outlive the connection that asked for it.
+//! Limits concurrent executions, and runs them in tasks that outlive their connections.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,16 +11,18 @@ use tracing::{Instrument, Span};
 
 use crate::execution::{ErrorCode, Failure};
 
-/// How much runs at once, how much may wait, and for how long a client is kept.
+/// Limits on concurrent and queued requests, and timeouts.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
-    /// Executions at the same time.
+    /// The maximum number of concurrent executions.
     pub running: usize,
-    /// Further requests that may wait for their turn; more are shed at once.
+    /// The maximum number of queued requests; further ones are refused at once.
     pub waiting: usize,
-    /// The longest a request waits in the queue; then it is refused, so that the queue stays short.
-    pub patience: Duration,
-    /// From the arrival of a request to its answer. The work itself is not interrupted.
+    /// The maximum time that a request waits in the queue before it is refused. Keeps the queue
+    /// short.
+    pub queue_timeout: Duration,
+    /// The maximum time from receiving a request to its response. The execution itself is not
+    /// interrupted.
     pub deadline: Duration,
 }
 
@@ -29,69 +31,74 @@ impl Default for Capacity {
         Self {
             running: 128,
             waiting: 1_024,
-            patience: Duration::from_millis(250),
+            queue_timeout: Duration::from_millis(250),
             deadline: Duration::from_secs(5),
         }
     }
 }
 
-/// A bounded set of tasks. Cheap to clone; clones share the bounds.
+/// A limiter of concurrent executions. Cheap to clone; clones share the limits.
 #[derive(Clone, Debug)]
 pub struct RequestLimiter {
     tasks: TaskTracker,
-    turns: Arc<Semaphore>,
-    places: Arc<Semaphore>,
-    patience: Duration,
+    running: Arc<Semaphore>,
+    accepted: Arc<Semaphore>,
+    queue_timeout: Duration,
     deadline: Duration,
 }
 
 impl RequestLimiter {
-    /// A request_limiter with nothing running.
+    /// Creates a limiter.
     #[must_use]
     pub fn new(capacity: Capacity) -> Self {
         Self {
             tasks: TaskTracker::new(),
-            turns: Arc::new(Semaphore::new(capacity.running)),
-            places: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
-            patience: capacity.patience,
+            running: Arc::new(Semaphore::new(capacity.running)),
+            accepted: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
+            queue_timeout: capacity.queue_timeout,
             deadline: capacity.deadline,
         }
     }
 
-    /// Waits for a turn and then for the work.
+    /// Waits in the queue and then runs the work. Fails with `UNAVAILABLE` on overload and with
+    /// `TIMEOUT` after the deadline.
     ///
-    /// Dropping the returned future before the turn has come drops the work unstarted; after
-    /// that the work runs to its end whatever becomes of the future or the deadline.
+    /// Dropping the returned future while it is queued drops the work unstarted. Once started, the
+    /// work runs to its end, even if the future is dropped or the deadline passes.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let until = Instant::now() + self.deadline;
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| overloaded())?;
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        let turn = timeout(self.patience.min(self.deadline), turn).await;
-        let turn = turn.map_err(|_| overloaded())?.map_err(Failure::internal)?;
+        let deadline = Instant::now() + self.deadline;
+        let accepted = Arc::clone(&self.accepted).try_acquire_owned();
+        let accepted = accepted.map_err(|_| overloaded())?;
+        let running = Arc::clone(&self.running).acquire_owned();
+        let running = timeout(self.queue_timeout.min(self.deadline), running).await;
+        let running = running
+            .map_err(|_| overloaded())?
+            .map_err(Failure::internal)?;
         let work = async move {
             let done = work.await;
-            drop((place, turn));
+            drop((accepted, running));
             done
         };
         let task = self.tasks.spawn(work.instrument(Span::current()));
-        let outcome = timeout_at(until, task).await.map_err(|_| too_late())?;
+        let outcome = timeout_at(deadline, task)
+            .await
+            .map_err(|_| deadline_exceeded())?;
         outcome.map_err(Failure::internal)
     }
 
-    /// How many tasks have not ended yet.
+    /// Returns the number of unfinished tasks.
     #[must_use]
     pub fn unfinished(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Waits for running tasks, at most this long; tells whether all of them ended.
-    pub async fn drain(&self, patience: Duration) -> bool {
+    /// Waits for running tasks, at most `limit`. Returns true if all of them have ended.
+    pub async fn drain(&self, limit: Duration) -> bool {
         self.tasks.close();
-        timeout(patience, self.tasks.wait()).await.is_ok()
+        timeout(limit, self.tasks.wait()).await.is_ok()
     }
 }
 
@@ -103,9 +110,9 @@ fn overloaded() -> Failure {
     .retry_after(Duration::from_secs(1))
 }
 
-fn too_late() -> Failure {
+fn deadline_exceeded() -> Failure {
     Failure::new(
         ErrorCode::Timeout,
-        "The answer took too long. A change that was asked for may still take place.",
+        "The response took too long. A requested change may still take place.",
     )
 }

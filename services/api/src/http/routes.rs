@@ -1,4 +1,4 @@
-//! The paths of the service.
+//! The routes of the service.
 
 use std::{fmt, sync::Arc};
 
@@ -16,19 +16,20 @@ use tracing::Span;
 use super::{
     RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets,
     admission::Authenticate,
-    answer, graphql,
+    graphql,
     health::{self, Ready},
     identity::{self, Ids},
     metrics::{self, Metrics},
+    response,
 };
 use crate::execution::{Engine, Failure};
 
-/// Everything a router needs.
+/// The configuration of a router.
 #[derive(Clone)]
 pub struct Api {
     pub(super) engine: Engine,
     pub(super) request_limiter: RequestLimiter,
-    pub(super) admit: Authenticate,
+    pub(super) authenticate: Authenticate,
     pub(super) ready: Ready,
     pub(super) playground: bool,
     pub(super) origins: Vec<HeaderValue>,
@@ -38,14 +39,14 @@ pub struct Api {
 }
 
 impl Api {
-    /// Everyone is admitted, the service is always ready, no playground, no other origins,
-    /// WebSocket connections with the default limits.
+    /// Creates a configuration with defaults: all callers accepted, always ready, no playground, no
+    /// other origins, and WebSockets with the default limits.
     #[must_use]
     pub fn new(engine: Engine, request_limiter: RequestLimiter) -> Self {
         Self {
             engine,
             request_limiter,
-            admit: Arc::new(|_| Ok(RequestContext::new())),
+            authenticate: Arc::new(|_| Ok(RequestContext::new())),
             ready: Arc::new(|| Ok(())),
             playground: false,
             origins: Vec::new(),
@@ -55,46 +56,46 @@ impl Api {
         }
     }
 
-    /// Sets who is admitted, and with what.
+    /// Sets the function that authenticates callers and creates the context of their requests.
     #[must_use]
-    pub fn admit(
+    pub fn authenticate(
         mut self,
-        admit: impl Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync + 'static,
+        authenticate: impl Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync + 'static,
     ) -> Self {
-        self.admit = Arc::new(admit);
+        self.authenticate = Arc::new(authenticate);
         self
     }
 
-    /// Sets when the service is ready for requests; the reason is shown to whoever asks.
+    /// Sets the readiness check. Its reason is shown at `/health/ready`.
     #[must_use]
     pub fn ready(mut self, ready: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.ready = Arc::new(ready);
         self
     }
 
-    /// Shows a page for trying queries to browsers.
+    /// Sets whether browsers are shown a page for trying out queries.
     #[must_use]
     pub fn playground(mut self, shown: bool) -> Self {
         self.playground = shown;
         self
     }
 
-    /// Shows counters at `/metrics`. Without this there is no such path.
+    /// Adds the path `/metrics`.
     #[must_use]
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.metrics = Some(metrics);
         self
     }
 
-    /// Sets the WebSocket connections, so that the caller can count them and close them at the end.
+    /// Sets the WebSocket connections, so that the caller can count and close them.
     #[must_use]
     pub fn sockets(mut self, sockets: Sockets) -> Self {
         self.sockets = sockets;
         self
     }
 
-    /// Lets pages of these origins ask, and open a WebSocket. None by default; pages of the host
-    /// that they ask always may.
+    /// Adds origins whose pages may send requests and open WebSockets. None by default; pages of
+    /// the same host are always allowed.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         self.origins.extend(origins);
@@ -108,15 +109,16 @@ impl fmt::Debug for Api {
     }
 }
 
-/// For a process that answers no queries: `/health/live`, `/health/ready` and `/metrics`.
+/// Creates a router for a process without a GraphQL endpoint: `/health/live`, `/health/ready` and
+/// `/metrics`.
 pub fn monitor(
     ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     metrics: Metrics,
 ) -> Router {
-    watched(Arc::new(ready), Some(metrics)).fallback(unknown)
+    monitoring(Arc::new(ready), Some(metrics)).fallback(unknown)
 }
 
-fn watched(ready: Ready, metrics: Option<Metrics>) -> Router {
+fn monitoring(ready: Ready, metrics: Option<Metrics>) -> Router {
     let router = Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready).with_state(ready));
@@ -126,26 +128,27 @@ fn watched(ready: Ready, metrics: Option<Metrics>) -> Router {
     }
 }
 
-/// `/graphql`, also as a WebSocket, `/health/live` and `/health/ready`; `/metrics` where there are some.
+/// Creates a router for `/graphql` (HTTP and WebSocket), `/health/live`, `/health/ready`, and
+/// `/metrics` if configured.
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
     let ids = api.ids.clone();
-    let watched = watched(Arc::clone(&api.ready), api.metrics.clone());
-    let ask = get(graphql::get)
+    let monitoring = monitoring(Arc::clone(&api.ready), api.metrics.clone());
+    let endpoint = get(graphql::get)
         .post(graphql::post)
         .fallback(graphql::other);
     Router::new()
-        .route("/graphql", ask.with_state(Arc::new(api)))
+        .route("/graphql", endpoint.with_state(Arc::new(api)))
         .fallback(unknown)
         .layer(TraceLayer::new_for_http().make_span_with(span))
-        // Outside the log: that a process is not ready is no failure, and is asked every second.
-        .merge(watched)
+        // Not traced: readiness is polled every second, and "not ready" is not an error.
+        .merge(monitoring)
         .layer(cors)
         .layer(middleware::from_fn_with_state(ids, identity::identify))
 }
 
 async fn unknown() -> Response<Body> {
-    answer::protocol(StatusCode::NOT_FOUND, "There is nothing at this path.")
+    response::protocol(StatusCode::NOT_FOUND, "There is nothing at this path.")
 }
 
 fn span(request: &Request) -> Span {
@@ -158,7 +161,7 @@ fn span(request: &Request) -> Span {
     )
 }
 
-/// Without origins the layer adds nothing that would let a page of another origin ask.
+/// Without origins the layer adds no headers, so that browsers block pages of other origins.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
     if origins.is_empty() {
         return CorsLayer::new();

@@ -1,39 +1,39 @@
-//! Accepts connections until it is told to stop.
+//! Accepts connections until shutdown.
 
 use std::{future::Future, io, time::Duration};
 
 use axum::{Router, serve::ListenerExt};
 use tokio::{net::TcpListener, sync::oneshot};
 
-/// How long connections may take to end once shutdown has begun.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The default time for connections to end after shutdown has begun.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves until `shutdown` completes, then lets open requests finish, within ten seconds.
+/// Serves until `shutdown` completes, then lets open requests finish within ten seconds.
 ///
-/// Executions that outlast their connections are waited for by [`super::RequestLimiter::drain`].
+/// Executions that outlast their connections are awaited by [`super::RequestLimiter::drain`].
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    serve_with(listener, router, shutdown, PATIENCE).await
+    serve_with(listener, router, shutdown, SHUTDOWN_TIMEOUT).await
 }
 
-/// The same with a patience of the caller's choice.
+/// Like [`serve`], with a given time for open requests to finish.
 pub async fn serve_with(
     listener: TcpListener,
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
-    patience: Duration,
+    grace: Duration,
 ) -> io::Result<()> {
     let (stopping, stopped) = oneshot::channel();
     let shutdown = async move {
         shutdown.await;
-        // Nobody listens any more only if serving has ended by itself.
+        // The receiver is gone only if serving has already ended.
         let _ = stopping.send(());
     };
     let listener = listener.tap_io(|stream| {
-        // Answers are small and complete: waiting for more to send only delays them.
+        // Responses are small and sent at once: waiting for more data only delays them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
@@ -41,17 +41,17 @@ pub async fn serve_with(
     let serving = axum::serve(listener, router).with_graceful_shutdown(shutdown);
     tokio::select! {
         ended = serving.into_future() => ended,
-        () = deadline(stopped, patience) => {
-            tracing::warn!("connections were still open at the end of the patience");
+        () = deadline(stopped, grace) => {
+            tracing::warn!("connections were still open after the shutdown timeout");
             Ok(())
         }
     }
 }
 
-/// Completes `patience` after shutdown began; never, if it does not begin.
-async fn deadline(stopped: oneshot::Receiver<()>, patience: Duration) {
+/// Completes `grace` after shutdown has begun; never completes before that.
+async fn deadline(stopped: oneshot::Receiver<()>, grace: Duration) {
     match stopped.await {
-        Ok(()) => tokio::time::sleep(patience).await,
+        Ok(()) => tokio::time::sleep(grace).await,
         Err(_) => std::future::pending().await,
     }
 }

@@ -1,17 +1,17 @@
-//! GraphQL over WebSocket, for subscriptions: the protocol `graphql-transport-ws`.
+//! GraphQL over WebSocket for subscriptions, with the protocol `graphql-transport-ws`.
 //!
-//! A client opens `GET /graphql` as a WebSocket, introduces itself with `connection_init`, and
-//! then starts operations, each under an id of its own choice. Queries and mutations may be
-//! among them: they run as they do over HTTP, and are answered once.
+//! A client opens `GET /graphql` as a WebSocket, sends `connection_init`, and then starts
+//! operations, each under an id of its choice. Queries and mutations are allowed as well: they run
+//! as over HTTP and have one response.
 //!
-//! One task owns the connection and does one thing at a time: it reads a message, or sends one,
-//! or looks at the time. Operations are polled in tasks of their own and hand in what they have
-//! to say through a queue with few places. So a client that does not read holds up its own
-//! operations and nothing else, and what waits for it is bounded; soon it is dropped.
+//! One task owns the connection and does one thing at a time: it reads a message, sends a message,
+//! or handles a timeout. Each operation is polled in its own task and sends its messages through a
+//! short bounded queue. A client that does not read therefore blocks only its own operations and
+//! uses bounded memory, and is soon disconnected.
 //!
-//! What protects the database over HTTP does so here: queries and mutations run in the
-//! [`RequestLimiter`](super::RequestLimiter), and go on when the client leaves. Subscriptions end with their
-//! connection.
+//! The protection of the database is the same as over HTTP: queries and mutations run in the
+//! [`RequestLimiter`](super::RequestLimiter) and continue if the client disconnects. Subscriptions
+//! end with their connection.
 
 mod closing;
 mod connection;
@@ -26,6 +26,6 @@ mod origin;
 mod protocol;
 mod sockets;
 
-pub(super) use handshake::{Upgrade, is_wanted, open};
+pub(super) use handshake::{Upgrade, is_upgrade, open};
 pub use limits::SocketLimits;
 pub use sockets::Sockets;

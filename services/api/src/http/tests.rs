@@ -1,4 +1,4 @@
-//! The router behind a real socket, asked by a client that knows nothing but bytes.
+//! Tests of the router behind a real socket, with a client that sends raw bytes.
 
 mod feed;
 mod lifecycle;
@@ -25,7 +25,7 @@ use self::feed::{Feed, Subscription};
 use super::{Api, Capacity, RequestLimiter, Sockets, router, serve_with};
 use crate::execution::{At, Engine, Failure, R, Scalars};
 
-/// Lets tests see and hold the work that requests cause.
+/// Lets tests observe and block the work of requests.
 #[derive(Clone)]
 struct Gate {
     started: Arc<Semaphore>,
@@ -49,7 +49,7 @@ impl Gate {
         1
     }
 
-    /// Waits until one more piece of work has started.
+    /// Waits until another piece of work has started.
     async fn started(&self) {
         self.started.acquire().await.unwrap().forget();
     }
@@ -93,7 +93,7 @@ impl Mutation {
     }
 }
 
-/// What a server is made of, whatever it listens to.
+/// The parts of a server, independent of its listener.
 struct Parts {
     router: Router,
     gate: Gate,
@@ -121,7 +121,7 @@ impl Parts {
     }
 }
 
-/// A server on a port of its own, stopped when dropped.
+/// A server on its own port, stopped when dropped.
 struct Server {
     address: std::net::SocketAddr,
     gate: Gate,
@@ -134,12 +134,12 @@ struct Server {
 
 impl Server {
     async fn start(capacity: Capacity, configure: impl FnOnce(Api) -> Api) -> Self {
-        Self::patient(std::time::Duration::ZERO, capacity, configure).await
+        Self::with_grace(std::time::Duration::ZERO, capacity, configure).await
     }
 
-    /// A server that gives open requests some time when it is stopped.
-    async fn patient(
-        patience: std::time::Duration,
+    /// Starts a server that lets open requests finish for a time when it is stopped.
+    async fn with_grace(
+        grace: std::time::Duration,
         capacity: Capacity,
         configure: impl FnOnce(Api) -> Api,
     ) -> Self {
@@ -155,7 +155,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let mut tasks = JoinSet::new();
         let shutdown = async move { drop(stopped.await) };
-        tasks.spawn(serve_with(listener, router, shutdown, patience));
+        tasks.spawn(serve_with(listener, router, shutdown, grace));
         Self {
             address,
             gate,
@@ -171,14 +171,14 @@ impl Server {
         Self::start(Capacity::default(), |api| api).await
     }
 
-    /// Sends bytes and leaves the connection open.
+    /// Sends bytes and returns the open connection.
     async fn send(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     async fn ask(&self, request: &str) -> Answer {
         read(self.send(request).await).await
     }
@@ -206,19 +206,19 @@ fn post(headers: &str, body: &str) -> String {
     )
 }
 
-/// The body of a request for a query without variables.
+/// Returns the body of a request for a query without variables.
 fn query(text: &str) -> String {
     serde_json::json!({ "query": text }).to_string()
 }
 
 async fn read(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
-    // A server that refuses a body may close before it has been sent whole.
+    // A server that refuses a body may close the connection before all of it has been sent.
     let _ = stream.read_to_end(&mut bytes).await;
     Answer::parse(&String::from_utf8(bytes).unwrap())
 }
 
-/// An HTTP answer taken apart.
+/// A parsed HTTP response.
 #[derive(Debug)]
 struct Answer {
     status: u16,

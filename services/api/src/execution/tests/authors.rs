@@ -1,17 +1,17 @@
-//! The rules for authors of resolvers are caught when they are broken.
+//! Violations of the rules for resolvers are detected.
 
 use std::{fs, path::Path};
 
 use async_graphql::{Context, EmptyMutation, EmptySubscription, Object, Schema};
 
-use super::cases::{ask, boom, code, told};
+use super::cases::{ask, boom, code, json_of};
 use crate::execution::{At, Engine, ErrorCode, Failure, GraphqlRequest, R, Scalars};
 
 struct Careless;
 
 #[Object]
 impl Careless {
-    /// Nulls its parent although it is nullable.
+    /// Nullable, but an error nulls the parent.
     async fn swallows(&self, ctx: &Context<'_>) -> R<Option<i32>> {
         Err(Failure::new(ErrorCode::NotFound, "It is broken.")).at(ctx)
     }
@@ -34,9 +34,9 @@ fn engine() -> Engine {
     Engine::new(builder, Scalars::none()).unwrap()
 }
 
-/// Tests run in debug builds, where the engine looks for this.
+/// Tests run in debug builds, where the engine checks this.
 #[tokio::test]
-async fn a_nullable_field_that_nulls_its_parent_is_caught() {
+async fn a_nullable_field_that_nulls_its_parent_is_detected() {
     let answer = ask(&engine(), "{ careless { fine swallows } }").await;
     assert_eq!(
         code(&answer),
@@ -50,7 +50,7 @@ async fn a_nullable_field_that_nulls_its_parent_is_caught() {
     assert!(answer.get("errors").is_none());
 }
 
-/// What the compiler cannot forbid in the crate's own resolvers, and why.
+/// Patterns that the compiler cannot forbid in the crate's resolvers, with the reason.
 const FORBIDDEN: &[(&str, &str)] = &[
     (
         "R<Option<",
@@ -79,7 +79,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn resolvers_keep_to_the_rules() {
+fn resolvers_keep_the_rules() {
     let mut pending = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/graphql")];
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -90,11 +90,11 @@ fn resolvers_keep_to_the_rules() {
             }
             let text = fs::read_to_string(&path).unwrap();
             for (number, line) in text.lines().enumerate() {
-                for (forbidden, because) in FORBIDDEN {
-                    let place = path.display();
+                for (forbidden, reason) in FORBIDDEN {
+                    let file = path.display();
                     assert!(
                         !line.contains(forbidden),
-                        "{place}:{}: {forbidden} {because}",
+                        "{file}:{}: {forbidden} {reason}",
                         number + 1
                     );
                 }
@@ -103,10 +103,10 @@ fn resolvers_keep_to_the_rules() {
     }
 }
 
-/// A schema that is wired wrongly fails as a request, not as a process.
+/// A schema with wrong context data makes the request fail, not the process.
 #[tokio::test]
-async fn building_the_request_may_panic_too() {
+async fn a_panic_while_building_the_request_is_an_internal_error() {
     let request = GraphqlRequest::new("{ careless { fine } }");
     let response = engine().execute(request, |_| boom("no data")).await;
-    assert_eq!(code(&told(&response)), "INTERNAL");
+    assert_eq!(code(&json_of(&response)), "INTERNAL");
 }

@@ -7,8 +7,8 @@ use super::{
     garage,
 };
 
-/// What a variable of `ty` given to `field` as `value` becomes: the answer, or part of the
-/// message of the refusal.
+/// Passes `value` as a variable of type `ty` to `field`. Returns the resolved value, or the error
+/// message.
 async fn variable(ty: &str, field: &str, value: Value) -> Result<Value, String> {
     let engine = garage::engine();
     let argument = match field {
@@ -35,19 +35,19 @@ async fn variable(ty: &str, field: &str, value: Value) -> Result<Value, String> 
     Err(answer["errors"][0]["message"].as_str().unwrap().to_owned())
 }
 
-async fn accepted(ty: &str, field: &str, value: Value, becomes: Value) {
+async fn accepted(ty: &str, field: &str, value: Value, expected: Value) {
     let outcome = variable(ty, field, value.clone()).await;
-    assert_eq!(outcome, Ok(becomes), "{ty} {value}");
+    assert_eq!(outcome, Ok(expected), "{ty} {value}");
 }
 
-async fn refused(ty: &str, field: &str, value: Value, because: &str) {
+async fn refused(ty: &str, field: &str, value: Value, reason: &str) {
     let outcome = variable(ty, field, value.clone()).await;
     let message = outcome.expect_err(&format!("{ty} accepted {value}"));
-    assert!(message.starts_with(because), "{ty} {value}: {message}");
+    assert!(message.starts_with(reason), "{ty} {value}: {message}");
 }
 
 #[tokio::test]
-async fn built_in_scalars() {
+async fn built_in_scalars_are_coerced() {
     accepted("Int", "int", json!(-2_147_483_648), json!(-2_147_483_648)).await;
     accepted("Int", "int", json!(null), json!(null)).await;
     accepted("Float", "float", json!(1), json!(1.0)).await;
@@ -93,7 +93,7 @@ async fn built_in_scalars() {
 }
 
 #[tokio::test]
-async fn enums_and_our_own_scalars() {
+async fn enums_and_custom_scalars_are_coerced() {
     accepted("Load", "load", json!("HEAVY"), json!("HEAVY")).await;
     refused(
         "Load",
@@ -133,9 +133,9 @@ async fn enums_and_our_own_scalars() {
     .await;
 }
 
-/// The table of list coercion.
+/// The table of list coercion in the specification.
 #[tokio::test]
-async fn lists() {
+async fn a_single_value_becomes_a_list_and_every_item_is_coerced() {
     accepted(
         "[Boolean]",
         "booleans",
@@ -175,6 +175,11 @@ async fn lists() {
         "$v[1]: not a value of type Int",
     )
     .await;
+}
+
+/// The table of list coercion, where items are lists.
+#[tokio::test]
+async fn items_of_nested_lists_are_coerced_one_by_one() {
     accepted(
         "[[Int]]",
         "nested",
@@ -207,9 +212,8 @@ async fn lists() {
     .await;
 }
 
-/// The same in the document.
 #[tokio::test]
-async fn lists_in_the_document() {
+async fn lists_in_the_document_are_coerced() {
     let engine = garage::engine();
     let query =
         "{ arguments { booleans(flags: true) nested(rows: 1) n: nested(rows: [1, null, [2]]) } }";
@@ -218,9 +222,9 @@ async fn lists_in_the_document() {
     assert_data(&answer, &json!({ "arguments": data }));
 }
 
-/// The table of `CoerceVariableValues`: absent, null and given, with and without a default.
+/// The table of `CoerceVariableValues`: absent, null and provided, with and without a default.
 #[tokio::test]
-async fn absent_null_and_given() {
+async fn absent_null_and_provided_values_are_distinguished() {
     accepted("Int", "given", json!("ABSENT"), json!("nothing")).await;
     accepted("Int", "given", json!(null), json!("null")).await;
     accepted("Int", "given", json!(3), json!("3")).await;
@@ -251,9 +255,9 @@ async fn absent_null_and_given() {
     .await;
 }
 
-/// `CoerceArgumentValues`: an argument given by a variable without a value is not given.
+/// `CoerceArgumentValues`: an argument whose variable has no value is absent.
 #[tokio::test]
-async fn defaults_of_arguments() {
+async fn defaults_of_arguments_apply() {
     accepted("Boolean", "defaulted", json!("ABSENT"), json!(true)).await;
     accepted("Boolean", "defaulted", json!(false), json!(false)).await;
     accepted("Int", "nullableDefault", json!("ABSENT"), json!(5)).await;
@@ -275,9 +279,9 @@ async fn defaults_of_arguments() {
     .await;
 }
 
-/// The same document with and without the value: remembered forms must not be mixed up.
+/// Cached normal forms of one document with and without the value must not be confused.
 #[tokio::test]
-async fn remembered_forms_follow_the_variables() {
+async fn cached_forms_depend_on_the_variables() {
     let engine = garage::engine();
     let query = "query ($n: Int) { arguments { nullableDefault(number: $n) given(number: $n) } }";
     for _ in 0..2 {
@@ -299,24 +303,34 @@ async fn remembered_forms_follow_the_variables() {
     }
 }
 
-/// The table of input objects, with our own types.
+/// The table of input objects, with the types of this schema.
 #[tokio::test]
-async fn input_objects() {
-    let told = |text: &str| json!(text);
+async fn input_objects_are_coerced_field_by_field_with_defaults() {
     accepted(
         "Size!",
         "size",
         json!({ "height": 1 }),
-        told("1x7 Some(\"cm\") None None"),
+        json!("1x7 Some(\"cm\") None None"),
     )
     .await;
     accepted(
         "Size!",
         "size",
         json!({ "height": 1, "width": 2, "unit": null, "tags": "a" }),
-        told("1x2 None Some([\"a\"]) None"),
+        json!("1x2 None Some([\"a\"]) None"),
     )
     .await;
+    accepted(
+        "Filter",
+        "filter",
+        json!({ "inner": { "name": "a" } }),
+        json!("None None Some(\"Some(\\\"a\\\") None None\")"),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_field_of_an_input_object_is_refused_with_its_path() {
     refused(
         "Size!",
         "size",
@@ -366,17 +380,10 @@ async fn input_objects() {
         "$v.picks[1].size.height: not a value of type Int",
     )
     .await;
-    accepted(
-        "Filter",
-        "filter",
-        json!({ "inner": { "name": "a" } }),
-        told("None None Some(\"Some(\\\"a\\\") None None\")"),
-    )
-    .await;
 }
 
 #[tokio::test]
-async fn one_of_inputs() {
+async fn one_of_inputs_take_exactly_one_field() {
     accepted("Pick!", "pick", json!({ "text": "a" }), json!("text a")).await;
     accepted("Pick!", "pick", json!({ "number": 1 }), json!("number 1")).await;
     refused(
@@ -422,7 +429,7 @@ async fn one_of_inputs() {
 
 /// Variables inside lists and objects of the document.
 #[tokio::test]
-async fn variables_inside_values() {
+async fn variables_inside_values_are_coerced() {
     let engine = garage::engine();
     let query = "query ($b: Boolean, $t: String, $w: Int) { arguments {
         booleans(flags: [true, $b])
@@ -442,7 +449,7 @@ async fn variables_inside_values() {
 }
 
 #[tokio::test]
-async fn further_variables_are_ignored_and_all_bad_ones_are_named() {
+async fn unknown_variables_are_ignored_and_all_invalid_ones_reported() {
     let engine = garage::engine();
     let query =
         "query ($a: Int!, $b: Boolean!) { arguments { int(number: $a) boolean(flag: $b) } }";
@@ -459,7 +466,7 @@ async fn further_variables_are_ignored_and_all_bad_ones_are_named() {
 }
 
 #[tokio::test]
-async fn escapes_in_strings() {
+async fn escapes_in_strings_are_decoded() {
     let engine = garage::engine();
     let query = r#"{ arguments { a: text(text: "\u{1F600}") b: text(text: "\uD83D\uDE00")
         c: text(text: "\"\\\/\b\f\n\r\t\u00e9") d: text(text: """
@@ -493,9 +500,9 @@ async fn escapes_in_strings() {
     }
 }
 
-/// An ID may be an integer of any size in the document.
+/// In the document, an ID may be an integer of any size.
 #[tokio::test]
-async fn long_integers_as_ids() {
+async fn long_integers_are_accepted_as_ids() {
     let engine = garage::engine();
     let query = "{ arguments { id(id: 123456789012345678901234567890) } }";
     let answer = ask(&engine, query).await;

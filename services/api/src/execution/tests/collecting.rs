@@ -8,7 +8,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn keys_come_in_the_order_of_the_query() {
+async fn keys_have_the_order_of_the_query() {
     let engine = garage::engine();
     let answer = ask(&engine, "{ car { doors name ... { nickname } volume } }").await;
     assert_data(
@@ -18,7 +18,7 @@ async fn keys_come_in_the_order_of_the_query() {
 }
 
 #[tokio::test]
-async fn a_fragment_puts_its_fields_where_it_is_spread_first() {
+async fn fields_of_a_fragment_come_where_it_is_first_spread() {
     let engine = garage::engine();
     let query = "{ car { name ...f volume } boat { ...g name } }
         fragment f on Car { doors ... on Vehicle { nickname } }
@@ -34,7 +34,7 @@ async fn a_fragment_puts_its_fields_where_it_is_spread_first() {
 }
 
 #[tokio::test]
-async fn a_key_stays_where_it_was_met_first() {
+async fn a_key_keeps_its_first_position() {
     let engine = garage::engine();
     let query = "{ car { owner { age } name ...f owner { name } } }
         fragment f on Vehicle { name owner { vehicles { name } age } nickname }";
@@ -67,7 +67,7 @@ async fn mutations_run_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn each_concrete_type_selects_for_itself() {
+async fn each_concrete_type_has_its_own_selection() {
     let engine = garage::engine();
     let query = "{ named { ... on Car { doors } name ... on Vehicle { nickname name }
         ... on Boat { length name } ... on CarOrPerson { __typename } ...p } }
@@ -112,7 +112,7 @@ async fn the_same_fragment_in_two_branches_applies_to_both() {
 }
 
 #[tokio::test]
-async fn names_of_types_are_fields_like_others() {
+async fn typename_is_merged_like_other_fields() {
     let engine = garage::engine();
     let query = "{ t: __typename vehicle { __typename name k: __typename __typename }
         carOrBoat { __typename ... on Boat { __typename length } } }";
@@ -127,7 +127,7 @@ async fn names_of_types_are_fields_like_others() {
     );
 }
 
-/// Merged means run once, also where only some of the types have the field twice.
+/// A merged field runs once, even if only some of the types select it twice.
 #[tokio::test]
 async fn a_field_of_an_abstract_type_runs_once_for_each_object() {
     for query in [
@@ -141,7 +141,7 @@ async fn a_field_of_an_abstract_type_runs_once_for_each_object() {
     }
 }
 
-/// Two types that meet the same keys in opposite orders cannot share one.
+/// Two types with the same keys in opposite orders cannot share one order.
 #[tokio::test]
 async fn each_concrete_type_keeps_its_own_order() {
     let query = "{ named { ... on Car { doors nickname } ... on Vehicle { nickname name } ... on Car { doors }
@@ -167,9 +167,9 @@ async fn each_concrete_type_keeps_its_own_order() {
     );
 }
 
-/// `@skip` wins over `@include`; both are needed for a field to be there.
+/// A field is included only if both `@skip` and `@include` allow it.
 #[tokio::test]
-async fn skip_and_include_decide_together() {
+async fn skip_and_include_apply_together() {
     let engine = garage::engine();
     let query = "query ($s: Boolean!, $i: Boolean!) {
         car { name doors @skip(if: $s) @include(if: $i) ... @include(if: $i) { nickname } } }";
@@ -195,14 +195,14 @@ async fn a_skipped_spread_does_not_count_as_visited() {
 }
 
 #[tokio::test]
-async fn a_selection_of_which_nothing_is_left_is_an_empty_object() {
+async fn an_empty_selection_is_an_empty_object() {
     let engine = garage::engine();
     let answer = ask(&engine, "{ car { name @skip(if: true) } }").await;
     assert_data(&answer, &json!({ "car": {} }));
 }
 
 #[tokio::test]
-async fn defaults_decide_when_no_value_is_given() {
+async fn defaults_of_variables_apply_to_directives() {
     let engine = garage::engine();
     let query = "query ($i: Boolean = false) { car { name doors @include(if: $i) } }";
     let without = ask_with(&engine, query, json!({})).await;

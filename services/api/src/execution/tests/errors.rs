@@ -7,20 +7,20 @@ use super::{
     frail,
 };
 
-/// The data under `knot` and the paths of the errors, for a selection on it.
+/// Returns the data under `knot` and the paths of the errors for a selection on it.
 async fn knot(selection: &str) -> (Value, Vec<String>) {
     let answer = ask(&frail::engine(), &format!("{{ knot {{ {selection} }} }}")).await;
     (answer["data"]["knot"].clone(), paths(&answer))
 }
 
 async fn check(selection: &str, data: Value, errors: &[&str]) {
-    let (found, found_errors) = knot(selection).await;
-    assert_eq!(found.to_string(), data.to_string(), "{selection}");
-    assert_eq!(found_errors, errors, "{selection}");
+    let (actual, actual_errors) = knot(selection).await;
+    assert_eq!(actual.to_string(), data.to_string(), "{selection}");
+    assert_eq!(actual_errors, errors, "{selection}");
 }
 
 #[tokio::test]
-async fn a_nullable_field_is_null_and_the_rest_stays() {
+async fn an_error_nulls_only_its_nullable_field() {
     check(
         "ok soft last: ok",
         json!({ "ok": 1, "soft": null, "last": 1 }),
@@ -37,7 +37,7 @@ async fn a_nullable_field_is_null_and_the_rest_stays() {
 }
 
 #[tokio::test]
-async fn a_non_null_field_takes_its_parent_along() {
+async fn an_error_of_a_non_null_field_nulls_the_parent() {
     check("ok hard", json!(null), &[r#"["knot","hard"]"#]).await;
     check("ok hardNow", json!(null), &[r#"["knot","hardNow"]"#]).await;
     check(
@@ -49,7 +49,7 @@ async fn a_non_null_field_takes_its_parent_along() {
 }
 
 #[tokio::test]
-async fn nulls_go_up_to_the_nearest_nullable() {
+async fn nulls_propagate_to_the_nearest_nullable_field() {
     check(
         "ok must { must { hard } }",
         json!(null),
@@ -65,7 +65,7 @@ async fn nulls_go_up_to_the_nearest_nullable() {
 }
 
 #[tokio::test]
-async fn nulls_go_up_to_the_root() {
+async fn nulls_propagate_to_the_root() {
     let answer = ask(&frail::engine(), "{ ok must { must { hard } } }").await;
     assert_eq!(answer["data"], json!(null));
     assert!(answer.as_object().unwrap().contains_key("data"));
@@ -77,9 +77,9 @@ async fn nulls_go_up_to_the_root() {
     assert_eq!(answer["data"].to_string(), r#"{"soft":null,"ok":0}"#);
 }
 
-/// All four types a list of objects can have.
+/// All four nullabilities of a list of objects.
 #[tokio::test]
-async fn lists_of_objects() {
+async fn nulls_propagate_in_lists_of_objects() {
     check(
         "softList { ok hard }",
         json!({ "softList": [null, null, null] }),
@@ -119,7 +119,7 @@ async fn lists_of_objects() {
 }
 
 #[tokio::test]
-async fn lists_of_lists() {
+async fn nulls_propagate_in_lists_of_lists() {
     check(
         "grid { soft }",
         json!({ "grid": [[{ "soft": null }], [{ "soft": null }, { "soft": null }]] }),
@@ -139,7 +139,7 @@ async fn lists_of_lists() {
 }
 
 #[tokio::test]
-async fn lists_of_values() {
+async fn nulls_propagate_in_lists_of_values() {
     check(
         "softInts",
         json!({ "softInts": [1, null, null] }),
@@ -160,9 +160,10 @@ async fn lists_of_values() {
     .await;
 }
 
-/// Where the library cuts paths: plain objects, items of lists, interfaces, unions, aliases.
+/// The cases in which the library truncates paths: plain objects, items of lists, interfaces,
+/// unions, aliases.
 #[tokio::test]
-async fn paths_are_whole_everywhere() {
+async fn paths_are_complete() {
     check(
         "plain { label knot { soft } }",
         json!({ "plain": { "label": "plain", "knot": { "soft": null } } }),
@@ -211,9 +212,9 @@ async fn paths_are_whole_everywhere() {
     .await;
 }
 
-/// A field that is selected several times fails once.
+/// A field that is selected several times reports one error.
 #[tokio::test]
-async fn one_error_for_each_field() {
+async fn each_field_reports_one_error() {
     check(
         "soft soft ...on Knot { soft }",
         json!({ "soft": null }),
@@ -232,11 +233,11 @@ async fn one_error_for_each_field() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_reports_twice_is_heard_once() {
+async fn a_resolver_that_reports_twice_has_one_error() {
     check("twice", json!({ "twice": null }), &[r#"["knot","twice"]"#]).await;
 }
 
-/// The same key under fragments of different parents, of which one fails.
+/// The same key in fragments of different parents, one of which fails.
 #[tokio::test]
 async fn merged_selections_fail_together() {
     check(
@@ -254,7 +255,7 @@ async fn merged_selections_fail_together() {
 }
 
 #[tokio::test]
-async fn errors_carry_place_code_and_advice() {
+async fn errors_have_location_code_and_retry_advice() {
     let answer = ask(
         &frail::engine(),
         "{\n  knot {\n    x: soft\n    wait\n  }\n}",
@@ -282,13 +283,13 @@ async fn errors_carry_place_code_and_advice() {
 }
 
 #[tokio::test]
-async fn causes_stay_inside() {
+async fn causes_are_not_sent_to_clients() {
     let request =
         crate::execution::GraphqlRequest::new("{ knot { secret foreign } }").request_id("id-1");
     let response = frail::engine().execute(request, |request| request).await;
     let text = super::cases::text(&response);
     assert!(!text.contains(frail::SECRET), "{text}");
-    let answer = super::cases::told(&response);
+    let answer = super::cases::json_of(&response);
     assert_eq!(
         answer["data"]["knot"],
         json!({ "secret": null, "foreign": null })

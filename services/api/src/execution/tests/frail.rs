@@ -1,4 +1,4 @@
-//! A schema whose fields fail, in every nullability and in every kind of place.
+//! A schema whose fields fail, with every nullability and in every kind of position.
 
 use async_graphql::{
     Context, EmptyMutation, EmptySubscription, Interface, Object, Schema, SimpleObject, Union,
@@ -7,23 +7,23 @@ use async_graphql::{
 use super::cases::boom;
 use crate::execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars};
 
-/// The engine over this schema.
+/// Creates an engine with this schema.
 pub(super) fn engine() -> Engine {
     let builder = Schema::build(Query, EmptyMutation, EmptySubscription);
     Engine::new(builder, Scalars::none()).expect("the schema is valid")
 }
 
-/// A failure of the domain, before anyone knows in which field.
+/// A domain failure without a path.
 fn broken<T>() -> Result<T, Failure> {
     Err(Failure::new(ErrorCode::NotFound, "It is broken."))
 }
 
-/// A secret that must never reach a client.
+/// A text that must never reach a client.
 pub(super) const SECRET: &str = "connection string with a password";
 
 struct Knot;
 
-/// Plain data around a knot: the library cuts paths here.
+/// A plain object around a knot: the library truncates paths here.
 #[derive(SimpleObject)]
 struct Plain {
     label: String,
@@ -77,7 +77,7 @@ impl Knot {
     async fn absent(&self, ctx: &Context<'_>) -> Option<R<i32>> {
         Ok::<_, Failure>(None).nullable_at(ctx)
     }
-    /// Synchronous resolvers take another way through the library.
+    /// Synchronous resolvers take a different path through the library.
     #[expect(clippy::unused_self, reason = "the macro wants a method")]
     fn hard_now(&self, ctx: &Context<'_>) -> R<i32> {
         broken().at(ctx)
@@ -102,7 +102,7 @@ impl Knot {
         ctx.add_error(error.into_server_error(ctx.item.pos));
         broken().nullable_at(ctx)
     }
-    /// What an author must not do: an error of the library's own.
+    /// An error of the library's own type, which the rules forbid.
     async fn foreign(&self) -> Option<async_graphql::Result<i32>> {
         Some(Err(async_graphql::Error::new(SECRET)))
     }

@@ -1,4 +1,4 @@
-//! A schema with one of everything that validation and coercion speak about.
+//! A schema with an example of everything that validation and coercion handle.
 
 use std::sync::{
     Arc,
@@ -13,13 +13,13 @@ use async_graphql::{
 
 use crate::execution::{Engine, R, Scalars};
 
-/// The engine over this schema.
+/// Creates an engine with this schema.
 pub(super) fn engine() -> Engine {
     let builder = Schema::build(Query, Mutation, Updates).data(Arc::new(AtomicUsize::new(0)));
     Engine::new(builder, scalars()).expect("the schema is valid")
 }
 
-/// Its only custom scalar with a rule.
+/// The only custom scalar with a check.
 pub(super) fn scalars() -> Scalars {
     Scalars::none().with("Day", day)
 }
@@ -51,7 +51,7 @@ impl async_graphql::ScalarType for Day {
     }
 }
 
-/// A scalar for which the validator has no rule.
+/// A custom scalar without a check.
 struct Anything(Value);
 
 #[async_graphql::Scalar]
@@ -213,7 +213,7 @@ impl Robot {
     }
 }
 
-/// Fields that answer with their argument as the resolver got it.
+/// Fields that return their argument as the resolver received it.
 struct Arguments;
 
 #[Object]
@@ -274,25 +274,25 @@ impl Arguments {
         value
     }
     async fn filter(&self, filter: Option<Filter>) -> String {
-        fn told(filter: &Filter) -> String {
-            let inner = filter.inner.as_ref().map(|inner| told(inner));
+        fn shown(filter: &Filter) -> String {
+            let inner = filter.inner.as_ref().map(|inner| shown(inner));
             format!("{:?} {:?} {inner:?}", filter.name, filter.owner)
         }
-        filter.map_or_else(|| "none".to_owned(), |filter| told(&filter))
+        filter.map_or_else(|| "none".to_owned(), |filter| shown(&filter))
     }
     async fn size(&self, size: Size) -> String {
-        told(&size)
+        shown(&size)
     }
     async fn pick(&self, pick: Pick) -> String {
-        told_pick(&pick)
+        shown_pick(&pick)
     }
 }
 
-fn told(size: &Size) -> String {
+fn shown(size: &Size) -> String {
     let picks: Option<Vec<_>> = size
         .picks
         .as_ref()
-        .map(|picks| picks.iter().map(told_pick).collect());
+        .map(|picks| picks.iter().map(shown_pick).collect());
     let Size {
         height,
         width,
@@ -303,11 +303,11 @@ fn told(size: &Size) -> String {
     format!("{height}x{width} {unit:?} {tags:?} {picks:?}")
 }
 
-fn told_pick(pick: &Pick) -> String {
+fn shown_pick(pick: &Pick) -> String {
     match pick {
         Pick::Text(text) => format!("text {text}"),
         Pick::Number(number) => format!("number {number}"),
-        Pick::Size(size) => format!("size {}", told(size)),
+        Pick::Size(size) => format!("size {}", shown(size)),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Documents made to hurt: refused for what they are, by limits that are counted and not timed. What
-//! is refused with `COST_EXCEEDED` has cost no more than the limit that it meets.
+//! Hostile documents. They are refused by limits that are counted, not timed. A refusal with
+//! `COST_EXCEEDED` has cost no more than the limit that was exceeded.
 
 use std::fmt::Write;
 
 use super::garage;
 use crate::execution::{DocumentValidator, GraphqlRequest};
 
-/// Refused, with this code.
+/// Asserts that the document is refused with this code.
 #[track_caller]
 fn refused(validator: &DocumentValidator, document: &str, code: &str) {
     let validated = validator.validate(document);
@@ -26,7 +26,7 @@ fn validator() -> DocumentValidator {
 }
 
 #[test]
-fn a_hundred_thousand_brackets_of_each_kind() {
+fn deep_brackets_of_each_kind_are_refused() {
     let validator = validator();
     for (open, close) in [
         ("[", "]"),
@@ -44,9 +44,9 @@ fn a_hundred_thousand_brackets_of_each_kind() {
     }
 }
 
-/// The same within the limit of size, so that only the nesting can be the reason.
+/// Within the size limit, so that only the nesting can be the reason.
 #[test]
-fn brackets_that_fit_the_size() {
+fn deep_brackets_within_the_size_limit_are_refused() {
     let validator = validator();
     for open in ["[", "{", "(", "{a", "{a(b:[", "query($x:["] {
         for count in [65, 1_000, 3_000] {
@@ -58,9 +58,9 @@ fn brackets_that_fit_the_size() {
     }
 }
 
-/// Brackets that a scanner could take for text, or text for brackets.
+/// Brackets that a scanner could mistake for text, and text that it could mistake for brackets.
 #[test]
-fn brackets_behind_quotes() {
+fn brackets_after_quotes_are_counted() {
     let validator = validator();
     let deep = "[".repeat(9_000);
     for start in [
@@ -87,9 +87,9 @@ fn brackets_behind_quotes() {
     }
 }
 
-/// As deep as brackets may be: the parser and the validator must survive that everywhere.
+/// The maximum nesting of brackets must be safe for the parser and the validator everywhere.
 #[test]
-fn the_deepest_nesting_that_is_let_through() {
+fn the_maximum_nesting_is_safe() {
     let validator = validator();
     let lists = format!(
         "{{ arguments {{ anything(value: {}1{}) }} }}",
@@ -124,7 +124,7 @@ fn the_deepest_nesting_that_is_let_through() {
 }
 
 #[test]
-fn fields_twelve_deep_and_no_deeper() {
+fn the_depth_of_fields_is_limited_to_twelve() {
     let validator = validator();
     let nested = |pairs: usize, leaf: &str| {
         format!(
@@ -133,10 +133,10 @@ fn fields_twelve_deep_and_no_deeper() {
             "} }".repeat(pairs)
         )
     };
-    // person, five times vehicles and owner, name: twelve.
+    // person, five times vehicles and owner, name: twelve levels.
     assert_eq!(validator.validate(&nested(5, "{ name }")).errors(), []);
     refused(&validator, &nested(6, "{ name }"), "COST_EXCEEDED");
-    // The same through fragments, which add nothing themselves.
+    // The same through fragments, which add no level.
     let spread = "{ person { ...a } } fragment a on Person { vehicles { owner { ...b } } }
         fragment b on Person { vehicles { owner { ...c } } }
         fragment c on Person { vehicles { owner { ...d } } }
@@ -149,9 +149,9 @@ fn fields_twelve_deep_and_no_deeper() {
     );
 }
 
-/// What is let through must also be executed without harm, on the stack of a test thread.
+/// Accepted documents must also be executed safely, on the stack of a test thread.
 #[tokio::test]
-async fn the_deepest_documents_are_executed() {
+async fn documents_of_maximum_depth_are_executed() {
     let engine = garage::engine();
     let pairs = "{ vehicles { owner ".repeat(5);
     let deep = format!("{{ person {pairs} {{ name }} {} }}", "} }".repeat(5));
@@ -174,7 +174,7 @@ async fn the_deepest_documents_are_executed() {
 }
 
 #[test]
-fn forty_doubling_fragments() {
+fn exponentially_growing_fragments_are_refused() {
     let validator = validator();
     let mut document = String::from("{ car { ...f0 } } ");
     for number in 0..40 {
@@ -194,7 +194,7 @@ fn forty_doubling_fragments() {
 }
 
 #[test]
-fn chains_and_cycles_of_fragments() {
+fn long_chains_and_cycles_of_fragments_are_refused() {
     let validator = validator();
     for length in [90, 400] {
         let mut chain = String::from("{ car { ...f0 } } ");
@@ -213,7 +213,7 @@ fn chains_and_cycles_of_fragments() {
 }
 
 #[test]
-fn ten_thousand_aliases() {
+fn the_number_of_aliases_is_limited() {
     let validator = validator();
     let many = |count: usize| {
         let aliases: String = (0..count).fold(String::new(), |mut text, number| {
@@ -228,7 +228,7 @@ fn ten_thousand_aliases() {
 }
 
 #[test]
-fn too_many_root_fields() {
+fn the_number_of_root_fields_is_limited() {
     let validator = validator();
     let roots = |kind: &str, field: &str, count: usize| {
         let fields: Vec<_> = (0..count)
@@ -259,7 +259,7 @@ fn too_many_root_fields() {
 }
 
 #[test]
-fn documents_that_are_too_large() {
+fn documents_that_are_too_large_are_refused() {
     let validator = validator();
     refused(&validator, &"x".repeat(20_001), "COST_EXCEEDED");
     refused(&validator, &"é".repeat(20_001), "COST_EXCEEDED");
@@ -273,9 +273,9 @@ fn documents_that_are_too_large() {
     assert_eq!(validator.validate(&comment).errors(), []);
 }
 
-/// Many fields that overlap in many ways: the merging itself must stay within bounds.
+/// Many overlapping fields: merging must stay within its limits.
 #[test]
-fn overlapping_fields_in_quantity() {
+fn many_overlapping_fields_are_merged() {
     let validator = validator();
     let wide = format!("{{ car {{ {} }} }}", "name ".repeat(3_900));
     assert_eq!(validator.validate(&wide).errors(), []);
@@ -288,9 +288,9 @@ fn overlapping_fields_in_quantity() {
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
 
-/// Every level overlaps on an interface, so every level is written out for each type.
+/// Selections overlap on an interface at every level, so every level is written out for each type.
 #[tokio::test]
-async fn overlapping_types_in_depth() {
+async fn deeply_overlapping_types_are_merged() {
     let engine = garage::engine();
     let mut document = String::from("__typename ");
     for _ in 0..5 {
@@ -305,8 +305,8 @@ async fn overlapping_types_in_depth() {
     assert!(answer.get("errors").is_none(), "{answer}");
 }
 
-/// Colocated fragments select the same on every level; that alone must not make a document
-/// large, however many types there are.
+/// Colocated fragments select the same fields on every level. That alone must not enlarge the
+/// document, regardless of the number of types.
 #[test]
 fn overlaps_on_which_all_types_agree_are_not_multiplied() {
     let level =
@@ -317,9 +317,9 @@ fn overlaps_on_which_all_types_agree_are_not_multiplied() {
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
 
-/// Differing on every level multiplies, and is refused before it gets out of hand.
+/// Differences on every level multiply the document; it is refused before it grows too large.
 #[test]
-fn overlaps_in_which_types_differ_are_bounded() {
+fn overlaps_in_which_types_differ_are_limited() {
     let mut selection = String::from("id");
     for _ in 0..9 {
         selection = format!("next {{ {selection} }} ... on A {{ next {{ id }} }}");
@@ -330,7 +330,7 @@ fn overlaps_in_which_types_differ_are_bounded() {
 }
 
 #[test]
-fn introspection_is_measured_by_its_own_rule() {
+fn introspection_has_its_own_depth_limit() {
     let validator = validator();
     let bomb = "{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }";
     refused(&validator, bomb, "COST_EXCEEDED");
@@ -341,7 +341,7 @@ fn introspection_is_measured_by_its_own_rule() {
 }
 
 #[test]
-fn text_that_is_not_graphql() {
+fn text_that_is_not_graphql_is_refused() {
     let validator = validator();
     for text in [
         "",
@@ -361,9 +361,9 @@ fn text_that_is_not_graphql() {
     }
 }
 
-/// A refusal is small whatever it refuses, so that remembering refusals cannot be abused.
+/// The errors of a document are small, so that caching them cannot be abused.
 #[test]
-fn refusals_are_short() {
+fn errors_of_a_refused_document_are_short() {
     let validator = validator();
     let document = format!(
         "{{ car {{ {} }} }}",
@@ -380,7 +380,7 @@ fn refusals_are_short() {
 }
 
 #[test]
-fn a_verdict_is_remembered() {
+fn a_validated_document_is_cached() {
     let validator = validator();
     let document = "{ car { name } }";
     assert!(std::sync::Arc::ptr_eq(

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::cases::{ask, assert_data, code, paths};
 use crate::execution::{At, Engine, Failure, Hint, NullableAt, R, Scalars, hint};
 
-/// What happened, in the order in which it did.
+/// The events in the order in which they happened.
 #[derive(Clone, Default)]
-struct Diary(Arc<Mutex<Vec<String>>>);
+struct Log(Arc<Mutex<Vec<String>>>);
 
-impl Diary {
-    fn note(ctx: &Context<'_>, what: String) {
-        let diary = ctx.data_opt::<Self>().expect("the schema has the diary");
-        diary.0.lock().unwrap().push(what);
+impl Log {
+    fn note(ctx: &Context<'_>, event: String) {
+        let log = ctx.data_opt::<Self>().expect("the schema has the log");
+        log.0.lock().unwrap().push(event);
     }
 
     fn read(&self) -> Vec<String> {
@@ -23,7 +23,7 @@ impl Diary {
     }
 }
 
-/// Lets everything else that could run do so.
+/// Lets all other tasks run.
 async fn pause(times: u32) {
     for _ in 0..times {
         tokio::task::yield_now().await;
@@ -34,10 +34,10 @@ struct Step(String);
 
 #[Object]
 impl Step {
-    /// Is read after some time, as a field with a look-up is.
+    /// Resolves after some time, like a field with a look-up.
     async fn name(&self, ctx: &Context<'_>) -> String {
         pause(5).await;
-        Diary::note(ctx, format!("read {}", self.0));
+        Log::note(ctx, format!("read {}", self.0));
         self.0.clone()
     }
 }
@@ -48,11 +48,11 @@ struct Query;
 impl Query {
     async fn odd(&self, ctx: &Context<'_>, words: Vec<String>, pauses: u32) -> Option<bool> {
         pause(pauses).await;
-        let told = words.into_iter().map(|word| Hint {
+        let hints = words.into_iter().map(|word| Hint {
             path: "words".to_owned(),
             message: format!("what is {word}?"),
         });
-        hint(ctx, told);
+        hint(ctx, hints);
         None
     }
 }
@@ -62,47 +62,47 @@ struct Mutation;
 #[Object]
 impl Mutation {
     async fn step(&self, ctx: &Context<'_>, name: String, pauses: u32) -> R<Step> {
-        Diary::note(ctx, format!("begin {name}"));
+        Log::note(ctx, format!("begin {name}"));
         pause(pauses).await;
-        Diary::note(ctx, format!("end {name}"));
+        Log::note(ctx, format!("end {name}"));
         Ok(Step(name))
     }
 
     async fn fails(&self, ctx: &Context<'_>) -> R<Step> {
-        Diary::note(ctx, "fail".to_owned());
+        Log::note(ctx, "fail".to_owned());
         Err(Failure::bad_input("No.")).at(ctx)
     }
 
     async fn may_fail(&self, ctx: &Context<'_>) -> Option<R<Step>> {
-        Diary::note(ctx, "fail".to_owned());
+        Log::note(ctx, "fail".to_owned());
         Err(Failure::bad_input("No.")).nullable_at(ctx)
     }
 }
 
-fn engine() -> (Engine, Diary) {
-    let diary = Diary::default();
-    let builder = Schema::build(Query, Mutation, EmptySubscription).data(diary.clone());
+fn engine() -> (Engine, Log) {
+    let log = Log::default();
+    let builder = Schema::build(Query, Mutation, EmptySubscription).data(log.clone());
     let engine = Engine::new(builder, Scalars::none()).expect("the schema is valid");
-    (engine, diary)
+    (engine, log)
 }
 
-/// A mutation is done, and everything selected of it read, before the next begins.
+/// A mutation and everything selected from its result complete before the next one starts.
 #[tokio::test]
 async fn mutations_do_not_overlap() {
-    let (engine, diary) = engine();
+    let (engine, log) = engine();
     let query = "mutation { c: step(name: \"c\", pauses: 9) { name } ...rest }
         fragment rest on Mutation { a: step(name: \"a\", pauses: 0) { name } b: step(name: \"b\", pauses: 3) { name } }";
     let answer = ask(&engine, query).await;
     let expected = json!({ "c": { "name": "c" }, "a": { "name": "a" }, "b": { "name": "b" } });
     assert_data(&answer, &expected);
     let each = |name: &str| ["begin", "end", "read"].map(|what| format!("{what} {name}"));
-    assert_eq!(diary.read(), [each("c"), each("a"), each("b")].concat());
+    assert_eq!(log.read(), [each("c"), each("a"), each("b")].concat());
 }
 
-/// A non-null field that fails takes everything along, and nothing that follows is begun.
+/// A failing non-null field nulls the whole result, and later mutations are not started.
 #[tokio::test]
-async fn a_mutation_that_fails_ends_the_request() {
-    let (engine, diary) = engine();
+async fn a_failing_non_null_mutation_ends_the_request() {
+    let (engine, log) = engine();
     let query = "mutation { a: step(name: \"a\", pauses: 1) { name } b: fails { name }
         c: step(name: \"c\", pauses: 0) { name } }";
     let answer = ask(&engine, query).await;
@@ -111,22 +111,21 @@ async fn a_mutation_that_fails_ends_the_request() {
         (code(&answer), paths(&answer)),
         ("BAD_USER_INPUT", vec!["[\"b\"]".to_owned()])
     );
-    assert_eq!(diary.read(), ["begin a", "end a", "read a", "fail"]);
+    assert_eq!(log.read(), ["begin a", "end a", "read a", "fail"]);
 }
 
-/// A nullable one is null, and the next is carried out.
 #[tokio::test]
-async fn a_nullable_mutation_that_fails_stands_alone() {
-    let (engine, diary) = engine();
+async fn a_failing_nullable_mutation_does_not_affect_the_next() {
+    let (engine, log) = engine();
     let query = "mutation { b: mayFail { name } c: step(name: \"c\", pauses: 0) { name } }";
     let answer = ask(&engine, query).await;
     assert_eq!(answer["data"], json!({ "b": null, "c": { "name": "c" } }));
-    assert_eq!(diary.read(), ["fail", "begin c", "end c", "read c"]);
+    assert_eq!(log.read(), ["fail", "begin c", "end c", "read c"]);
 }
 
-/// Hints come in the order of their fields, whoever was first, each once.
+/// Hints are sorted by field, regardless of which field ran first, and have no duplicates.
 #[tokio::test]
-async fn hints_travel_in_the_extensions() {
+async fn hints_are_sent_in_the_extensions() {
     let (engine, _) = engine();
     let query =
         "{ b: odd(words: [\"z\", \"y\"], pauses: 0) a: odd(words: [\"x\", \"z\"], pauses: 9) }";
@@ -140,9 +139,9 @@ async fn hints_travel_in_the_extensions() {
     assert_data(&silent, &json!({ "odd": null }));
 }
 
-/// Hints of one request are not told to the next, and there is an end to them.
+/// Hints of one request do not leak into the next, and their number is limited.
 #[tokio::test]
-async fn hints_are_bounded() {
+async fn the_number_of_hints_is_limited() {
     let (engine, _) = engine();
     let words: Vec<_> = (0..30).map(|n| format!("\"w{n}\"")).collect();
     let query = format!("{{ odd(words: [{}], pauses: 0) }}", words.join(" "));

@@ -1,4 +1,4 @@
-//! Random documents: the engine answers as the reference executor does, byte for byte.
+//! Random documents: the engine's responses equal those of a reference executor, byte for byte.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{
     world,
 };
 
-/// The types, the fields they have, and where those lead.
+/// The types, their fields, and the types of the fields.
 const FIELDS: &[(&str, &[(&str, &str)])] = &[
     (
         "Query",
@@ -85,7 +85,7 @@ const THING: &[(&str, &str)] = &[
     ("__typename", ""),
 ];
 
-/// The concrete types of each type, by which fragments may or may not be spread.
+/// The concrete types of each type, which decide where fragments may be spread.
 const MEMBERS: &[(&str, &str)] = &[
     ("Thing", "ABC"),
     ("Marked", "AB"),
@@ -96,7 +96,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("C", "C"),
 ];
 
-/// The types of the named fragments; each may spread the ones after it.
+/// The types of the named fragments. Each fragment may spread only later ones.
 const FRAGMENTS: &[&str] = &["Thing", "A", "Pair", "Marked", "C"];
 
 fn members(ty: &str) -> &'static str {
@@ -112,7 +112,7 @@ fn overlap(one: &str, other: &str) -> bool {
         .any(|member| members(other).contains(member))
 }
 
-/// Turns a list of numbers into a document.
+/// Generates a document from a list of numbers.
 struct Author<'a> {
     dice: std::slice::Iter<'a, u8>,
     aliases: usize,
@@ -131,7 +131,7 @@ impl Author<'_> {
         let operation = self.set("Query", 4, 0);
         let mut fragments = String::new();
         let mut written = 0;
-        // Writing a fragment may use further ones, always later in the list.
+        // A fragment may use further ones, which always come later in the list.
         while written < FRAGMENTS.len() {
             if self.used_fragments.contains(&written) {
                 let body = self.set(FRAGMENTS[written], 2, written + 1);
@@ -192,7 +192,7 @@ impl Author<'_> {
         format!("{alias}{name}{condition} {body}")
     }
 
-    /// The alias is made of the name, so that one key never means two fields.
+    /// Derives the alias from the name, so that one key never means two fields.
     fn alias(&mut self, name: &str) -> String {
         if self.aliases == 25 || self.roll(6) != 0 {
             return String::new();
@@ -247,7 +247,7 @@ impl Author<'_> {
     }
 }
 
-/// Whether the path leads to something in the data that is null, or through it.
+/// Returns the depth of the first null on the path, or the length of the path if there is none.
 fn nulled_at(data: &Value, path: &[Value]) -> usize {
     let mut at = data;
     for (depth, segment) in path.iter().enumerate() {
@@ -272,7 +272,7 @@ fn check(rolls: &[u8]) -> Result<(), TestCaseError> {
     compare(&author.document())
 }
 
-/// Runs the document twice, by the engine and by the reference.
+/// Executes the document with the engine and the reference executor and compares the results.
 fn compare(text: &str) -> Result<(), TestCaseError> {
     let engine = world::engine();
     let schema = Schema::parse_and_validate(engine.sdl(), "world").expect("valid");
@@ -305,30 +305,30 @@ fn compare(text: &str) -> Result<(), TestCaseError> {
         .iter()
         .map(|path| json!(path).to_string())
         .collect();
-    let found = paths(&answer);
+    let actual = paths(&answer);
     prop_assert!(
-        found.iter().all(|path| known.contains(path)),
+        actual.iter().all(|path| known.contains(path)),
         "{text}\n{answer}"
     );
-    let mut unique = found.clone();
+    let mut unique = actual.clone();
     unique.dedup();
-    prop_assert_eq!(&unique, &found, "an error was reported twice: {}", text);
+    prop_assert_eq!(&unique, &actual, "an error was reported twice: {}", text);
     for path in &reference.errors {
-        // Under one null, one error is enough; but that one must be there.
+        // Below one null, a single error is enough, but there must be one.
         let visible = nulled_at(&expected, path);
         let prefix = json!(path[..visible]).to_string();
         let prefix = prefix.trim_end_matches(']');
         prop_assert!(
-            found.iter().any(|found| found.starts_with(prefix)),
+            actual.iter().any(|path| path.starts_with(prefix)),
             "{text}\n{answer}\n{prefix}"
         );
     }
     Ok(())
 }
 
-/// One key that stands for different fields of different types.
+/// The same key means different fields for different types.
 #[test]
-fn one_key_for_several_fields() {
+fn one_key_may_mean_several_fields() {
     for query in [
         "{ all { many { id id ... on A { x: id } ... on B { x: brittle } ... on C { x: id } } } }",
         "{ all { id id ... on A { x: frail } ... on B { x: frail } ... on C { x: frail } } }",
@@ -342,14 +342,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_engine_answers_as_the_specification(rolls in prop::collection::vec(any::<u8>(), 20..400)) {
+    fn the_engine_follows_the_specification(rolls in prop::collection::vec(any::<u8>(), 20..400)) {
         check(&rolls)?;
     }
 }
 
-/// The generator must reach what it is for: errors, nulls at the root, several types.
+/// The generator must produce errors, nulls at the root, and several types.
 #[test]
-fn random_documents_are_worth_running() {
+fn random_documents_cover_all_cases() {
     let engine = world::engine();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

@@ -1,4 +1,4 @@
-//! An executor that is the specification's text and nothing else: slow, naive, recursive.
+//! A naive recursive executor that follows the text of the specification.
 
 use apollo_compiler::{
     ExecutableDocument, Name, Node, Schema,
@@ -18,7 +18,7 @@ enum Resolved {
     Failure,
 }
 
-/// A null on its way up.
+/// A null that propagates upwards.
 struct Nulled;
 
 /// Executes the only operation of a document.
@@ -33,7 +33,7 @@ pub(super) struct Reference<'a> {
 type Groups<'a> = Vec<(&'a Name, Vec<&'a Node<Field>>)>;
 
 impl<'a> Reference<'a> {
-    /// The data, null if an error reached the root.
+    /// Returns the data; null if an error propagated to the root.
     pub(super) fn run(&mut self) -> Value {
         let document = self.document;
         let operation = document.operations.iter().next().expect("one operation");
@@ -66,7 +66,7 @@ impl<'a> Reference<'a> {
             let sets: Vec<_> = fields.iter().map(|field| &field.selection_set).collect();
             match self.complete(&definition.ty, resolve(ty, id, name), &sets, &path) {
                 Ok(value) => drop(object.insert(key.to_string(), value)),
-                // Later fields still run: their errors may be reported.
+                // Later fields still run, because their errors may be reported.
                 Err(Nulled) => nulled = true,
             }
         }

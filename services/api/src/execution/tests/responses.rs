@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use super::{
-    cases::{ask, assert_data, code, text, told},
+    cases::{ask, assert_data, code, json_of, text},
     frail, garage,
 };
 use crate::execution::{CostCheck, Failure, GraphqlRequest};
@@ -45,43 +45,43 @@ async fn errors_come_before_data() {
 }
 
 #[tokio::test]
-async fn without_errors_there_is_no_key_for_them() {
+async fn a_response_without_errors_has_no_errors_key() {
     let answer = ask(&garage::engine(), "{ car { name } }").await;
     assert_eq!(answer.to_string(), r#"{"data":{"car":{"name":"Beetle"}}}"#);
 }
 
 /// `GetOperation`.
 #[tokio::test]
-async fn operations_are_chosen_by_name() {
+async fn operations_are_selected_by_name() {
     let engine = garage::engine();
     let two = "query a { car { name } } query b { car { doors } }";
-    let chosen = async |query: &str, name: &str| {
+    let selected = async |query: &str, name: &str| {
         let request = GraphqlRequest::new(query).operation(name);
-        told(&engine.execute(request, |request| request).await)
+        json_of(&engine.execute(request, |request| request).await)
     };
-    assert_data(&chosen(two, "b").await, &json!({ "car": { "doors": 3 } }));
+    assert_data(&selected(two, "b").await, &json!({ "car": { "doors": 3 } }));
     assert_data(
-        &chosen(two, "a").await,
+        &selected(two, "a").await,
         &json!({ "car": { "name": "Beetle" } }),
     );
-    assert_eq!(code(&chosen(two, "c").await), "BAD_USER_INPUT");
+    assert_eq!(code(&selected(two, "c").await), "BAD_USER_INPUT");
     assert_eq!(code(&ask(&engine, two).await), "BAD_USER_INPUT");
     assert_data(
         &ask(&engine, "query a { car { doors } }").await,
         &json!({ "car": { "doors": 3 } }),
     );
     assert_eq!(
-        code(&chosen("{ car { doors } }", "a").await),
+        code(&selected("{ car { doors } }", "a").await),
         "BAD_USER_INPUT"
     );
     assert_eq!(
-        code(&chosen("{ car { doors } }", "").await),
+        code(&selected("{ car { doors } }", "").await),
         "BAD_USER_INPUT"
     );
 }
 
 #[tokio::test]
-async fn introspection_answers() {
+async fn types_can_be_introspected() {
     let engine = garage::engine();
     let query = "{ __type(name: \"Vehicle\") { name kind possibleTypes { name } fields { name type { kind ofType { name } } } } __typename }";
     let answer = ask(&engine, query).await;
@@ -104,7 +104,7 @@ async fn introspection_answers() {
     );
 }
 
-/// The query that every tool sends first.
+/// The query that tools send first.
 #[tokio::test]
 async fn the_standard_introspection_query_passes() {
     let answer = ask(&garage::engine(), INTROSPECTION).await;
@@ -121,18 +121,19 @@ async fn introspection_can_be_hidden() {
         "{ ...f } fragment f on Query { x: __type(name: \"Car\") { name } }",
     ] {
         let request = GraphqlRequest::new(query).hide_schema();
-        let answer = told(&engine.execute(request, |request| request).await);
+        let answer = json_of(&engine.execute(request, |request| request).await);
         assert_eq!(code(&answer), "BAD_USER_INPUT");
         assert!(answer.get("data").is_none());
     }
     let request = GraphqlRequest::new("{ __typename }").hide_schema();
-    let answer = told(&engine.execute(request, |request| request).await);
+    let answer = json_of(&engine.execute(request, |request| request).await);
     assert_data(&answer, &json!({ "__typename": "Query" }));
 }
 
-/// A cost_check sees the request before it runs, may refuse it, and has a say in the answer.
+/// A cost check sees the request before it runs, may refuse it, and can add extensions to the
+/// response.
 #[tokio::test]
-async fn a_toll_is_taken_before_anything_runs() {
+async fn the_cost_is_checked_before_execution() {
     let engine = garage::engine();
     let cost_check = |free: bool| {
         move |prepared: &crate::execution::Prepared| CostCheck {
@@ -145,7 +146,7 @@ async fn a_toll_is_taken_before_anything_runs() {
             outcome: if free {
                 Ok(())
             } else {
-                Err(Failure::bad_input("Too dear."))
+                Err(Failure::bad_input("Too expensive."))
             },
         }
     };
@@ -156,7 +157,7 @@ async fn a_toll_is_taken_before_anything_runs() {
             |request| request,
         )
         .await;
-    let answer = told(&refused);
+    let answer = json_of(&refused);
     assert_eq!(answer["extensions"], json!({ "fields": 2 }));
     assert!(answer.get("data").is_none());
     let allowed = engine
@@ -172,14 +173,17 @@ async fn a_toll_is_taken_before_anything_runs() {
     );
 }
 
-/// Section 6.2.3: one answer for each event, errors and all.
+/// Section 6.2.3: one response per event, including errors.
 #[tokio::test]
-async fn subscriptions_are_followed() {
+async fn a_subscription_has_one_response_per_event() {
     let engine = garage::engine();
     let query = "subscription { ...f ...f } fragment f on Updates { cars { name ... on Vehicle { name nickname } } }";
     let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
     assert!(prepared.kind().is_subscription());
-    let events: Vec<_> = engine.follow(prepared, |request| request).collect().await;
+    let events: Vec<_> = engine
+        .subscribe(prepared, |request| request)
+        .collect()
+        .await;
     let events: Vec<_> = events.iter().map(text).collect();
     assert_eq!(
         events,
@@ -188,7 +192,7 @@ async fn subscriptions_are_followed() {
 }
 
 #[test]
-fn repeated_keys_in_variables_are_refused() {
+fn duplicate_keys_in_variables_are_refused() {
     let read = serde_json::from_str::<GraphqlRequest>;
     assert!(read(r#"{"query":"{ a }","variables":{"a":1,"b":{"c":1}}}"#).is_ok());
     assert!(read(r#"{"query":"{ a }","variables":null,"extensions":null}"#).is_ok());

@@ -1,8 +1,8 @@
-//! Section 5, Validation: every rule with documents it refuses and documents it accepts.
+//! Section 5, Validation: every rule, with documents that it refuses and documents that it accepts.
 
 use super::garage;
 
-/// A rule, the documents it accepts and the ones it refuses.
+/// A rule, the documents it accepts and those it refuses.
 type Rule = (
     &'static str,
     &'static [&'static str],
@@ -19,7 +19,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.2.1 names of operations are unique",
+        "5.2.1 operation names are unique",
         &[
             "query one { car { name } } query two { car { name } }",
             "query one { car { name } } mutation two { inc }",
@@ -30,7 +30,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.2.2 an operation without a name is alone",
+        "5.2.2 an anonymous operation is the only one",
         &["{ car { name } }"],
         &[
             "{ car { name } } query more { car { doors } }",
@@ -124,7 +124,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.4.3 required arguments are given",
+        "5.4.3 required arguments are provided",
         &[
             "{ arguments { boolean(flag: true) required(flag: true) } }",
             "{ arguments { boolean } }",
@@ -138,7 +138,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.5.1.1 names of fragments are unique",
+        "5.5.1.1 fragment names are unique",
         &["{ car { ...a ...b } } fragment a on Car { name } fragment b on Car { doors }"],
         &["{ car { ...a } } fragment a on Car { name } fragment a on Car { doors }"],
     ),
@@ -261,7 +261,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.6.1 values of our own scalars",
+        "5.6.1 values of custom scalars are valid",
         &["query ($d: Day = \"2024-01-31\") { arguments { day(day: $d) } }"],
         &[
             "{ arguments { day(day: \"yesterday\") } }",
@@ -289,7 +289,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.6.4 required fields of input objects are given",
+        "5.6.4 required fields of input objects are provided",
         &["{ arguments { size(size: {height: 1, unit: null}) } }"],
         &[
             "{ arguments { size(size: {width: 1}) } }",
@@ -323,7 +323,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.7.2 directives stand where they may",
+        "5.7.2 directives are in valid locations",
         &[
             "{ car { ... @include(if: true) { name } ...f @skip(if: false) } } fragment f on Car { doors }",
         ],
@@ -335,7 +335,7 @@ const RULES: &[Rule] = &[
         ],
     ),
     (
-        "5.7.3 directives are unique in their place",
+        "5.7.3 directives are unique per location",
         &["query ($a: Boolean = true) { car { name @skip(if: $a) } boat { name @skip(if: $a) } }"],
         &[
             "query ($a: Boolean = true, $b: Boolean = false) { car { name @skip(if: $a) @skip(if: $b) } }",
@@ -425,11 +425,11 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Rules that the table must not lose by accident.
+/// The number of rules, so that none is lost by accident.
 const SECTIONS: usize = 34;
 
 #[test]
-fn every_rule_refuses_what_it_must() {
+fn every_rule_refuses_invalid_documents() {
     let engine = garage::engine();
     for (rule, _, refused) in RULES {
         for document in *refused {
@@ -448,7 +448,7 @@ fn every_rule_refuses_what_it_must() {
 }
 
 #[test]
-fn every_rule_accepts_what_it_must() {
+fn every_rule_accepts_valid_documents() {
     let engine = garage::engine();
     for (rule, accepted, _) in RULES {
         for document in *accepted {
@@ -469,13 +469,13 @@ fn no_rule_is_missing() {
 }
 
 #[test]
-fn errors_say_where() {
+fn errors_have_locations() {
     let engine = garage::engine();
     let validated = engine
         .validator()
         .validate("{\n  car {\n    wheelCount\n  }\n}");
-    let mut places = validated.errors().iter().flat_map(|error| &error.locations);
-    assert!(places.any(|place| (place.line, place.column) == (3, 5)));
+    let mut locations = validated.errors().iter().flat_map(|error| &error.locations);
+    assert!(locations.any(|location| (location.line, location.column) == (3, 5)));
     let validated = engine
         .validator()
         .validate("{ find(pick: {name: 1, name: \"a\"}) { name } }");

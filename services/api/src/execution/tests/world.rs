@@ -1,29 +1,29 @@
-//! Data to run random documents on: thirty things of three types that refer to each other.
+//! Data for random documents: thirty things of three types that refer to each other.
 //!
-//! The facts are in the functions; the resolvers here and the executor in `reference` both
-//! read them from there, and share nothing else.
+//! The data is defined by functions. The resolvers here and the executor in `reference` share only
+//! these functions.
 
 use async_graphql::{Context, EmptyMutation, EmptySubscription, Interface, Object, Schema, Union};
 
 use crate::execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars};
 
-/// The engine over this world.
+/// Creates an engine with this schema.
 pub(super) fn engine() -> Engine {
     let builder = Schema::build(Query, EmptyMutation, EmptySubscription);
     Engine::new(builder, Scalars::none()).expect("the schema is valid")
 }
 
-/// The name of the type of a thing.
+/// Returns the type name of a thing.
 pub(super) fn type_of(id: i32) -> &'static str {
     ["A", "B", "C"][usize::try_from(id % 3).expect("ids are positive")]
 }
 
-/// Every seventh thing is the last of its line.
+/// Returns the next thing; every seventh thing has none.
 pub(super) fn next(id: i32) -> Option<i32> {
     (id % 7 != 0).then_some(id * 5 % 30)
 }
 
-/// Two further things.
+/// Returns two other things.
 pub(super) fn many(id: i32) -> [i32; 2] {
     [(id + 1) % 30, (id * 7 + 2) % 30]
 }
@@ -38,7 +38,7 @@ pub(super) fn brittle(id: i32) -> bool {
     id % 6 == 1
 }
 
-/// A thing of type A.
+/// Returns a thing of type A.
 pub(super) fn twin(id: i32) -> i32 {
     (id * 3 + 3) % 30
 }
@@ -128,7 +128,7 @@ fn pair(id: i32) -> Option<Pair> {
     }
 }
 
-/// The fields that all things share, and those of one type.
+/// Defines an object type with the fields that all things share and its own fields.
 macro_rules! object {
     ($name:ident { $($own:tt)* }) => {
         #[Object]

@@ -1,4 +1,4 @@
-//! What happens around products, as it is told.
+//! Inputs for recording and reading activity on products.
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::activity::{Event, MAX_EVENTS};
@@ -10,34 +10,35 @@ use super::user_errors::{UserErrors, path};
 use crate::graphql::scalars::DateTime;
 use crate::graphql::types::activity::ActivityKind;
 
-/// Something that happened around a product.
+/// An activity event.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ActivityEventInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// What happened.
+    /// The kind of activity.
     kind: ActivityKind,
-    /// When; now when absent. At most a day ago, and at most five minutes ahead, which counts as
-    /// now.
+    /// The time of the event; now when absent. It may be up to one day in the past and up to five
+    /// minutes in the future; a future time counts as now.
     at: Option<DateTime>,
 }
 
-/// What happened around products.
+/// The input of `recordActivity`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RecordActivityInput {
     /// The events: 1 to 500.
     events: Vec<ActivityEventInput>,
-    /// Names the batch, so that one that is sent twice within ten minutes is counted once by the
-    /// process that took it: 1 to 128 printable ASCII characters, such as a random UUID.
+    /// The idempotency key of the batch. A batch that is sent again with the same key within ten
+    /// minutes is not counted again if it reaches the same server process. 1 to 128 printable ASCII
+    /// characters, such as a random UUID.
     idempotency_key: Option<String>,
 }
 
-/// A range of time.
+/// A period of time, extended to whole hours or days.
 #[derive(Clone, Copy, Debug, InputObject)]
 pub(crate) struct ActivityRangeInput {
-    /// From this instant on; from the beginning of its hour or day.
+    /// The start; rounded down to the start of its hour or day.
     from: DateTime,
-    /// Up to before this instant; to the end of the hour or day that it lies in.
+    /// The end, exclusive; rounded up to the end of its hour or day.
     to: DateTime,
 }
 
@@ -48,14 +49,14 @@ impl ActivityRangeInput {
 }
 
 impl RecordActivityInput {
-    /// The events and the name of the batch, or everything that is wrong with them.
-    pub(crate) fn asked(self) -> Result<(Vec<Event>, Option<String>), Vec<UserError>> {
+    /// Returns the events and the idempotency key of the batch, or all errors in the input.
+    pub(crate) fn parse(self) -> Result<(Vec<Event>, Option<String>), Vec<UserError>> {
         let mut errors = UserErrors::default();
-        let long = self.events.len();
-        if !(1..=MAX_EVENTS).contains(&long) {
-            let message = format!("a batch has 1 to {MAX_EVENTS} events, not {long}");
+        let length = self.events.len();
+        if !(1..=MAX_EVENTS).contains(&length) {
+            let message = format!("a batch has 1 to {MAX_EVENTS} events, not {length}");
             errors.add(path(["events"]), message);
-            return errors.unless_any(None);
+            return errors.finish(None);
         }
         if self
             .idempotency_key
@@ -65,10 +66,10 @@ impl RecordActivityInput {
             let message = InvalidIdempotencyKey.to_string();
             errors.add(path(["idempotencyKey"]), message);
         }
-        let mut events = Vec::with_capacity(long);
+        let mut events = Vec::with_capacity(length);
         for (at, event) in self.events.into_iter().enumerate() {
-            let place = path(["events", &at.to_string(), "productId"]);
-            let Some(product) = errors.product(place, &event.product_id) else {
+            let path = path(["events", &at.to_string(), "productId"]);
+            let Some(product) = errors.product(path, &event.product_id) else {
                 continue;
             };
             events.push(Event {
@@ -77,6 +78,6 @@ impl RecordActivityInput {
                 at: event.at.map(|at| at.0),
             });
         }
-        errors.unless_any(Some((events, self.idempotency_key)))
+        errors.finish(Some((events, self.idempotency_key)))
     }
 }

@@ -1,4 +1,4 @@
-//! What only some kinds of products have, as admins write it.
+//! Inputs for details that only some product kinds have.
 
 use async_graphql::{ID, InputObject, OneofObject};
 use vitrine_domain::admin;
@@ -7,7 +7,7 @@ use vitrine_model::product;
 
 use super::user_errors::{UserErrors, path};
 
-/// What only one kind of product has: exactly one, that of the product's kind.
+/// The details of a product. Give exactly the one field for the kind of the product.
 #[derive(Clone, Debug, OneofObject)]
 pub(crate) enum ProductDetailsInput {
     /// For the kind `apparel`.
@@ -24,107 +24,107 @@ pub(crate) enum ProductDetailsInput {
     Bundle(BundleInput),
 }
 
-/// What clothes and shoes have.
+/// Details of clothing and shoes.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ApparelInput {
-    /// How it is cut: `slim`, `regular`.
+    /// The fit: `slim`, `regular`.
     fit: Option<String>,
-    /// The measures of each size.
+    /// The measurements of each size.
     size_chart: Option<Vec<SizeChartRowInput>>,
 }
 
-/// The measures of one size.
+/// The measurements of one size.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SizeChartRowInput {
     /// The size: `M`.
     size: String,
-    /// What was measured.
+    /// The measurements of this size.
     measurements: Vec<MeasurementInput>,
 }
 
-/// One measure.
+/// A measured value with its unit.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct MeasurementInput {
-    /// What was measured: `chest`, `protein`.
+    /// The name of the measurement: `chest`, `protein`.
     name: String,
-    /// How many units.
+    /// The number of units.
     value: f64,
-    /// Of which unit.
+    /// The unit.
     unit: String,
 }
 
-/// What books have.
+/// Details of books.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct BookInput {
-    /// Who made it.
+    /// The authors and other contributors.
     contributors: Option<Vec<ContributorInput>>,
     /// The ISBN.
     isbn: Option<String>,
-    /// The form it comes in: `hardcover`, `paperback`, `e-book`.
+    /// The binding or format: `hardcover`, `paperback`, `e-book`.
     format: Option<String>,
-    /// How many pages it has.
+    /// The number of pages.
     pages: Option<i32>,
 }
 
-/// Someone who had a part in a work.
+/// A person who contributed to a book or film.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ContributorInput {
-    /// The name.
+    /// The name of the person.
     name: String,
-    /// The part: `author`, `translator`; in a film the character played.
+    /// The role: `author`, `translator`; for a film, the character played.
     role: String,
 }
 
-/// What things with a plug or a battery have.
+/// Details of electrical and electronic products.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ElectronicsInput {
-    /// The energy label: `A` to `G`.
+    /// The energy efficiency class: `A` to `G`.
     energy_label: Option<String>,
-    /// The warranty in months.
+    /// The warranty period in months.
     warranty_months: Option<i32>,
-    /// What it works with.
+    /// What the product is compatible with.
     compatibility: Option<Vec<String>>,
 }
 
-/// What food and drink have.
+/// Details of food and drink.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct GroceryInput {
     /// The list of ingredients.
     ingredients: Option<String>,
-    /// The allergens in it.
+    /// The allergens it contains.
     allergens: Option<Vec<String>>,
-    /// Nutrition facts per 100 g or 100 ml.
+    /// The nutrition facts per 100 g or 100 ml.
     nutrition: Option<Vec<MeasurementInput>>,
 }
 
-/// What films have.
+/// Details of films.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct MovieInput {
-    /// Who plays whom.
+    /// The actors and the characters they play.
     cast: Option<Vec<ContributorInput>>,
-    /// How long it is, in minutes.
+    /// The running time in minutes.
     runtime_minutes: Option<i32>,
 }
 
-/// What bundles have.
+/// Details of bundles.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct BundleInput {
-    /// The products in it; at most 100.
+    /// The products in the bundle; at most 100.
     items: Vec<BundleItemInput>,
 }
 
 /// A product in a bundle.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct BundleItemInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// How many of it; at least 1.
+    /// The number of units in the bundle; at least 1.
     #[graphql(default = 1)]
     quantity: i32,
 }
 
 impl ProductDetailsInput {
-    /// What the domain takes; what is wrong is noted.
+    /// Converts the details to their domain type and adds any errors to `errors`.
     pub(super) fn read(self, errors: &mut UserErrors) -> admin::DetailsInput {
         match self {
             Self::Apparel(apparel) => admin::DetailsInput::Apparel(apparel.into()),
@@ -141,8 +141,8 @@ impl BundleInput {
     fn read(self, errors: &mut UserErrors) -> Vec<(ProductId, i32)> {
         let numbered = self.items.into_iter().enumerate();
         let item = |(at, item): (usize, BundleItemInput)| {
-            let place = path(["details", "bundle", "items", &at.to_string(), "productId"]);
-            let id = errors.product(place, &item.product_id)?;
+            let path = path(["details", "bundle", "items", &at.to_string(), "productId"]);
+            let id = errors.product(path, &item.product_id)?;
             Some((id, item.quantity))
         };
         numbered.filter_map(item).collect()
@@ -226,7 +226,7 @@ impl From<ContributorInput> for product::Contributor {
     }
 }
 
-/// Each of them as the model has it; none when absent.
+/// Converts each item to its model type; returns an empty list when absent.
 fn all<A, B: From<A>>(items: Option<Vec<A>>) -> Vec<B> {
     items.unwrap_or_default().into_iter().map(B::from).collect()
 }

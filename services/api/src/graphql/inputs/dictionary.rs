@@ -1,116 +1,121 @@
-//! Units and spec keys as admins write them.
+//! Inputs for units and spec keys.
 
 use async_graphql::{InputObject, MaybeUndefined};
 use vitrine_domain::admin::{NewSpecKey, SpecKeyPatch};
 use vitrine_model::unit::Unit;
 
-use super::user_errors::{Asked, UserErrors, clearable};
+use super::user_errors::{ParsedInput, UserErrors, clearable};
 use crate::graphql::types::spec::Type;
 
-/// A unit of measure to be defined: `base = value * factor + offset`. It cannot be changed
-/// afterwards, because values are compared by it.
+/// The input of `defineUnit`. A unit is defined by `base = value * factor + offset`. It cannot be
+/// changed later, because stored values are compared through it.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DefineUnitInput {
-    /// The symbol that is shown and that identifies the unit: `fl oz`.
+    /// The symbol that identifies the unit and is displayed: `fl oz`.
     symbol: String,
-    /// What it measures: `volume`. A dimension that is new begins with its base unit, of factor 1.
+    /// The dimension it measures: `volume`. The first unit of a new dimension is its base unit and
+    /// has factor 1.
     dimension: String,
-    /// How many base units one of these is; more than zero.
+    /// The number of base units in one unit; greater than zero.
     factor: f64,
-    /// What is added after multiplying; zero except for temperatures.
+    /// The number added after multiplying; zero except for temperatures.
     #[graphql(default_with = "Some(0.0)")]
     offset: Option<f64>,
-    /// The code of the Unified Code for Units of Measure, where it differs from the symbol.
+    /// The UCUM code (Unified Code for Units of Measure), if it differs from the symbol.
     ucum: Option<String>,
-    /// Other spellings that are understood.
+    /// Other accepted spellings.
     aliases: Option<Vec<String>>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// A spec key to be defined before products have it.
+/// The input of `defineSpecKey`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DefineSpecKeyInput {
     /// The key: 1 to 64 lower-case letters, digits and underscores, beginning with a letter.
     key: String,
-    /// What people read; made of the key when absent.
+    /// The name for display; derived from the key when absent.
     label: Option<String>,
-    /// The type of its values.
+    /// The type of the key's values.
     #[graphql(name = "type")]
     value_type: Type,
-    /// What its quantities measure: `length`. Quantities need this or the base unit.
+    /// The dimension of the key's quantities: `length`. A quantity key needs the dimension or the
+    /// base unit.
     dimension: Option<String>,
-    /// The unit that its values are compared in: the base unit of the dimension.
+    /// The unit in which the key's quantities are compared: the base unit of the dimension.
     base_unit: Option<String>,
-    /// Whether facets are offered for it.
+    /// Whether facets are offered for this key.
     #[graphql(default_with = "Some(true)")]
     facetable: Option<bool>,
-    /// Whether it may be filtered by.
+    /// Whether products can be filtered by this key.
     #[graphql(default_with = "Some(true)")]
     filterable: Option<bool>,
-    /// The only texts it may hold, without regard to case and accents; any when absent.
+    /// The only values allowed for a text key, ignoring case and accents; any text when absent.
     allowed_values: Option<Vec<String>>,
-    /// Other keys that mean this one in filters and feeds.
+    /// Alternative names of this key in filters and feeds.
     aliases: Option<Vec<String>>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Changes to a spec key. What is left out stays as it is; null clears allowedValues, and is
-/// refused elsewhere.
+/// The input of `updateSpecKey`. Fields left out stay unchanged. Null clears `allowedValues` and is
+/// refused for other fields.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct UpdateSpecKeyInput {
-    /// The key, or an alias of it.
+    /// The spec key or an alias of it.
     key: String,
-    /// What people read.
+    /// The name for display.
     label: MaybeUndefined<String>,
-    /// The type of its values; only while no product has the key.
+    /// The type of the key's values. Can be changed only while no product has the key.
     #[graphql(name = "type")]
     value_type: MaybeUndefined<Type>,
-    /// What its quantities measure; only while no product has the key.
+    /// The dimension of the key's quantities. Can be changed only while no product has the key.
     dimension: MaybeUndefined<String>,
-    /// The unit that its values are compared in; only while no product has the key.
+    /// The unit in which the key's quantities are compared. Can be changed only while no product
+    /// has the key.
     base_unit: MaybeUndefined<String>,
-    /// Whether facets are offered for it.
+    /// Whether facets are offered for this key.
     facetable: MaybeUndefined<bool>,
-    /// Whether it may be filtered by.
+    /// Whether products can be filtered by this key.
     filterable: MaybeUndefined<bool>,
-    /// The only texts it may hold, those that products have among them; null allows any.
+    /// The only values allowed for a text key. Must include all values that products have. Null
+    /// allows any text.
     allowed_values: MaybeUndefined<Vec<String>>,
-    /// Other keys that mean this one; replaces all except those that are being merged into it.
+    /// Alternative names of this key. Replaces the current aliases, except keys that are being
+    /// merged into this one.
     aliases: MaybeUndefined<Vec<String>>,
-    /// The revision that the caller has seen. The key stays as it is when it has another one.
+    /// The revision that the caller has seen. If the key has changed since, the mutation is refused
+    /// with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Two spec keys to be made one. From then on both names mean the key that stays; products are
-/// rewritten in the background.
+/// The input of `mergeSpecKeys`. After the merge both names refer to the remaining key. Products
+/// are rewritten in the background.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct MergeSpecKeysInput {
-    /// The key that goes and becomes an alias.
+    /// The key to merge. It becomes an alias of the remaining key.
     from: String,
-    /// The key that stays; of the same type and dimension.
+    /// The remaining key. It must have the same type and dimension.
     into: String,
-    /// The revision of the key that stays, as the caller has seen it. Nothing is merged when it has
-    /// another one.
+    /// The revision of the remaining key that the caller has seen. If the key has changed since,
+    /// the mutation is refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
 impl DefineUnitInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<Unit> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<Unit> {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: Ok(Unit {
+            value: Ok(Unit {
                 id: self.symbol,
                 dimension: self.dimension,
                 factor: self.factor,
@@ -123,12 +128,11 @@ impl DefineUnitInput {
 }
 
 impl DefineSpecKeyInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<NewSpecKey> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<NewSpecKey> {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: Ok(NewSpecKey {
+            value: Ok(NewSpecKey {
                 key: self.key,
                 label: self.label,
                 value_type: self.value_type.into(),
@@ -144,34 +148,33 @@ impl DefineSpecKeyInput {
 }
 
 impl UpdateSpecKeyInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(String, SpecKeyPatch)> {
+    pub(crate) fn parse(self) -> ParsedInput<(String, SpecKeyPatch)> {
         let mut errors = UserErrors::default();
         let patch = SpecKeyPatch {
-            label: errors.kept("label", self.label),
-            value_type: errors.kept("type", self.value_type).map(Into::into),
-            dimension: errors.kept("dimension", self.dimension),
-            base_unit: errors.kept("baseUnit", self.base_unit),
-            facetable: errors.kept("facetable", self.facetable),
-            filterable: errors.kept("filterable", self.filterable),
+            label: errors.not_null("label", self.label),
+            value_type: errors.not_null("type", self.value_type).map(Into::into),
+            dimension: errors.not_null("dimension", self.dimension),
+            base_unit: errors.not_null("baseUnit", self.base_unit),
+            facetable: errors.not_null("facetable", self.facetable),
+            filterable: errors.not_null("filterable", self.filterable),
             allowed_values: clearable(self.allowed_values),
-            aliases: errors.kept("aliases", self.aliases),
+            aliases: errors.not_null("aliases", self.aliases),
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(Some((self.key, patch))),
+            value: errors.finish(Some((self.key, patch))),
         }
     }
 }
 
 impl MergeSpecKeysInput {
-    /// What the domain takes: the key that goes and the key that stays.
-    pub(crate) fn asked(self) -> Asked<(String, String)> {
-        Asked {
+    /// Returns the key to merge and the remaining key.
+    pub(crate) fn parse(self) -> ParsedInput<(String, String)> {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: Ok((self.from, self.into)),
+            value: Ok((self.from, self.into)),
         }
     }
 }

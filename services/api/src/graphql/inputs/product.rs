@@ -1,4 +1,4 @@
-//! Products as admins write them.
+//! Inputs for products.
 
 use async_graphql::{ID, InputObject, MaybeUndefined};
 use vitrine_domain::admin::{self, NewProduct, ProductPatch};
@@ -8,129 +8,133 @@ use vitrine_model::product::{Media, ProductStatus};
 use super::Status;
 use super::details::ProductDetailsInput;
 use super::spec::{SpecInput, specs};
-use super::user_errors::{Asked, UserErrors, clearable, path};
+use super::user_errors::{ParsedInput, UserErrors, clearable, path};
 use crate::graphql::scalars::{Decimal, Url};
 use crate::graphql::types::common::Kind;
 
-/// A product to be made.
+/// The input of `createProduct`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct CreateProductInput {
-    /// What kind of thing it is: `book`, `apparel`, or any name of lower-case letters, digits and
-    /// underscores. Cannot be changed afterwards.
+    /// The product kind: `book`, `apparel`, or any name of lower-case letters, digits and
+    /// underscores. Cannot be changed later.
     kind: String,
-    /// The stock-keeping unit; unique. Made of the id when absent.
+    /// The stock-keeping unit (SKU); unique. Derived from the id when absent.
     sku: Option<String>,
-    /// Its part of an address; unique. Made of the name when absent.
+    /// The part of the URL that identifies the product; unique. Derived from the name when absent.
     slug: Option<String>,
-    /// Its name; at most 300 characters.
+    /// The name; at most 300 characters.
     name: String,
-    /// What there is to say about it; plain text of at most 20,000 characters.
+    /// The description; plain text of at most 20,000 characters.
     description: Option<String>,
     /// The brand.
     brand: Option<String>,
-    /// Where it begins its life.
+    /// The initial status.
     #[graphql(default_with = "Some(Status::Draft)")]
     status: Option<Status>,
-    /// The slug of its category.
+    /// The slug of the category.
     category: String,
-    /// The id of its supplier.
+    /// The global id of the supplier.
     supplier_id: Option<ID>,
-    /// What it costs. The price of a bundle is computed.
+    /// The price. Not for bundles: their price is computed.
     price: Option<PriceInput>,
-    /// Pictures, films, documents; at most 50.
+    /// Images, videos and documents; at most 50.
     media: Option<Vec<MediaInput>>,
-    /// Its attributes, in the order they are shown; at most 200.
+    /// The product's attributes in display order; at most 200.
     specs: Option<Vec<SpecInput>>,
-    /// What only its kind has.
+    /// The details of the product's kind.
     details: Option<ProductDetailsInput>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Changes to a product. What is left out stays as it is; null clears description, brand,
-/// supplierId and price, and is refused elsewhere. Specs have mutations of their own.
+/// The input of `updateProduct`. Fields left out stay unchanged. Null clears `description`,
+/// `brand`, `supplierId` and `price` and is refused for other fields. Use `setSpecs` and
+/// `removeSpecs` to change specs.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct UpdateProductInput {
-    /// The product.
+    /// The global id of the product.
     id: ID,
-    /// The stock-keeping unit; unique.
+    /// The stock-keeping unit (SKU); unique.
     sku: MaybeUndefined<String>,
-    /// Its part of an address; unique.
+    /// The part of the URL that identifies the product; unique.
     slug: MaybeUndefined<String>,
-    /// Its name; at most 300 characters.
+    /// The name; at most 300 characters.
     name: MaybeUndefined<String>,
-    /// What there is to say about it; plain text of at most 20,000 characters.
+    /// The description; plain text of at most 20,000 characters.
     description: MaybeUndefined<String>,
     /// The brand.
     brand: MaybeUndefined<String>,
-    /// Where it is in its life.
+    /// The status of the product.
     status: MaybeUndefined<Status>,
-    /// The slug of its category.
+    /// The slug of the category.
     category: MaybeUndefined<String>,
-    /// The id of its supplier.
+    /// The global id of the supplier.
     supplier_id: MaybeUndefined<ID>,
-    /// What it costs. The price of a bundle is computed.
+    /// The price. Not for bundles: their price is computed.
     price: MaybeUndefined<PriceInput>,
-    /// Pictures, films, documents; replaces all, at most 50.
+    /// Images, videos and documents; at most 50. Replaces all current ones.
     media: MaybeUndefined<Vec<MediaInput>>,
-    /// What only its kind has; replaces all.
+    /// The details of the product's kind. Replaces all current details.
     details: MaybeUndefined<ProductDetailsInput>,
-    /// The revision that the caller has seen. The product stays as it is when it has another one.
+    /// The revision that the caller has seen. If the product has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// A product to be taken off sale for good. It keeps its address, and admins still see it.
+/// The input of `archiveProduct`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ArchiveProductInput {
-    /// The product.
+    /// The global id of the product.
     id: ID,
-    /// The revision that the caller has seen. The product stays as it is when it has another one.
+    /// The revision that the caller has seen. If the product has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// An archived product to be brought back on sale.
+/// The input of `restoreProduct`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RestoreProductInput {
-    /// The product.
+    /// The global id of the product.
     id: ID,
-    /// The revision that the caller has seen. The product stays as it is when it has another one.
+    /// The revision that the caller has seen. If the product has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
 /// A price.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct PriceInput {
-    /// The amount in units of the currency, with no more decimals than the currency has: `"19.99"`.
+    /// The amount in units of the currency, with at most as many decimals as the currency uses:
+    /// `"19.99"`.
     amount: Decimal,
-    /// The currency as an ISO 4217 code; the shop's when absent. Only prices in the shop's currency
-    /// are filtered and sorted by.
+    /// The ISO 4217 code of the currency; the shop's currency when absent. Only prices in the
+    /// shop's currency are used for filtering and sorting.
     currency: Option<String>,
 }
 
-/// A picture, a film or a document.
+/// An image, a video or a document.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct MediaInput {
-    /// Where it is: an absolute https or http address.
+    /// The address of the file: an absolute `https` or `http` URL.
     url: Url,
-    /// What it shows, for those who cannot see it.
+    /// The alternative text, for people who cannot see the image or video.
     alt: Option<String>,
-    /// What it is.
+    /// The type of the file.
     kind: Kind,
 }
 
 impl CreateProductInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<NewProduct> {
+    pub(crate) fn parse(self) -> ParsedInput<NewProduct> {
         let mut errors = UserErrors::default();
         let supplier = self
             .supplier_id
@@ -152,69 +156,66 @@ impl CreateProductInput {
             specs,
             details,
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: errors.unless_any(Some(new)),
+            value: errors.finish(Some(new)),
         }
     }
 }
 
 impl UpdateProductInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ProductId, ProductPatch)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ProductId, ProductPatch)> {
         let mut errors = UserErrors::default();
         let id = errors.product(path(["id"]), &self.id);
         let supplier = clearable(self.supplier_id)
             .map(|id| id.and_then(|id| errors.supplier(path(["supplierId"]), &id)));
         let patch = ProductPatch {
-            sku: errors.kept("sku", self.sku),
-            slug: errors.kept("slug", self.slug),
-            name: errors.kept("name", self.name),
+            sku: errors.not_null("sku", self.sku),
+            slug: errors.not_null("slug", self.slug),
+            name: errors.not_null("name", self.name),
             description: clearable(self.description),
             brand: clearable(self.brand),
-            status: errors.kept("status", self.status).map(Into::into),
-            category: errors.kept("category", self.category),
+            status: errors.not_null("status", self.status).map(Into::into),
+            category: errors.not_null("category", self.category),
             supplier,
             price: clearable(self.price).map(|price| price.map(Into::into)),
-            media: errors.kept("media", self.media).map(media),
+            media: errors.not_null("media", self.media).map(media),
             details: errors
-                .kept("details", self.details)
+                .not_null("details", self.details)
                 .map(|details| details.read(&mut errors)),
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(id.map(|id| (id, patch))),
+            value: errors.finish(id.map(|id| (id, patch))),
         }
     }
 }
 
 impl ArchiveProductInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ProductId> {
-        named(&self.id, self.expected_revision, self.idempotency_key)
+    pub(crate) fn parse(self) -> ParsedInput<ProductId> {
+        by_id(&self.id, self.expected_revision, self.idempotency_key)
     }
 }
 
 impl RestoreProductInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ProductId> {
-        named(&self.id, self.expected_revision, self.idempotency_key)
+    pub(crate) fn parse(self) -> ParsedInput<ProductId> {
+        by_id(&self.id, self.expected_revision, self.idempotency_key)
     }
 }
 
-fn named(
+fn by_id(
     id: &ID,
     expected_revision: Option<i32>,
     idempotency_key: Option<String>,
-) -> Asked<ProductId> {
+) -> ParsedInput<ProductId> {
     let mut errors = UserErrors::default();
     let id = errors.product(path(["id"]), id);
-    Asked {
+    ParsedInput {
         idempotency_key,
         expected_revision,
-        wanted: errors.unless_any(id),
+        value: errors.finish(id),
     }
 }
 
@@ -227,7 +228,6 @@ impl From<PriceInput> for admin::PriceInput {
     }
 }
 
-/// What the domain takes.
 pub(super) fn media(given: Vec<MediaInput>) -> Vec<Media> {
     let medium = |given: MediaInput| Media {
         url: given.url.0,

@@ -1,80 +1,81 @@
-//! Categories and suppliers as admins write them.
+//! Inputs for categories and suppliers.
 
 use async_graphql::{ID, InputObject, MaybeUndefined};
 use vitrine_domain::admin::{CategoryPatch, NewCategory, NewSupplier, SupplierPatch};
 use vitrine_model::id::{CategoryId, SupplierId};
 
-use super::user_errors::{Asked, UserErrors, clearable, path};
+use super::user_errors::{ParsedInput, UserErrors, clearable, path};
 
-/// A category to be made.
+/// The input of `createCategory`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct CreateCategoryInput {
-    /// Its name.
+    /// The name.
     name: String,
-    /// Its part of an address; unique. Made of the name when absent.
+    /// The part of the URL that identifies the category; unique. Derived from the name when absent.
     slug: Option<String>,
-    /// The slug of the category it is in; at the top when absent.
+    /// The slug of the parent category; a top-level category when absent.
     parent: Option<String>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Changes to a category. What is left out stays as it is. No product is written, however many are
-/// in it.
+/// The input of `updateCategory`. Fields left out stay unchanged. The products of the category are
+/// not rewritten.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct UpdateCategoryInput {
-    /// The category.
+    /// The global id of the category.
     id: ID,
-    /// Its name.
+    /// The name.
     name: MaybeUndefined<String>,
-    /// Its part of an address; unique.
+    /// The part of the URL that identifies the category; unique.
     slug: MaybeUndefined<String>,
-    /// The slug of the category it moves into; null moves it to the top.
+    /// The slug of the new parent category; null makes it a top-level category.
     parent: MaybeUndefined<String>,
-    /// The revision that the caller has seen. The category stays as it is when it has another one.
+    /// The revision that the caller has seen. If the category has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// A supplier to be made.
+/// The input of `createSupplier`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct CreateSupplierInput {
-    /// Its name.
+    /// The name.
     name: String,
-    /// Its country as an ISO 3166-1 alpha-2 code.
+    /// The country as an ISO 3166-1 alpha-2 code.
     country: Option<String>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Changes to a supplier. What is left out stays as it is. Its products carry the new name and
-/// country a little later.
+/// The input of `updateSupplier`. Fields left out stay unchanged. The new name and country are
+/// copied to the supplier's products in the background.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct UpdateSupplierInput {
-    /// The supplier.
+    /// The global id of the supplier.
     id: ID,
-    /// Its name.
+    /// The name.
     name: MaybeUndefined<String>,
-    /// Its country as an ISO 3166-1 alpha-2 code; null clears it.
+    /// The country as an ISO 3166-1 alpha-2 code; null clears it.
     country: MaybeUndefined<String>,
-    /// The revision that the caller has seen. The supplier stays as it is when it has another one.
+    /// The revision that the caller has seen. If the supplier has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
 impl CreateCategoryInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<NewCategory> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<NewCategory> {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: Ok(NewCategory {
+            value: Ok(NewCategory {
                 name: self.name,
                 slug: self.slug,
                 parent: self.parent,
@@ -84,30 +85,28 @@ impl CreateCategoryInput {
 }
 
 impl UpdateCategoryInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(CategoryId, CategoryPatch)> {
+    pub(crate) fn parse(self) -> ParsedInput<(CategoryId, CategoryPatch)> {
         let mut errors = UserErrors::default();
         let id = errors.category(path(["id"]), &self.id);
         let patch = CategoryPatch {
-            name: errors.kept("name", self.name),
-            slug: errors.kept("slug", self.slug),
+            name: errors.not_null("name", self.name),
+            slug: errors.not_null("slug", self.slug),
             parent: clearable(self.parent),
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(id.map(|id| (id, patch))),
+            value: errors.finish(id.map(|id| (id, patch))),
         }
     }
 }
 
 impl CreateSupplierInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<NewSupplier> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<NewSupplier> {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: Ok(NewSupplier {
+            value: Ok(NewSupplier {
                 name: self.name,
                 country: self.country,
             }),
@@ -116,18 +115,17 @@ impl CreateSupplierInput {
 }
 
 impl UpdateSupplierInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(SupplierId, SupplierPatch)> {
+    pub(crate) fn parse(self) -> ParsedInput<(SupplierId, SupplierPatch)> {
         let mut errors = UserErrors::default();
         let id = errors.supplier(path(["id"]), &self.id);
         let patch = SupplierPatch {
-            name: errors.kept("name", self.name),
+            name: errors.not_null("name", self.name),
             country: clearable(self.country),
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(id.map(|id| (id, patch))),
+            value: errors.finish(id.map(|id| (id, patch))),
         }
     }
 }

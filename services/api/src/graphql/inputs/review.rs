@@ -1,4 +1,4 @@
-//! Reviews as shoppers and moderators write them.
+//! Inputs for reviews, votes, reports and moderation.
 
 use async_graphql::{Enum, ID, InputObject, MaybeUndefined};
 use vitrine_domain::reviewing::{
@@ -8,148 +8,151 @@ use vitrine_model::id::ProductId;
 use vitrine_model::review::{self, Vote};
 
 use super::product::{MediaInput, media};
-use super::user_errors::{Asked, UserErrors, clearable, path};
+use super::user_errors::{ParsedInput, UserErrors, clearable, path};
 use crate::graphql::types::moderation::{ModerationReason, ReportReason};
 use crate::graphql::types::review::ReviewVote;
 
-/// A review to be submitted. Its author is the subject of the caller's token.
+/// The input of `submitReview`. The author is the subject of the caller's token.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SubmitReviewInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
     /// Whether the author recommends the product.
     recommended: Option<bool>,
-    /// Stars for single aspects; `reviewDimensions` of the product names them.
+    /// Ratings of single aspects. The product's `reviewDimensions` lists the allowed names.
     dimensions: Option<Vec<DimensionRatingInput>>,
-    /// A title of one line; at most 200 characters.
+    /// A one-line title; at most 200 characters.
     title: Option<String>,
     /// The text; plain text of 1 to 10,000 characters.
     body: String,
-    /// The language as an IETF tag: `en`, `pt-BR`.
+    /// The language as an IETF language tag: `en`, `pt-BR`.
     language: Option<String>,
-    /// Pictures and films; at most 10.
+    /// Images and videos; at most 10.
     media: Option<Vec<MediaInput>>,
-    /// The name that is shown; at most 50 characters. "Anonymous" when absent.
+    /// The display name of the author; at most 50 characters. "Anonymous" when absent.
     author_name: Option<String>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same review. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the same review instead of
+    /// writing another one. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Stars for one aspect of a product.
+/// A rating of one aspect of a product.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DimensionRatingInput {
-    /// The aspect, such as `fit`.
+    /// The name of the aspect, such as `fit`.
     name: String,
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
 }
 
-/// Changes to one's own review. What is left out stays as it is.
+/// The input of `editReview`. Fields left out stay unchanged.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct EditReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// The revision that the caller has seen. The review stays as it is when it has another one.
+    /// The revision that the caller has seen. If the review has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: i32,
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: MaybeUndefined<i32>,
     /// Whether the author recommends the product; null clears it.
     recommended: MaybeUndefined<bool>,
-    /// Stars for single aspects; replaces all.
+    /// Ratings of single aspects. Replaces all current ones.
     dimensions: MaybeUndefined<Vec<DimensionRatingInput>>,
-    /// A title of one line; at most 200 characters.
+    /// A one-line title; at most 200 characters.
     title: MaybeUndefined<String>,
     /// The text; plain text of 1 to 10,000 characters.
     body: MaybeUndefined<String>,
-    /// The language as an IETF tag; null clears it.
+    /// The language as an IETF language tag; null clears it.
     language: MaybeUndefined<String>,
-    /// Pictures and films; replaces all, at most 10.
+    /// Images and videos; at most 10. Replaces all current ones.
     media: MaybeUndefined<Vec<MediaInput>>,
-    /// The name that is shown; at most 50 characters.
+    /// The display name of the author; at most 50 characters.
     author_name: MaybeUndefined<String>,
 }
 
-/// One's own review to be taken back.
+/// The input of `deleteReview`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DeleteReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// The revision that the caller has seen. The review stays as it is when it has another one.
+    /// The revision that the caller has seen. If the review has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
 }
 
-/// What the caller says of somebody else's review. It replaces what they said before.
+/// The input of `voteReview`. The vote replaces an earlier vote by the caller.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct VoteReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// What they say.
+    /// The vote.
     vote: ReviewVote,
 }
 
-/// A vote to be taken back.
+/// The input of `removeVote`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RemoveVoteInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
 }
 
-/// Something that moderators should know of a review.
+/// The input of `reportReview`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ReportReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// What is wrong with it.
+    /// The reason for the report.
     reason: ReportReason,
-    /// What else there is to say; at most 1,000 characters. Seen by moderators only.
+    /// A note for moderators; at most 1,000 characters. Not visible to others.
     note: Option<String>,
 }
 
-/// What a moderator decides over a review.
+/// A moderator's decision on a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "ModerationAction")]
 pub(crate) enum ModerationDecision {
-    /// It is seen by everyone; reports of it are settled.
+    /// Makes the review visible to everyone and closes the reports of it.
     Publish,
-    /// It is not seen.
+    /// Hides the review.
     Reject,
-    /// It waits for a moderator again.
+    /// Puts the review back into the moderation queue.
     Restore,
 }
 
-/// A decision over a review.
+/// The input of `moderateReview`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ModerateReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// What is decided.
+    /// The decision.
     decision: ModerationDecision,
-    /// Why.
+    /// The reason for the decision.
     reason: ModerationReason,
-    /// What else there is to say; at most 1,000 characters. Seen by moderators only.
+    /// A note for other moderators; at most 1,000 characters. Not visible to others.
     note: Option<String>,
-    /// The revision that the caller has seen. The review stays as it is when it has another one.
+    /// The revision that the caller has seen. If the review has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
 }
 
-/// What the shop answers to a review.
+/// The input of `replyToReview`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct ReplyToReviewInput {
-    /// The review.
+    /// The global id of the review.
     id: ID,
-    /// The text; plain text of at most 5,000 characters. It replaces an earlier reply; null takes
-    /// that back.
+    /// The text of the reply; plain text of at most 5,000 characters. Replaces an earlier reply;
+    /// null removes it.
     text: Option<String>,
-    /// The revision that the caller has seen. The review stays as it is when it has another one.
+    /// The revision that the caller has seen. If the review has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
 }
 
 impl SubmitReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ProductId, ReviewContent)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ProductId, ReviewContent)> {
         let mut errors = UserErrors::default();
         let product = errors.product(path(["productId"]), &self.product_id);
         let content = ReviewContent {
@@ -162,109 +165,104 @@ impl SubmitReviewInput {
             media: media(self.media.unwrap_or_default()),
             author_name: self.author_name,
         };
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: errors.unless_any(product.map(|product| (product, content))),
+            value: errors.finish(product.map(|product| (product, content))),
         }
     }
 }
 
 impl EditReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, i64, ReviewPatch)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ReviewKey, i64, ReviewPatch)> {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
         let patch = ReviewPatch {
-            rating: errors.kept("rating", self.rating).map(i64::from),
+            rating: errors.not_null("rating", self.rating).map(i64::from),
             recommended: clearable(self.recommended),
-            dimensions: errors.kept("dimensions", self.dimensions).map(dimensions),
-            title: errors.kept("title", self.title),
-            body: errors.kept("body", self.body),
+            dimensions: errors
+                .not_null("dimensions", self.dimensions)
+                .map(dimensions),
+            title: errors.not_null("title", self.title),
+            body: errors.not_null("body", self.body),
             language: clearable(self.language),
-            media: errors.kept("media", self.media).map(media),
-            author_name: errors.kept("authorName", self.author_name),
+            media: errors.not_null("media", self.media).map(media),
+            author_name: errors.not_null("authorName", self.author_name),
         };
         let expected = i64::from(self.expected_revision);
-        asked(errors, key.map(|key| (key, expected, patch)))
+        parsed(errors, key.map(|key| (key, expected, patch)))
     }
 }
 
 impl DeleteReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ReviewKey> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<ReviewKey> {
+        ParsedInput {
             expected_revision: self.expected_revision,
-            ..named(&self.id)
+            ..by_id(&self.id)
         }
     }
 }
 
 impl VoteReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, Vote)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ReviewKey, Vote)> {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
-        asked(errors, key.map(|key| (key, self.vote.into())))
+        parsed(errors, key.map(|key| (key, self.vote.into())))
     }
 }
 
 impl RemoveVoteInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ReviewKey> {
-        named(&self.id)
+    pub(crate) fn parse(self) -> ParsedInput<ReviewKey> {
+        by_id(&self.id)
     }
 }
 
 impl ReportReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, review::ReportReason, Option<String>)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ReviewKey, review::ReportReason, Option<String>)> {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
-        asked(errors, key.map(|key| (key, self.reason.into(), self.note)))
+        parsed(errors, key.map(|key| (key, self.reason.into(), self.note)))
     }
 }
 
 impl ModerateReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, ModerationInput)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ReviewKey, ModerationInput)> {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
-        let judgement = ModerationInput {
-            verdict: self.decision.into(),
+        let moderation = ModerationInput {
+            action: self.decision.into(),
             reason: self.reason.into(),
             note: self.note,
             expected_revision: self.expected_revision.map(i64::from),
         };
-        asked(errors, key.map(|key| (key, judgement)))
+        parsed(errors, key.map(|key| (key, moderation)))
     }
 }
 
 impl ReplyToReviewInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ReviewKey, Option<String>, Option<i64>)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ReviewKey, Option<String>, Option<i64>)> {
         let mut errors = UserErrors::default();
         let key = errors.review(path(["id"]), &self.id);
         let expected = self.expected_revision.map(i64::from);
-        asked(errors, key.map(|key| (key, self.text, expected)))
+        parsed(errors, key.map(|key| (key, self.text, expected)))
     }
 }
 
-fn named(id: &ID) -> Asked<ReviewKey> {
+fn by_id(id: &ID) -> ParsedInput<ReviewKey> {
     let mut errors = UserErrors::default();
     let key = errors.review(path(["id"]), id);
-    asked(errors, key)
+    parsed(errors, key)
 }
 
-fn asked<T>(errors: UserErrors, wanted: Option<T>) -> Asked<T> {
-    Asked {
+fn parsed<T>(errors: UserErrors, value: Option<T>) -> ParsedInput<T> {
+    ParsedInput {
         idempotency_key: None,
         expected_revision: None,
-        wanted: errors.unless_any(wanted),
+        value: errors.finish(value),
     }
 }
 
-fn dimensions(given: Vec<DimensionRatingInput>) -> Vec<(String, i64)> {
-    let stars = |given: DimensionRatingInput| (given.name, i64::from(given.rating));
-    given.into_iter().map(stars).collect()
+fn dimensions(ratings: Vec<DimensionRatingInput>) -> Vec<(String, i64)> {
+    let stars = |dimension: DimensionRatingInput| (dimension.name, i64::from(dimension.rating));
+    ratings.into_iter().map(stars).collect()
 }

@@ -1,4 +1,4 @@
-//! What the order system and admins say about purchases, authors and the numbers made of reviews.
+//! Inputs for purchases, the erasure of authors, and rating numbers.
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::reviewing::Purchase;
@@ -6,63 +6,62 @@ use vitrine_domain::reviewing::dimensions::{RatedBy, ReviewDimensions};
 use vitrine_model::erasure;
 use vitrine_model::id::ProductId;
 
-use super::user_errors::{Asked, UserErrors, path};
+use super::user_errors::{ParsedInput, UserErrors, path};
 use crate::graphql::scalars::DateTime;
 use crate::graphql::types::erasure::ErasurePolicy;
 
-/// A purchase. What the customer wrote or will write of the product is a buyer's.
+/// The input of `recordPurchase`. Reviews of the product by the customer are marked as verified,
+/// including existing ones.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RecordPurchaseInput {
-    /// What was bought.
+    /// The global id of the product.
     product_id: ID,
-    /// Who bought it: the subject of their tokens.
+    /// The customer: the subject of the customer's token.
     customer_id: String,
-    /// When; now when absent.
+    /// When the product was bought; now when absent.
     purchased_at: Option<DateTime>,
-    /// How many units: 1 to 10,000.
+    /// The number of units: 1 to 10,000.
     #[graphql(default = 1)]
     quantity: i32,
-    /// The order it was bought with, by the shop's own number: 1 to 128 printable ASCII characters.
-    /// Units are counted once for each product and order, and without an order once for each
-    /// product and customer.
+    /// The shop's order number: 1 to 128 printable ASCII characters. Units are counted once per
+    /// product and order; without an order number, once per product and customer.
     order_id: Option<String>,
 }
 
-/// An author to be taken out of everything.
+/// The input of `eraseAuthor`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct EraseAuthorInput {
-    /// Who: the subject of their tokens.
+    /// The author: the subject of the author's token.
     author_id: String,
-    /// What becomes of what they wrote.
+    /// What to do with the author's reviews, votes and replies.
     policy: ErasurePolicy,
 }
 
-/// A product whose rating numbers are to be made what its reviews say.
+/// The input of `repairRatingStats`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RepairRatingStatsInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
 }
 
-/// The aspects that some products are rated by, beside the stars for the whole. Give exactly one of
-/// kind and category. Reviews that rate others keep them.
+/// The input of `defineReviewDimensions`. Give exactly one of `kind` and `category`. Existing
+/// reviews keep ratings of aspects that are no longer defined.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct DefineReviewDimensionsInput {
-    /// Of products of this kind: `book`.
+    /// For products of this kind: `book`.
     kind: Option<String>,
-    /// Of products in the category with this slug, and below it.
+    /// For products in the category with this slug and its subcategories.
     category: Option<String>,
-    /// The aspects, such as `fit`: lower-case letters, digits and underscores, at most 20. They
-    /// replace those that were defined; an empty list takes all away.
+    /// The names of the aspects, such as `fit`: lower-case letters, digits and underscores, at most
+    /// 20 names. They replace the current ones; an empty list removes all.
     names: Vec<String>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
 impl RecordPurchaseInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<Purchase> {
+    pub(crate) fn parse(self) -> ParsedInput<Purchase> {
         let mut errors = UserErrors::default();
         let product = errors.product(path(["productId"]), &self.product_id);
         let purchase = product.map(|product| Purchase {
@@ -72,41 +71,38 @@ impl RecordPurchaseInput {
             quantity: self.quantity,
             order: self.order_id,
         });
-        Asked {
+        ParsedInput {
             idempotency_key: None,
             expected_revision: None,
-            wanted: errors.unless_any(purchase),
+            value: errors.finish(purchase),
         }
     }
 }
 
 impl EraseAuthorInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(String, erasure::ErasurePolicy)> {
-        Asked {
+    pub(crate) fn parse(self) -> ParsedInput<(String, erasure::ErasurePolicy)> {
+        ParsedInput {
             idempotency_key: None,
             expected_revision: None,
-            wanted: Ok((self.author_id, self.policy.into())),
+            value: Ok((self.author_id, self.policy.into())),
         }
     }
 }
 
 impl RepairRatingStatsInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ProductId> {
+    pub(crate) fn parse(self) -> ParsedInput<ProductId> {
         let mut errors = UserErrors::default();
         let product = errors.product(path(["productId"]), &self.product_id);
-        Asked {
+        ParsedInput {
             idempotency_key: None,
             expected_revision: None,
-            wanted: errors.unless_any(product),
+            value: errors.finish(product),
         }
     }
 }
 
 impl DefineReviewDimensionsInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<ReviewDimensions> {
+    pub(crate) fn parse(self) -> ParsedInput<ReviewDimensions> {
         let mut errors = UserErrors::default();
         let of = match (self.kind, self.category) {
             (Some(kind), None) => Some(RatedBy::Kind(kind)),
@@ -117,10 +113,10 @@ impl DefineReviewDimensionsInput {
             }
         };
         let names = self.names;
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: None,
-            wanted: errors.unless_any(of.map(|of| ReviewDimensions { of, names })),
+            value: errors.finish(of.map(|of| ReviewDimensions { of, names })),
         }
     }
 }

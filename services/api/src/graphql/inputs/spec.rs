@@ -1,88 +1,89 @@
-//! Specs as admins write them.
+//! Inputs for specs.
 
 use async_graphql::{ID, InputObject};
 use vitrine_domain::admin::SpecRef;
 use vitrine_model::id::ProductId;
 use vitrine_model::spec::{Spec, SpecValue};
 
-use super::user_errors::{Asked, UserErrors, path};
+use super::user_errors::{ParsedInput, UserErrors, path};
 use crate::graphql::scalars::DateTime;
 
-/// One attribute of a product. Give exactly one of text, number, boolean and date. A key that
-/// nobody has seen is learnt with the type of this value.
+/// An attribute of a product. Give exactly one of `text`, `number`, `boolean` and `date`. An
+/// unknown key is added to the spec dictionary with the type of this value.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SpecInput {
-    /// The key in the spec dictionary, or an alias of it: 1 to 64 lower-case letters, digits and
-    /// underscores, beginning with a letter.
+    /// The spec key or an alias of it: 1 to 64 lower-case letters, digits and underscores,
+    /// beginning with a letter.
     key: String,
-    /// What the value holds for, when it does not hold everywhere: a region, a size system.
+    /// The scope of the value if it does not apply everywhere, such as a region or a size system.
     qualifier: Option<String>,
-    /// A text of at most 8,192 bytes; over 256 bytes it is shown but cannot be filtered by.
+    /// A text of at most 8,192 bytes. Products cannot be filtered by a text of more than 256 bytes.
     text: Option<String>,
-    /// A number, or with a unit a quantity.
+    /// A plain number, or a quantity if a unit is given.
     number: Option<f64>,
-    /// The unit of the number, by any spelling.
+    /// The unit of the number, in any accepted spelling.
     unit: Option<String>,
     /// Yes or no.
     boolean: Option<bool>,
-    /// An instant, or a calendar day.
+    /// A date and time, or a calendar day.
     date: Option<DateTime>,
 }
 
-/// Names specs of a product.
+/// A reference to specs of a product.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SpecRefInput {
-    /// The key, or an alias of it.
+    /// The spec key or an alias of it.
     key: String,
     /// Only the spec with this qualifier; all specs of the key when absent.
     qualifier: Option<String>,
 }
 
-/// Specs to be set on a product.
+/// The input of `setSpecs`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct SetSpecsInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// These replace the specs that have the same key and qualifier; others stay.
+    /// The specs to set. They replace specs with the same key and qualifier; other specs stay
+    /// unchanged.
     specs: Vec<SpecInput>,
-    /// The revision that the caller has seen. The product stays as it is when it has another one.
+    /// The revision that the caller has seen. If the product has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
-/// Specs to be taken from a product.
+/// The input of `removeSpecs`.
 #[derive(Clone, Debug, InputObject)]
 pub(crate) struct RemoveSpecsInput {
-    /// The product.
+    /// The global id of the product.
     product_id: ID,
-    /// Which; what the product does not have is no error.
+    /// The specs to remove. Specs that the product does not have are ignored.
     specs: Vec<SpecRefInput>,
-    /// The revision that the caller has seen. The product stays as it is when it has another one.
+    /// The revision that the caller has seen. If the product has changed since, the mutation is
+    /// refused with `REVISION_CONFLICT`.
     expected_revision: Option<i32>,
-    /// Makes it safe to send the mutation twice: the same key and input give the same answer. 1 to
-    /// 128 printable ASCII characters.
+    /// The idempotency key: sending the same key and input again returns the first result instead
+    /// of repeating the mutation. 1 to 128 printable ASCII characters.
     idempotency_key: Option<String>,
 }
 
 impl SetSpecsInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ProductId, Vec<Spec>)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ProductId, Vec<Spec>)> {
         let mut errors = UserErrors::default();
         let id = errors.product(path(["productId"]), &self.product_id);
         let specs = specs(self.specs, &mut errors);
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(id.map(|id| (id, specs))),
+            value: errors.finish(id.map(|id| (id, specs))),
         }
     }
 }
 
 impl RemoveSpecsInput {
-    /// What the domain takes.
-    pub(crate) fn asked(self) -> Asked<(ProductId, Vec<SpecRef>)> {
+    pub(crate) fn parse(self) -> ParsedInput<(ProductId, Vec<SpecRef>)> {
         let mut errors = UserErrors::default();
         let id = errors.product(path(["productId"]), &self.product_id);
         let named = |spec: SpecRefInput| SpecRef {
@@ -90,17 +91,18 @@ impl RemoveSpecsInput {
             qualifier: spec.qualifier,
         };
         let specs = self.specs.into_iter().map(named).collect();
-        Asked {
+        ParsedInput {
             idempotency_key: self.idempotency_key,
             expected_revision: self.expected_revision,
-            wanted: errors.unless_any(id.map(|id| (id, specs))),
+            value: errors.finish(id.map(|id| (id, specs))),
         }
     }
 }
 
-/// Those of a field `specs` that can be read; what is wrong with the others is noted.
-pub(super) fn specs(given: Vec<SpecInput>, errors: &mut UserErrors) -> Vec<Spec> {
-    let numbered = given.into_iter().enumerate();
+/// Converts the specs of an input field `specs`. Invalid ones are left out and their errors added
+/// to `errors`.
+pub(super) fn specs(inputs: Vec<SpecInput>, errors: &mut UserErrors) -> Vec<Spec> {
+    let numbered = inputs.into_iter().enumerate();
     numbered
         .filter_map(|(at, spec)| spec.read(&at.to_string(), errors))
         .collect()
@@ -109,8 +111,8 @@ pub(super) fn specs(given: Vec<SpecInput>, errors: &mut UserErrors) -> Vec<Spec>
 impl SpecInput {
     fn read(self, at: &str, errors: &mut UserErrors) -> Option<Spec> {
         if self.unit.is_some() && self.number.is_none() {
-            let told = "a unit goes with number and with nothing else";
-            errors.add(path(["specs", at, "unit"]), told);
+            let message = "unit is allowed only together with number";
+            errors.add(path(["specs", at, "unit"]), message);
             return None;
         }
         let number = self.number.map(|value| match self.unit {
@@ -123,19 +125,19 @@ impl SpecInput {
             self.boolean.map(SpecValue::Boolean),
             self.date.map(|date| SpecValue::Date(date.0)),
         ];
-        let mut given = values.into_iter().flatten();
-        if let (Some(value), None) = (given.next(), given.next()) {
+        let mut values = values.into_iter().flatten();
+        if let (Some(value), None) = (values.next(), values.next()) {
             return Some(Spec {
                 key: self.key,
                 value,
                 qualifier: self.qualifier,
             });
         }
-        let told = format!(
+        let message = format!(
             "give exactly one of text, number, boolean and date for the spec {:?}",
             self.key
         );
-        errors.add(path(["specs", at]), told);
+        errors.add(path(["specs", at]), message);
         None
     }
 }

@@ -1,4 +1,4 @@
-//! Inputs as they come through the engine: from the text of a request to what the domain takes.
+//! Tests of inputs, sent through the engine: from the text of a request to the domain type.
 
 use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema};
 use proptest::prelude::*;
@@ -20,59 +20,63 @@ use super::reference::{UpdateCategoryInput, UpdateSupplierInput};
 use super::review::{DeleteReviewInput, EditReviewInput, RemoveVoteInput};
 use super::reviewing::DefineReviewDimensionsInput;
 use super::spec::{RemoveSpecsInput, SetSpecsInput};
-use super::user_errors::Asked;
+use super::user_errors::ParsedInput;
 use super::*;
 use crate::execution::{Engine, GraphqlRequest, GraphqlResponse};
 use crate::graphql::types::facet::FacetFilter;
 
-/// Takes what resolvers take, and keeps it for the test.
+/// Records the value that a resolver received, for the test.
 #[derive(Clone, Debug)]
-struct Kept<T>(std::sync::Arc<std::sync::Mutex<Option<T>>>);
+struct Recorded<T>(std::sync::Arc<std::sync::Mutex<Option<T>>>);
 
-impl<T> Kept<T> {
+impl<T> Recorded<T> {
     fn nothing() -> Self {
         Self(std::sync::Arc::default())
     }
 
-    fn keep(&self, value: T) -> bool {
+    fn record(&self, value: T) -> bool {
         *self.0.lock().unwrap() = Some(value);
         true
     }
 
     fn take(&self) -> T {
-        self.0.lock().unwrap().take().expect("the field was asked")
+        self.0
+            .lock()
+            .unwrap()
+            .take()
+            .expect("the field was resolved")
     }
 }
 
-/// An engine with one field that takes this input, and what the field was given.
-macro_rules! taking {
+/// Creates an engine with one field that takes this input, and a record of the input it received.
+macro_rules! recording {
     ($input:ty) => {{
-        struct Query(Kept<$input>);
+        struct Query(Recorded<$input>);
 
         #[Object]
         impl Query {
             async fn take(&self, input: $input) -> bool {
-                self.0.keep(input)
+                self.0.record(input)
             }
         }
 
-        let kept = Kept::nothing();
-        let schema = Schema::build(Query(kept.clone()), EmptyMutation, EmptySubscription);
+        let recorded = Recorded::nothing();
+        let schema = Schema::build(Query(recorded.clone()), EmptyMutation, EmptySubscription);
         (
             Engine::new(schema, crate::graphql::scalars()).unwrap(),
-            kept,
+            recorded,
         )
     }};
 }
 
-/// What the input becomes that is given as a variable.
-macro_rules! given {
+/// Sends an input as a variable and returns it as the resolver received it.
+macro_rules! received {
     ($input:ty, $value:expr) => {{
-        let (engine, kept) = taking!($input);
+        let (engine, recorded) = recording!($input);
         let query = format!("query ($i: {}!) {{ take(input: $i) }}", stringify!($input));
         let answer = send(&engine, GraphqlRequest::new(query).variable("i", $value)).await;
         assert_eq!(answer.errors, []);
-        kept.take()
+        recorded.take()
     }};
 }
 
@@ -85,26 +89,23 @@ fn product_id() -> (ProductId, String) {
     (id, GlobalId::Product(id).encode())
 }
 
-/// Where the input is wrong.
-fn places<T: std::fmt::Debug>(asked: Asked<T>) -> Vec<String> {
-    let errors = asked.wanted.unwrap_err();
-    let code = |refusal: &UserError| assert_eq!(refusal.code, UserErrorCode::Invalid);
+/// Returns the paths of the errors in an input.
+fn paths<T: std::fmt::Debug>(parsed: ParsedInput<T>) -> Vec<String> {
+    let errors = parsed.value.unwrap_err();
+    let code = |error: &UserError| assert_eq!(error.code, UserErrorCode::Invalid);
     errors.iter().for_each(code);
-    errors
-        .iter()
-        .map(|refusal| refusal.path.join("."))
-        .collect()
+    errors.iter().map(|error| error.path.join(".")).collect()
 }
 
 #[tokio::test]
-async fn a_product_with_the_least_that_can_be_said() {
+async fn a_minimal_product_has_defaults() {
     let input = json!({ "kind": "lamp", "name": "Luma", "category": "lamps" });
-    let asked = given!(CreateProductInput, input).asked();
+    let parsed = received!(CreateProductInput, input).parse();
     assert_eq!(
-        (asked.idempotency_key, asked.expected_revision),
+        (parsed.idempotency_key, parsed.expected_revision),
         (None, None)
     );
-    let new = asked.wanted.unwrap();
+    let new = parsed.value.unwrap();
     assert_eq!(
         (new.kind.as_str(), new.name.as_str(), new.category.as_str()),
         ("lamp", "Luma", "lamps")
@@ -115,7 +116,7 @@ async fn a_product_with_the_least_that_can_be_said() {
 }
 
 #[tokio::test]
-async fn a_product_with_everything() {
+async fn a_product_is_parsed_with_all_fields() {
     let supplier = SupplierId::random();
     let (item, item_text) = product_id();
     let input = json!({
@@ -134,9 +135,9 @@ async fn a_product_with_everything() {
         "details": { "bundle": { "items": [{ "productId": item_text }, { "productId": item_text, "quantity": 3 }] } },
         "idempotencyKey": "k-1",
     });
-    let asked = given!(CreateProductInput, input).asked();
-    assert_eq!(asked.idempotency_key.as_deref(), Some("k-1"));
-    let new = asked.wanted.unwrap();
+    let parsed = received!(CreateProductInput, input).parse();
+    assert_eq!(parsed.idempotency_key.as_deref(), Some("k-1"));
+    let new = parsed.value.unwrap();
     assert_eq!(
         (new.status, new.supplier),
         (ProductStatus::Active, Some(supplier))
@@ -153,9 +154,9 @@ async fn a_product_with_everything() {
     );
 }
 
-/// A form can show everything that is wrong at once.
+/// A form can then show all errors at once.
 #[tokio::test]
-async fn all_that_is_wrong_is_told() {
+async fn all_errors_are_reported() {
     let category = GlobalId::Category(CategoryId::random()).encode();
     let input = json!({
         "kind": "bundle", "name": "Set", "category": "sets", "supplierId": "rubbish",
@@ -169,9 +170,9 @@ async fn all_that_is_wrong_is_told() {
         ],
         "details": { "bundle": { "items": [{ "productId": category }] } },
     });
-    let places = places(given!(CreateProductInput, input).asked());
+    let paths = paths(received!(CreateProductInput, input).parse());
     assert_eq!(
-        places,
+        paths,
         [
             "supplierId",
             "specs.0",
@@ -185,13 +186,13 @@ async fn all_that_is_wrong_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_stays_and_null_clears() {
+async fn absent_fields_stay_and_null_clears() {
     let (id, text) = product_id();
-    let asked = given!(UpdateProductInput, json!({ "id": text })).asked();
-    assert_eq!(asked.wanted.unwrap(), (id, ProductPatch::default()));
+    let parsed = received!(UpdateProductInput, json!({ "id": text })).parse();
+    assert_eq!(parsed.value.unwrap(), (id, ProductPatch::default()));
 
     let cleared = json!({ "id": text, "description": null, "brand": null, "supplierId": null, "price": null });
-    let asked = given!(UpdateProductInput, cleared).asked();
+    let parsed = received!(UpdateProductInput, cleared).parse();
     let expected = ProductPatch {
         description: Some(None),
         brand: Some(None),
@@ -199,43 +200,43 @@ async fn what_is_left_out_stays_and_null_clears() {
         price: Some(None),
         ..ProductPatch::default()
     };
-    assert_eq!(asked.wanted.unwrap(), (id, expected));
+    assert_eq!(parsed.value.unwrap(), (id, expected));
 
-    let kept = json!({
+    let recorded = json!({
         "id": text, "sku": null, "slug": null, "name": null, "status": null, "category": null,
         "media": null, "details": null, "expectedRevision": 4,
     });
-    let asked = given!(UpdateProductInput, kept).asked();
-    assert_eq!(asked.expected_revision, Some(4));
+    let parsed = received!(UpdateProductInput, recorded).parse();
+    assert_eq!(parsed.expected_revision, Some(4));
     assert_eq!(
-        places(asked),
+        paths(parsed),
         [
             "sku", "slug", "name", "status", "category", "media", "details"
         ]
     );
 }
 
-/// A field given by a variable that has no value is not given; with null it clears.
+/// A field whose variable has no value is absent; with null it is cleared.
 #[tokio::test]
 async fn variables_without_a_value_clear_nothing() {
     let (id, text) = product_id();
-    let (engine, kept) = taking!(UpdateProductInput);
+    let (engine, recorded) = recording!(UpdateProductInput);
     let query = "query ($id: ID!, $brand: String, $name: String) {
         take(input: { id: $id, brand: $brand, name: $name }) }";
     let request = || GraphqlRequest::new(query).variable("id", text.as_str());
     send(&engine, request()).await;
     assert_eq!(
-        kept.take().asked().wanted.unwrap(),
+        recorded.take().parse().value.unwrap(),
         (id, ProductPatch::default())
     );
     send(&engine, request().variable("brand", Value::Null)).await;
-    assert_eq!(kept.take().asked().wanted.unwrap().1.brand, Some(None));
+    assert_eq!(recorded.take().parse().value.unwrap().1.brand, Some(None));
     send(
         &engine,
         request().variable("brand", "Acme").variable("name", "N"),
     )
     .await;
-    let patch = kept.take().asked().wanted.unwrap().1;
+    let patch = recorded.take().parse().value.unwrap().1;
     assert_eq!(
         (patch.brand, patch.name),
         (Some(Some("Acme".to_owned())), Some("N".to_owned()))
@@ -243,57 +244,57 @@ async fn variables_without_a_value_clear_nothing() {
 }
 
 #[tokio::test]
-async fn ids_are_of_the_right_type() {
+async fn ids_of_another_type_are_refused() {
     let (_, product) = product_id();
     let category = GlobalId::Category(CategoryId::random()).encode();
     for id in ["", "nothing", category.as_str()] {
         assert_eq!(
-            places(given!(UpdateProductInput, json!({ "id": id })).asked()),
+            paths(received!(UpdateProductInput, json!({ "id": id })).parse()),
             ["id"]
         );
         let both = json!({ "productId": id, "specs": [{ "key": "a" }] });
         assert_eq!(
-            places(given!(SetSpecsInput, both).asked()),
+            paths(received!(SetSpecsInput, both).parse()),
             ["productId", "specs.0"]
         );
         let refs = json!({ "productId": id, "specs": [{ "key": "a" }] });
         assert_eq!(
-            places(given!(RemoveSpecsInput, refs).asked()),
+            paths(received!(RemoveSpecsInput, refs).parse()),
             ["productId"]
         );
     }
     let other = json!({ "id": product, "name": null });
     assert_eq!(
-        places(given!(UpdateCategoryInput, other.clone()).asked()),
+        paths(received!(UpdateCategoryInput, other.clone()).parse()),
         ["id", "name"]
     );
     assert_eq!(
-        places(given!(UpdateSupplierInput, other).asked()),
+        paths(received!(UpdateSupplierInput, other).parse()),
         ["id", "name"]
     );
 }
 
 #[tokio::test]
-async fn ids_of_reviews_are_of_reviews() {
+async fn ids_of_reviews_must_be_of_reviews() {
     let (_, product) = product_id();
     for id in ["", "nothing", product.as_str()] {
         let named = json!({ "id": id });
-        let input = given!(DeleteReviewInput, named.clone());
-        assert_eq!(places(input.asked()), ["id"]);
-        assert_eq!(places(given!(RemoveVoteInput, named).asked()), ["id"]);
+        let input = received!(DeleteReviewInput, named.clone());
+        assert_eq!(paths(input.parse()), ["id"]);
+        assert_eq!(paths(received!(RemoveVoteInput, named).parse()), ["id"]);
         let edit = json!({ "id": id, "expectedRevision": 1, "body": null });
-        let input = given!(EditReviewInput, edit);
-        assert_eq!(places(input.asked()), ["id", "body"]);
+        let input = received!(EditReviewInput, edit);
+        assert_eq!(paths(input.parse()), ["id", "body"]);
     }
 }
 
 #[tokio::test]
-async fn reviews_keep_what_is_left_out() {
+async fn reviews_keep_absent_fields() {
     let key = (ProductId::random(), ReviewId::random());
     let id = GlobalId::Review(key.0, key.1).encode();
     let edit = json!({ "id": id, "expectedRevision": 3 });
-    let asked = given!(EditReviewInput, edit).asked();
-    assert_eq!(asked.wanted.unwrap(), (key, 3, ReviewPatch::default()));
+    let parsed = received!(EditReviewInput, edit).parse();
+    assert_eq!(parsed.value.unwrap(), (key, 3, ReviewPatch::default()));
 
     let edit = json!({
         "id": id, "expectedRevision": 3, "rating": 9, "recommended": null, "language": null,
@@ -307,70 +308,70 @@ async fn reviews_keep_what_is_left_out() {
         title: Some(String::new()),
         ..ReviewPatch::default()
     };
-    let asked = given!(EditReviewInput, edit).asked();
-    assert_eq!(asked.wanted.unwrap().2, expected);
+    let parsed = received!(EditReviewInput, edit).parse();
+    assert_eq!(parsed.value.unwrap().2, expected);
 }
 
 #[tokio::test]
-async fn aspects_are_of_a_kind_or_of_a_category() {
+async fn aspects_belong_to_a_kind_or_a_category() {
     let both = json!({ "kind": "book", "category": "books", "names": [] });
     for wrong in [both, json!({ "names": [] })] {
-        let input = given!(DefineReviewDimensionsInput, wrong);
-        assert_eq!(places(input.asked()), [""]);
+        let input = received!(DefineReviewDimensionsInput, wrong);
+        assert_eq!(paths(input.parse()), [""]);
     }
-    let input = given!(
+    let input = received!(
         DefineReviewDimensionsInput,
         json!({ "kind": "book", "names": ["plot"] })
     );
-    let wanted = input.asked().wanted.unwrap();
-    assert_eq!(wanted.of, RatedBy::Kind("book".to_owned()));
+    let value = input.parse().value.unwrap();
+    assert_eq!(value.of, RatedBy::Kind("book".to_owned()));
 }
 
 #[tokio::test]
-async fn categories_move_to_the_top_with_null() {
+async fn null_moves_a_category_to_the_top() {
     let id = GlobalId::Category(CategoryId::random()).encode();
-    let parent = |input: UpdateCategoryInput| input.asked().wanted.unwrap().1.parent;
-    let input = given!(UpdateCategoryInput, json!({ "id": id }));
+    let parent = |input: UpdateCategoryInput| input.parse().value.unwrap().1.parent;
+    let input = received!(UpdateCategoryInput, json!({ "id": id }));
     assert_eq!(parent(input), None);
-    let input = given!(UpdateCategoryInput, json!({ "id": id, "parent": null }));
+    let input = received!(UpdateCategoryInput, json!({ "id": id, "parent": null }));
     assert_eq!(parent(input), Some(None));
-    let input = given!(UpdateCategoryInput, json!({ "id": id, "parent": "lamps" }));
+    let input = received!(UpdateCategoryInput, json!({ "id": id, "parent": "lamps" }));
     assert_eq!(parent(input), Some(Some("lamps".to_owned())));
 }
 
 #[tokio::test]
-async fn keys_and_units_have_their_usual_properties() {
-    let key = given!(DefineSpecKeyInput, json!({ "key": "fit", "type": "TEXT" }));
-    let key = key.asked().wanted.unwrap();
+async fn keys_and_units_have_default_properties() {
+    let key = received!(DefineSpecKeyInput, json!({ "key": "fit", "type": "TEXT" }));
+    let key = key.parse().value.unwrap();
     assert!(key.facetable && key.filterable && key.allowed_values.is_none());
-    let key = given!(
+    let key = received!(
         DefineSpecKeyInput,
         json!({ "key": "fit", "type": "TEXT", "facetable": false, "filterable": null, "allowedValues": [] })
     );
-    let key = key.asked().wanted.unwrap();
+    let key = key.parse().value.unwrap();
     assert!(!key.facetable && key.filterable);
     assert_eq!(key.allowed_values, Some(Vec::new()));
 
-    let unit = given!(
+    let unit = received!(
         DefineUnitInput,
         json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 })
     );
-    let unit = unit.asked().wanted.unwrap();
+    let unit = unit.parse().value.unwrap();
     assert_eq!(
         (unit.id.as_str(), unit.factor, unit.offset),
         ("hand", 0.1016, 0.0)
     );
 
-    let patch = given!(
+    let patch = received!(
         UpdateSpecKeyInput,
         json!({ "key": "fit", "allowedValues": null })
     );
-    assert_eq!(patch.asked().wanted.unwrap().1.allowed_values, Some(None));
+    assert_eq!(patch.parse().value.unwrap().1.allowed_values, Some(None));
     let nulls = json!({
         "key": "fit", "label": null, "type": null, "dimension": null, "baseUnit": null,
         "facetable": null, "filterable": null, "aliases": null,
     });
-    let wrong = places(given!(UpdateSpecKeyInput, nulls).asked());
+    let wrong = paths(received!(UpdateSpecKeyInput, nulls).parse());
     assert_eq!(
         wrong,
         [
@@ -385,10 +386,10 @@ async fn keys_and_units_have_their_usual_properties() {
     );
 }
 
-/// What is no value of its type is refused before anything is written.
+/// A value that is not of its type is refused before anything is written.
 #[tokio::test]
-async fn values_of_other_types_are_errors_of_the_request() {
-    let (engine, _) = taking!(CreateProductInput);
+async fn values_of_wrong_types_are_request_errors() {
+    let (engine, _) = recording!(CreateProductInput);
     for (field, value) in [
         ("media", json!([{ "url": 5, "kind": "IMAGE" }])),
         ("specs", json!([{ "key": "a", "date": "tomorrow" }])),
@@ -419,7 +420,7 @@ async fn values_of_other_types_are_errors_of_the_request() {
 }
 
 #[test]
-fn relevance_is_the_usual_order_of_searches() {
+fn relevance_is_the_default_sort_of_searches() {
     let by = |key| {
         Some(vec![ProductSortInput {
             key: Some(key),
@@ -427,7 +428,7 @@ fn relevance_is_the_usual_order_of_searches() {
             direction: None,
         }])
     };
-    let key = |asked, searched| sort(asked, searched).map(|(sort, _)| sort.key).ok();
+    let key = |sorts, searched| sort(sorts, searched).map(|(sort, _)| sort.key).ok();
     assert_eq!(key(None, false), Some(ProductSortKey::Popularity));
     assert_eq!(key(None, true), Some(ProductSortKey::Relevance));
     assert_eq!(
@@ -440,21 +441,21 @@ fn relevance_is_the_usual_order_of_searches() {
 }
 
 #[test]
-fn an_order_is_by_a_key_or_by_a_spec() {
+fn a_sort_is_by_a_key_or_by_a_spec() {
     let by = |key, spec: Option<&str>, direction| {
         let spec = spec.map(str::to_owned);
-        let asked = ProductSortInput {
+        let one = ProductSortInput {
             key,
             spec,
             direction,
         };
-        sort(Some(vec![asked]), false)
+        sort(Some(vec![one]), false)
     };
-    let (order, spec) = by(None, Some("weight"), None).unwrap();
+    let (sorted, spec) = by(None, Some("weight"), None).unwrap();
     assert_eq!(spec.as_deref(), Some("weight"));
-    assert_eq!(order.direction, Direction::Ascending);
-    let (order, _) = by(None, Some("weight"), Some(SortDirection::Descending)).unwrap();
-    assert_eq!(order.direction, Direction::Descending);
+    assert_eq!(sorted.direction, Direction::Ascending);
+    let (sorted, _) = by(None, Some("weight"), Some(SortDirection::Descending)).unwrap();
+    assert_eq!(sorted.direction, Direction::Descending);
     for wrong in [
         by(None, None, None),
         by(Some(SortKey::Name), Some("weight"), None),
@@ -463,8 +464,8 @@ fn an_order_is_by_a_key_or_by_a_spec() {
     }
 }
 
-/// Shows a filter as a facet does, and takes it back as the filter of a list.
-struct Panel(ProductFilter, Kept<ProductFilterInput>);
+/// Returns a filter as a facet does, and accepts it as the filter of a list.
+struct Panel(ProductFilter, Recorded<ProductFilterInput>);
 
 #[Object]
 impl Panel {
@@ -473,14 +474,15 @@ impl Panel {
     }
 
     async fn take(&self, input: ProductFilterInput) -> bool {
-        self.1.keep(input)
+        self.1.record(input)
     }
 }
 
-/// What a client gets that selects all fields of a facet's filter and sends it back as it is.
+/// Selects all fields of a facet's filter, sends the object back unchanged, and returns the
+/// received filter.
 async fn clicked(filter: ProductFilter) -> ProductFilter {
-    let kept = Kept::nothing();
-    let panel = Panel(filter, kept.clone());
+    let recorded = Recorded::nothing();
+    let panel = Panel(filter, recorded.clone());
     let schema = Schema::build(panel, EmptyMutation, EmptySubscription);
     let engine = Engine::new(schema, crate::graphql::scalars()).unwrap();
     let query = "{ shown { category brand country price { gte lte } rating { gte }
@@ -492,7 +494,7 @@ async fn clicked(filter: ProductFilter) -> ProductFilter {
     let request = GraphqlRequest::new(query).variable("i", body["data"]["shown"].clone());
     let answer = send(&engine, request).await;
     assert_eq!(answer.errors, []);
-    kept.take().filter().unwrap()
+    recorded.take().filter().unwrap()
 }
 
 fn spec(test: SpecTest) -> ProductFilter {
@@ -507,7 +509,7 @@ fn spec(test: SpecTest) -> ProductFilter {
 }
 
 #[tokio::test]
-async fn filters_of_facets_come_back_as_they_went() {
+async fn filters_of_facets_can_be_sent_back_unchanged() {
     let at = |day: &str| crate::graphql::scalars::instant(day).ok();
     let filters = [
         ProductFilter::default(),
@@ -554,7 +556,7 @@ async fn filters_of_facets_come_back_as_they_went() {
 }
 
 #[test]
-fn what_a_facet_cannot_show_is_a_fault_of_ours() {
+fn filters_that_a_facet_cannot_express_are_refused() {
     let texts = ["a", "b"].map(str::to_owned).to_vec();
     let status = Some(vec![ProductStatus::Active]);
     for filter in [
@@ -574,8 +576,8 @@ fn what_a_facet_cannot_show_is_a_fault_of_ours() {
 }
 
 proptest! {
-    /// The ends of ranges keep their last bit on the way to the client and back: a product at the
-    /// end of a range is counted on one side of it, and found on the same.
+    /// The bounds of ranges keep every bit on the way to the client and back: a product at a bound
+    /// is counted on one side of it and must be found on the same side.
     #[test]
     fn numbers_of_facets_keep_every_bit(bits: u64) {
         let number = f64::from_bits(bits);

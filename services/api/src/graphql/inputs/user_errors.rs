@@ -1,27 +1,27 @@
-//! What is wrong with the input of a mutation, collected so that a form can show all of it.
+//! The errors in the input of a mutation, collected so that a form can show all of them.
 
 use async_graphql::{ID, MaybeUndefined};
 use vitrine_domain::outcome::{UserError, UserErrorCode};
 use vitrine_domain::reviewing::ReviewKey;
 use vitrine_model::id::{CategoryId, GlobalId, ProductId, SupplierId};
 
-/// An order as the caller gave it.
+/// The parsed input of a mutation.
 #[derive(Debug)]
-pub(crate) struct Asked<T> {
-    /// A name for the order that makes it safe to give twice.
+pub(crate) struct ParsedInput<T> {
+    /// The idempotency key.
     pub(crate) idempotency_key: Option<String>,
     /// The revision that the caller has seen.
     pub(crate) expected_revision: Option<i32>,
-    /// What is wanted, or everything that is wrong with it.
-    pub(crate) wanted: Result<T, Vec<UserError>>,
+    /// The value in the form of the domain, or all errors in the input.
+    pub(crate) value: Result<T, Vec<UserError>>,
 }
 
-/// What was found wrong so far.
+/// The errors found so far.
 #[derive(Debug, Default)]
 pub(crate) struct UserErrors(Vec<UserError>);
 
 impl UserErrors {
-    /// Notes that the input at `path` is wrong.
+    /// Adds an error about the input at `path`.
     pub(crate) fn add(&mut self, path: Vec<String>, message: impl Into<String>) {
         self.0.push(UserError {
             code: UserErrorCode::Invalid,
@@ -31,71 +31,69 @@ impl UserErrors {
         });
     }
 
-    /// The value of a field that may be left out but not cleared.
-    pub(crate) fn kept<T>(&mut self, field: &str, value: MaybeUndefined<T>) -> Option<T> {
+    /// Returns the value of a field that may be left out. Adds an error if it is null.
+    pub(crate) fn not_null<T>(&mut self, field: &str, value: MaybeUndefined<T>) -> Option<T> {
         if value.is_null() {
-            let told = format!("{field} cannot be cleared; leave it out to keep it as it is");
-            self.add(path([field]), told);
+            let message = format!("{field} cannot be cleared; leave it out to keep it as it is");
+            self.add(path([field]), message);
         }
         value.take()
     }
 
-    /// The id of a product.
+    /// Decodes the id of a product. Adds an error if it is not one.
     pub(crate) fn product(&mut self, path: Vec<String>, id: &ID) -> Option<ProductId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Product(id)) => Some(id),
-            _ => self.no_id(path, "product"),
+            _ => self.wrong_id(path, "product"),
         }
     }
 
-    /// The id of a review.
+    /// Decodes the id of a review. Adds an error if it is not one.
     pub(crate) fn review(&mut self, path: Vec<String>, id: &ID) -> Option<ReviewKey> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Review(product, id)) => Some((product, id)),
-            _ => self.no_id(path, "review"),
+            _ => self.wrong_id(path, "review"),
         }
     }
 
-    /// The id of a category.
+    /// Decodes the id of a category. Adds an error if it is not one.
     pub(crate) fn category(&mut self, path: Vec<String>, id: &ID) -> Option<CategoryId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Category(id)) => Some(id),
-            _ => self.no_id(path, "category"),
+            _ => self.wrong_id(path, "category"),
         }
     }
 
-    /// The id of a supplier.
+    /// Decodes the id of a supplier. Adds an error if it is not one.
     pub(crate) fn supplier(&mut self, path: Vec<String>, id: &ID) -> Option<SupplierId> {
         match GlobalId::decode(id) {
             Ok(GlobalId::Supplier(id)) => Some(id),
-            _ => self.no_id(path, "supplier"),
+            _ => self.wrong_id(path, "supplier"),
         }
     }
 
-    /// What was read, unless something is wrong. `None` stands for a part that was refused.
-    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<UserError>> {
-        match read {
-            Some(read) if self.0.is_empty() => Ok(read),
+    /// Returns the parsed value, or the errors if there are any. The value is `None` if a part of
+    /// it was invalid.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Vec<UserError>> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
             _ => Err(self.0),
         }
     }
 
-    fn no_id<T>(&mut self, path: Vec<String>, of: &str) -> Option<T> {
+    fn wrong_id<T>(&mut self, path: Vec<String>, of: &str) -> Option<T> {
         self.add(path, format!("not the id of a {of}"));
         None
     }
 }
 
-/// A path in an input.
+/// Returns a path in an input.
 pub(crate) fn path<const N: usize>(segments: [&str; N]) -> Vec<String> {
     segments.map(str::to_owned).to_vec()
 }
 
-/// A value that may be left out, given, or cleared with null.
-#[expect(
-    clippy::option_option,
-    reason = "patches of the domain say it like this"
-)]
+/// Converts a field that may be left out, set, or cleared with null.
+#[expect(clippy::option_option, reason = "patches of the domain have this type")]
 pub(crate) fn clearable<T>(value: MaybeUndefined<T>) -> Option<Option<T>> {
     value.into()
 }

@@ -1,7 +1,7 @@
-//! Views, carts and purchases as they are read.
+//! Output types for views, carts, purchases and trending products.
 
 use async_graphql::{Enum, SimpleObject};
-use vitrine_domain::activity::{Bucket, Counted, Ignored, Resolution};
+use vitrine_domain::activity::{Bucket, IgnoredReason, RecordedActivity, Resolution};
 use vitrine_domain::outcome;
 use vitrine_domain::trending::TrendingRow;
 use vitrine_model::activity::{self, ActivityCounts, ActivitySummary, relative_error};
@@ -13,31 +13,31 @@ use super::product::Product;
 use crate::execution::Failure;
 use crate::graphql::scalars::DateTime;
 
-/// What happens around a product.
+/// A kind of shopper activity on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "activity::ActivityKind")]
 pub(crate) enum ActivityKind {
-    /// Somebody looked at it.
+    /// A shopper viewed the product.
     View,
-    /// Somebody put it into a cart.
+    /// A shopper put the product into a cart.
     Cart,
 }
 
-/// How fine a series is.
+/// The length of one interval in an activity series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "Resolution")]
 pub(crate) enum ActivityResolution {
-    /// By hours, which are kept for 90 days; at most 168 at once.
+    /// One point per hour. Hours are kept for 90 days; at most 168 points per request.
     Hour,
-    /// By days, in UTC, which are kept for 1,096 days; at most 400 at once.
+    /// One point per day, in UTC. Days are kept for 1,096 days; at most 400 points per request.
     Day,
 }
 
-/// Over which time it is looked what gets attention.
+/// The period that a trending list covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "activity::TrendingWindow")]
 pub(crate) enum TrendingWindow {
-    /// The present hour and the 24 before.
+    /// The current hour and the 24 hours before it.
     Day,
     /// Today and the 7 days before, in UTC.
     Week,
@@ -45,121 +45,125 @@ pub(crate) enum TrendingWindow {
     Month,
 }
 
-/// What happened within an hour or a day.
+/// The activity on a product within one hour or one day.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct ActivityPoint {
     /// When the hour or day begins, in UTC.
     at: DateTime,
-    /// How often somebody looked at it.
+    /// The number of views.
     views: i32,
-    /// How often somebody put it into a cart.
+    /// The number of times the product was put into a cart.
     carts: i32,
-    /// How many units were bought.
+    /// The number of units bought.
     purchases: i32,
 }
 
-/// What happened around a product over some time. Views and carts are estimates: a process that is
-/// killed loses its last second. Purchases are exact; `AT_LEAST` while some wait to be counted, for a few
-/// seconds.
+/// The activity on a product over a period. Views and carts are estimates: a server process that is
+/// killed loses its last second. Purchases are exact, or `AT_LEAST` for a few seconds while some of
+/// them are still waiting to be counted.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ProductActivity {
-    /// How fine it is.
+    /// The length of the interval that each point covers.
     resolution: ActivityResolution,
-    /// Every hour or day of the range, the first one first, also those without anything.
+    /// One point for every hour or day of the range, in ascending order, including those without
+    /// activity.
     points: Vec<ActivityPoint>,
-    /// How often somebody looked at it in all this time.
+    /// The number of views in the whole range.
     views: LabelledCount,
-    /// How often somebody put it into a cart in all this time.
+    /// The number of times the product was put into a cart in the whole range.
     carts: LabelledCount,
-    /// How many units were bought in all this time.
+    /// The number of units bought in the whole range.
     purchases: LabelledCount,
 }
 
-/// A count, and what it says.
+/// A count with its accuracy.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct LabelledCount {
     /// The count.
     value: i32,
-    /// Whether it is exact or an estimate.
+    /// Whether the count is exact, a lower bound or an estimate.
     relation: Relation,
-    /// By how much an estimate may be off because, under a flood of events, one in so many was
-    /// counted: the standard deviation as a share of the count. 0 when all were counted, or none.
+    /// The relative standard error of an estimate: the standard deviation divided by the count.
+    /// Above 0 only if events were sampled because too many arrived at once; 0 if every event was
+    /// counted or there were none.
     relative_error: f64,
-    /// As of when; null when nothing was counted yet.
+    /// The time the count refers to; null if nothing has been counted yet.
     as_of: Option<DateTime>,
 }
 
-/// How a product sells and how much attention it gets.
+/// Sales and attention figures of a product.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct ProductCounters {
-    /// How many units were ever bought, exactly, of purchases that were recorded with this service.
+    /// The number of units ever bought, exact. Includes only purchases that were recorded with this
+    /// service.
     units_sold: LabelledCount,
-    /// How many units were bought today and in the 30 days before, in UTC. What happens is counted
-    /// within minutes, what is longer ago leaves within hours.
+    /// The number of units bought today and in the 30 days before, in UTC. New purchases are
+    /// included within minutes; purchases that fall out of the period are removed within hours.
     units_sold_in_month: LabelledCount,
-    /// How often somebody looked at it in the same days, rounded to two digits.
+    /// The number of views in the same days, rounded to two significant digits.
     views_in_month: LabelledCount,
-    /// How often somebody put it into a cart in the same days, rounded to two digits.
+    /// The number of times the product was put into a cart in the same days, rounded to two
+    /// significant digits.
     carts_in_month: LabelledCount,
 }
 
-/// A product that gets attention.
+/// A trending product.
 #[derive(SimpleObject)]
 pub(crate) struct TrendingProduct {
     /// The product.
     product: Product,
-    /// Its place in the list, from 1 on.
+    /// The position in the list, starting at 1.
     rank: i32,
-    /// Views, five for each cart and twenty for each unit bought; what is a quarter of the window
-    /// ago counts half, and so on.
+    /// The weighted number of events: a view counts 1, a cart 5, a unit bought 20. The weight of an
+    /// event halves with every quarter of the window that passes.
     score: f64,
-    /// When it was counted: within a minute or so of what happens in the category; where nothing
-    /// does, about once an hour.
+    /// When the score was computed: within about a minute of new activity in the category,
+    /// otherwise about once an hour.
     as_of: DateTime,
 }
 
 /// Why an event was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub(crate) enum ActivityRefusal {
-    /// There is no such product on sale.
+    /// No product on sale has this id.
     NotFound,
-    /// It lies more than a day back.
+    /// The event is more than a day old.
     TooOld,
-    /// It lies more than five minutes ahead of this service's clock.
+    /// The time of the event is more than five minutes ahead of the server's clock.
     Ahead,
 }
 
 /// An event that was not counted.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct IgnoredActivity {
-    /// Its place in the batch, from 0 on.
+    /// The position of the event in the batch, starting at 0.
     index: i32,
-    /// Why.
+    /// Why the event was not counted.
     reason: ActivityRefusal,
 }
 
-/// What became of recordActivity.
+/// The result of `recordActivity`.
 #[derive(Debug, Default, SimpleObject)]
 pub(crate) struct RecordActivityPayload {
-    /// How many events were counted; null when the batch was refused.
+    /// The number of events that were counted; null if the batch was refused.
     pub(crate) counted: Option<i32>,
-    /// Whether a batch with this key was counted before; then this one was not. Null when it was
-    /// refused.
+    /// Whether a batch with the same idempotency key was already counted. If true, this batch was
+    /// not counted again. Null if the batch was refused.
     pub(crate) repeated: Option<bool>,
-    /// The events that were not counted, while the others were.
+    /// The events that were not counted, although the rest of the batch was.
     pub(crate) ignored: Vec<IgnoredActivity>,
-    /// Why nothing was counted; empty when something was.
+    /// Why nothing was counted; empty on success.
     pub(crate) user_errors: Vec<UserError>,
 }
 
-impl From<Counted> for RecordActivityPayload {
-    fn from(done: Counted) -> Self {
-        let ignored = |(index, why): (usize, Ignored)| IgnoredActivity {
+impl From<RecordedActivity> for RecordActivityPayload {
+    fn from(done: RecordedActivity) -> Self {
+        let ignored = |(index, why): (usize, IgnoredReason)| IgnoredActivity {
             index: count(index),
             reason: match why {
-                Ignored::Unknown => ActivityRefusal::NotFound,
-                Ignored::TooOld => ActivityRefusal::TooOld,
-                Ignored::Ahead => ActivityRefusal::Ahead,
+                IgnoredReason::Unknown => ActivityRefusal::NotFound,
+                IgnoredReason::TooOld => ActivityRefusal::TooOld,
+                IgnoredReason::Ahead => ActivityRefusal::Ahead,
             },
         };
         Self {
@@ -172,7 +176,7 @@ impl From<Counted> for RecordActivityPayload {
 }
 
 impl RecordActivityPayload {
-    /// A batch whose key stands for another one.
+    /// The refusal of a batch whose idempotency key was used for other events.
     pub(crate) fn conflict() -> Self {
         let refusal = outcome::UserError {
             code: outcome::UserErrorCode::IdempotencyConflict,
@@ -188,8 +192,7 @@ impl RecordActivityPayload {
 }
 
 impl ProductActivity {
-    /// The series of these buckets, as of an instant; `waiting` says that there are sales which are
-    /// not in them yet.
+    /// Sums up the buckets. `waiting` means that some sales are not yet included in them.
     pub(crate) fn of(
         buckets: &[Bucket],
         waiting: bool,
@@ -237,7 +240,7 @@ impl LabelledCount {
 }
 
 impl ProductCounters {
-    /// What a product carries of its activity.
+    /// Converts the activity figures that are stored with a product.
     pub(crate) fn of(standing: ActivitySummary, sold: Sold) -> Self {
         let as_of = standing.as_of.map(DateTime);
         let estimate = |value: i64| LabelledCount {
@@ -253,7 +256,7 @@ impl ProductCounters {
     }
 }
 
-/// Products that get attention, with their places.
+/// Converts trending rows and numbers them, starting at 1.
 pub(crate) fn trending(rows: Vec<TrendingRow>) -> Result<Vec<TrendingProduct>, Failure> {
     let one = |(at, row): (usize, TrendingRow)| {
         Ok(TrendingProduct {

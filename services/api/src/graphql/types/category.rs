@@ -11,7 +11,6 @@ use super::common::count;
 use crate::execution::{NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
-/// A category of products.
 #[derive(Clone)]
 pub(crate) struct Category {
     reference: Arc<Reference>,
@@ -19,7 +18,7 @@ pub(crate) struct Category {
 }
 
 impl Category {
-    /// The category with this id.
+    /// Returns the category with this id.
     pub(crate) fn of(reference: &Arc<Reference>, id: CategoryId) -> Option<Self> {
         reference
             .categories
@@ -27,7 +26,7 @@ impl Category {
             .map(|category| Self::new(reference, category))
     }
 
-    /// The category with this slug.
+    /// Returns the category with this slug.
     pub(crate) fn by_slug(reference: &Arc<Reference>, slug: &str) -> Option<Self> {
         reference
             .categories
@@ -35,7 +34,7 @@ impl Category {
             .map(|category| Self::new(reference, category))
     }
 
-    /// The categories right below this one, or at the top.
+    /// Returns the children of a category, or the top-level categories.
     pub(crate) fn below(reference: &Arc<Reference>, parent: Option<CategoryId>) -> Vec<Self> {
         let below = reference.categories.children(parent);
         below
@@ -43,7 +42,6 @@ impl Category {
             .collect()
     }
 
-    /// The category among those around it.
     pub(crate) fn new(reference: &Arc<Reference>, category: &category::Category) -> Self {
         Self {
             reference: Arc::clone(reference),
@@ -55,27 +53,27 @@ impl Category {
 /// A category of products.
 #[Object]
 impl Category {
-    /// Identifies the category.
+    /// The global id of the category.
     pub(crate) async fn id(&self) -> ID {
         GlobalId::Category(self.category.id).encode().into()
     }
 
-    /// Its part of an address; unique.
+    /// The part of the URL that identifies the category; unique.
     async fn slug(&self) -> &str {
         &self.category.slug
     }
 
-    /// Its name.
+    /// The name of the category.
     async fn name(&self) -> &str {
         &self.category.name
     }
 
-    /// Rises with every change of slug, name or parent.
+    /// The revision. Increases with every change of slug, name or parent.
     async fn revision(&self) -> i32 {
         count(self.category.revision)
     }
 
-    /// The names from the top down to this category.
+    /// The names from the top-level category down to this one.
     async fn path(&self) -> Vec<String> {
         let above = self.reference.categories.ancestors(self.category.id);
         above
@@ -85,7 +83,7 @@ impl Category {
             .collect()
     }
 
-    /// The categories from the top down to right above this one.
+    /// The ancestors, from the top-level category down to the parent.
     async fn ancestors(&self) -> Vec<Category> {
         let above = self.reference.categories.ancestors(self.category.id);
         above
@@ -94,19 +92,19 @@ impl Category {
             .collect()
     }
 
-    /// The category this one is in; null at the top.
+    /// The parent category; null for a top-level category.
     async fn parent(&self) -> Option<Category> {
         let parent = self.reference.categories.parent(self.category.id);
         parent.map(|category| Self::new(&self.reference, category))
     }
 
-    /// The categories right below this one, by name.
+    /// The direct subcategories, sorted by name.
     async fn children(&self) -> Vec<Category> {
         Self::below(&self.reference, Some(self.category.id))
     }
 
-    /// How many products that the caller may see are in this category or below it; always exact. One
-    /// look-up for all categories of a request.
+    /// The number of products in this category and its subcategories that the caller may see;
+    /// always exact. One database query for all categories of a request.
     async fn product_count(&self, ctx: &Context<'_>) -> Option<R<i32>> {
         let found = ctx.session().loaders.product_count(self.category.id).await;
         found.map(|n| n.map(count)).nullable_at(ctx)

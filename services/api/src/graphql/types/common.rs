@@ -1,4 +1,4 @@
-//! Small types that many others use.
+//! Types shared by several others: money, media and counts.
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::products::{Total, TotalRelation};
@@ -10,9 +10,9 @@ use crate::graphql::scalars::{Decimal, Url};
 /// An amount of money.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Money {
-    /// The amount in units of the currency, with as many decimals as the currency has.
+    /// The amount in units of the currency, with the number of decimals that the currency uses.
     amount: Decimal,
-    /// The currency as an ISO 4217 code.
+    /// The ISO 4217 code of the currency.
     currency: String,
 }
 
@@ -25,26 +25,26 @@ impl From<money::Money> for Money {
     }
 }
 
-/// What a medium is.
+/// The type of a media file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "MediaKind", remote = "MediaKind")]
 pub(crate) enum Kind {
-    /// A picture.
+    /// An image.
     Image,
-    /// A film.
+    /// A video.
     Video,
-    /// Something to read, such as a manual.
+    /// A document, such as a manual.
     Document,
 }
 
-/// A picture, a film or a document.
+/// An image, a video or a document.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Media {
-    /// Where it is.
+    /// The address of the file.
     url: Url,
-    /// What it shows, for those who cannot see it.
+    /// The alternative text, for people who cannot see the image or video.
     alt: Option<String>,
-    /// What it is.
+    /// The type of the file.
     kind: Kind,
 }
 
@@ -58,24 +58,26 @@ impl From<product::Media> for Media {
     }
 }
 
-/// What a number of rows says.
+/// The accuracy of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "TotalRelation", remote = "TotalRelation")]
 pub(crate) enum Relation {
-    /// There are exactly so many.
+    /// The count is exact.
     Exact,
-    /// There are at least so many: counting stopped there, or more wait to be counted.
+    /// The count is a lower bound: counting stopped at this number, or some rows are still waiting
+    /// to be counted.
     AtLeast,
-    /// About so many: some were written or changed a moment ago and are not counted yet.
+    /// The count is approximate: rows that were written or changed a moment ago may not be counted
+    /// yet, or the number is a sampled or rounded figure.
     Estimate,
 }
 
-/// How many rows a list has.
+/// The number of rows in a list, with its accuracy.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct TotalCount {
-    /// The number.
+    /// The number of rows.
     value: i32,
-    /// What it says.
+    /// The accuracy of the number.
     relation: Relation,
 }
 
@@ -88,7 +90,7 @@ impl From<Total> for TotalCount {
     }
 }
 
-/// A count as GraphQL's Int, which ends at 2^31 - 1.
+/// Converts a count to a GraphQL `Int`, capped at 2^31 - 1.
 pub(crate) fn count(n: impl TryInto<i32>) -> i32 {
     n.try_into().unwrap_or(i32::MAX)
 }

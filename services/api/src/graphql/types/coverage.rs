@@ -1,4 +1,4 @@
-//! How far products have spec keys.
+//! How many products have a spec key.
 
 use async_graphql::SimpleObject;
 use vitrine_domain::facets::{self, KeyCoverage};
@@ -7,46 +7,46 @@ use super::common::count;
 use super::spec::SpecKey;
 use crate::graphql::scalars::DateTime;
 
-/// How far the products on sale have a spec key. Counted in the background.
+/// How many products on sale have a spec key. Computed in the background.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct SpecKeyCoverage {
-    /// How many products have it.
+    /// The number of products that have the key.
     products: i32,
-    /// How many different values they have.
+    /// The number of distinct values.
     distinct_values: i32,
-    /// For each kind of product some of which have it.
+    /// The coverage by product kind, for each kind with at least one product that has the key.
     kinds: Vec<KindCoverage>,
-    /// Up to five of the most common values, as they are shown.
+    /// Up to five of the most common values, formatted for display.
     sample_values: Vec<String>,
-    /// When this was counted.
+    /// When the coverage was computed.
     as_of: DateTime,
 }
 
-/// How far the products of one kind have a spec key.
+/// How many products of one kind have a spec key.
 #[derive(Clone, Debug, PartialEq, SimpleObject)]
 pub(crate) struct KindCoverage {
-    /// The kind: `book`.
+    /// The product kind: `book`.
     kind: String,
-    /// How many products of the kind there are.
+    /// The number of products of this kind.
     products: i32,
-    /// How many of them have the key.
+    /// The number of them that have the key.
     having: i32,
-    /// How many of them lack it.
+    /// The number of them that lack the key.
     missing: i32,
-    /// The share of the kind's products that lack the key: 0 to 1.
+    /// The share of products of this kind that lack the key, 0 to 1.
     missing_share: f64,
 }
 
-/// A spec key that many products of a category or kind have.
+/// A spec key that is common among the products of a category or kind.
 #[derive(Clone, SimpleObject)]
 pub(crate) struct SuggestedSpecKey {
-    /// The key.
+    /// The spec key.
     spec_key: SpecKey,
-    /// How many products of the category or kind have it.
+    /// The number of products of the category or kind that have the key.
     products: i32,
-    /// How many products the category or kind has.
+    /// The number of products in the category or of the kind.
     of: i32,
-    /// The share of products that have it: 0 to 1.
+    /// The share of products that have the key, 0 to 1.
     share: f64,
 }
 
@@ -89,7 +89,7 @@ impl From<facets::SuggestedKey> for SuggestedSpecKey {
     }
 }
 
-/// A part of a whole; of nothing it is nothing.
+/// Returns `part / whole`, or 0 if the whole is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "there are far fewer than 2^52 products"
@@ -107,13 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_what_the_kind_has_beyond() {
+    fn missing_products_are_those_of_the_kind_without_the_key() {
         let books = KindCoverage::new("book", 8, 6);
         assert_eq!(
             (books.having, books.missing, books.missing_share),
             (6, 2, 0.25)
         );
-        // Counts of two moments may contradict each other; no share is negative or infinite.
+        // The two counts may be of different moments and contradict each other; no share may become
+        // negative or infinite.
         let behind = KindCoverage::new("movie", 3, 4);
         assert_eq!((behind.missing, behind.missing_share), (0, 0.0));
         let none = KindCoverage::new("movie", 0, 0);

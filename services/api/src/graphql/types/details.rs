@@ -1,34 +1,34 @@
-//! What only some kinds of products have.
+//! Output types for details that only some product kinds have.
 
 use async_graphql::SimpleObject;
 use vitrine_model::product;
 
-/// The measures of one size.
+/// The measurements of one size.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct SizeChartRow {
     /// The size: `M`.
     size: String,
-    /// What was measured.
+    /// The measurements of this size.
     measurements: Vec<Measurement>,
 }
 
-/// One measure.
+/// A measured value with its unit.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Measurement {
-    /// What was measured: `chest`, `protein`.
+    /// The name of the measurement: `chest`, `protein`.
     name: String,
-    /// How many units.
+    /// The number of units.
     value: f64,
-    /// Of which unit.
+    /// The unit.
     unit: String,
 }
 
-/// Someone who had a part in a work.
+/// A person who contributed to a book or film.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Contributor {
-    /// The name.
+    /// The name of the person.
     name: String,
-    /// The part: `author`, `translator`; in a film the character played.
+    /// The role: `author`, `translator`; for a film, the character played.
     role: String,
 }
 
@@ -60,7 +60,7 @@ impl From<product::Contributor> for Contributor {
     }
 }
 
-/// Each of them as its type in the API.
+/// Converts each item to its output type.
 pub(crate) fn all<A, B: From<A>>(items: Vec<A>) -> Vec<B> {
     items.into_iter().map(B::from).collect()
 }

@@ -1,4 +1,4 @@
-//! Taking an author out of everything, and giving an author everything they wrote.
+//! Output types for the erasure and export of an author's data.
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::reviewing::erasure;
@@ -7,69 +7,70 @@ use vitrine_model::erasure as model;
 use super::common::count;
 use crate::graphql::scalars::DateTime;
 
-/// What becomes of what an erased author wrote.
+/// What an erasure does with an author's reviews, votes and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::ErasurePolicy")]
 pub(crate) enum ErasurePolicy {
-    /// Reviews, votes and replies go, and are counted no more.
+    /// Deletes reviews, votes and replies; they no longer count in ratings.
     Remove,
-    /// Reviews, votes and replies stay and are counted, by nobody in particular.
+    /// Keeps reviews, votes and replies, and counts them, without a reference to the author.
     Anonymize,
 }
 
-/// What an erasure did, and when.
+/// A record of what an erasure did, and when.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct ErasureReceipt {
-    /// What was asked for.
+    /// The policy that was requested.
     policy: ErasurePolicy,
-    /// When it began.
+    /// When the erasure started.
     started_at: DateTime,
-    /// When nothing was left; null while it goes on in the background.
+    /// When the erasure finished; null while it continues in the background.
     finished_at: Option<DateTime>,
-    /// How many reviews were removed or made anonymous, also before it was cut off.
+    /// The number of reviews deleted or anonymized, including work done before an interruption.
     reviews: i32,
-    /// How many votes.
+    /// The number of votes deleted or anonymized.
     votes: i32,
-    /// How many earlier versions of reviews were deleted.
+    /// The number of earlier review versions deleted.
     versions: i32,
-    /// How many replies.
+    /// The number of replies deleted or anonymized.
     replies: i32,
-    /// How many reports of reviews.
+    /// The number of review reports deleted or anonymized.
     reports: i32,
-    /// How many purchases were deleted.
+    /// The number of purchase records deleted.
     purchases: i32,
-    /// How many notes that make mutations safe to send twice were deleted.
+    /// The number of idempotency records of mutations deleted.
     orders: i32,
 }
 
-/// How many documents still name an author: none, unless they go on writing.
+/// The number of documents that still name an author. All are 0 unless the author continues to
+/// write.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct ErasureResidue {
-    /// Reviews.
+    /// The number of reviews.
     reviews: i32,
-    /// Earlier versions of reviews.
+    /// The number of earlier review versions.
     versions: i32,
-    /// Products that carry a part of a review.
+    /// The number of products whose top reviews name the author.
     top_reviews: i32,
-    /// Votes.
+    /// The number of votes.
     votes: i32,
-    /// Replies to reviews.
+    /// The number of replies to reviews.
     replies: i32,
-    /// Reports of reviews.
+    /// The number of review reports.
     reports: i32,
-    /// Purchases.
+    /// The number of purchase records.
     purchases: i32,
-    /// Notes that make mutations safe to send twice.
+    /// The number of idempotency records of mutations.
     orders: i32,
 }
 
-/// Some of what an author wrote.
+/// One page of an author's data.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct AuthorExport {
-    /// One JSON text for each review, earlier version, vote, report, reply and purchase, with its
-    /// `type`. Joined by line breaks they are a JSON Lines file.
+    /// One JSON text per review, earlier version, vote, report, reply and purchase, each with a
+    /// `type`. Joined by line breaks they form a JSON Lines file.
     lines: Vec<String>,
-    /// Give it as `after` for what follows; null at the end.
+    /// The cursor to pass as `after` for the next page; null at the end.
     end_cursor: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Facets: what a filter panel shows.
+//! Facets: the content of a filter panel.
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::facets::{self, Count};
@@ -8,11 +8,11 @@ use super::common::{Money, count};
 use crate::execution::Failure;
 use crate::graphql::scalars::{DateTime, Decimal};
 
-/// What the values of a facet are.
+/// The type of a facet's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "FacetKind", remote = "facets::FacetKind")]
 pub(crate) enum FacetKind {
-    /// Texts.
+    /// Text values.
     Text,
     /// Yes and no.
     Boolean,
@@ -28,192 +28,192 @@ pub(crate) enum FacetKind {
     Brand,
     /// Ranges of prices.
     Price,
-    /// So many stars and more.
+    /// Minimum ratings, such as four stars and up.
     Rating,
     /// Countries of suppliers.
     SupplierCountry,
 }
 
-/// How far counts can be trusted.
+/// The accuracy of a facet's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "FacetAccuracy", remote = "facets::FacetAccuracy")]
 pub(crate) enum FacetAccuracy {
-    /// They equal what choosing the value gives.
+    /// Each count equals the number of products that the value's filter returns.
     Exact,
-    /// They come from a sample; `margin` says how far each may be off.
+    /// The counts are estimated from a sample; `margin` is the error bound of each.
     Estimate,
-    /// They were counted at `asOf` and may have changed since.
+    /// The counts were computed at `asOf` and may have changed since.
     Precomputed,
 }
 
-/// What the products of a list can be narrowed down by. What the filter says about the facet's own
-/// key does not narrow its counts, so that they show what else could be chosen.
+/// A property by which the products of a list can be narrowed down. The list's own filter on this
+/// property does not affect the counts, so that they show the alternatives.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Facet {
-    /// What it is about: a spec key, or `@category`, `@brand`, `@price`, `@rating`, `@country`.
+    /// The property: a spec key, or `@category`, `@brand`, `@price`, `@rating`, `@country`.
     key: String,
-    /// What people read.
+    /// The name for display.
     label: String,
-    /// What its values are.
+    /// The type of the values.
     kind: FacetKind,
-    /// How far its counts can be trusted.
+    /// The accuracy of the counts.
     accuracy: FacetAccuracy,
-    /// When it was counted.
+    /// When the counts were computed.
     as_of: DateTime,
-    /// Of how many products the sample was; null unless it is an estimate.
+    /// The number of products in the sample; null unless `accuracy` is `ESTIMATE`.
     sample_size: Option<i32>,
-    /// How many products have a value of this key.
+    /// The number of products that have a value for this property.
     product_count: i32,
-    /// The true number differs from productCount by at most this.
+    /// The error bound: the true number differs from `productCount` by at most this.
     product_count_margin: i32,
-    /// How many different values were met, also beyond the limit.
+    /// The number of distinct values, including those beyond the limit.
     distinct_values: i32,
-    /// The values or ranges that can be chosen.
+    /// The values or ranges to choose from.
     values: Vec<FacetValue>,
-    /// From where to where numbers and quantities reach; null for other kinds.
+    /// The lowest and highest value of a number or quantity facet; null for other kinds.
     number_range: Option<NumberRange>,
-    /// From when to when dates reach; null for other kinds.
+    /// The earliest and latest date of a date facet; null for other kinds.
     date_range: Option<DateRange>,
-    /// From where to where prices reach; null for other kinds.
+    /// The lowest and highest price of the price facet; null for other kinds.
     price_range: Option<PriceRange>,
 }
 
-/// A value or range that can be chosen.
+/// A value or range to choose.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct FacetValue {
-    /// What people read.
+    /// The text for display.
     label: String,
-    /// How many products one gets by choosing it, everything else unchanged.
+    /// The number of products in the list if this value is chosen and the rest of the filter stays
+    /// the same.
     count: i32,
-    /// The true number differs from count by at most this.
+    /// The error bound: the true number differs from `count` by at most this.
     margin: i32,
-    /// Whether the filter chooses it already.
+    /// Whether the current filter already includes this value.
     selected: bool,
-    /// The filter that chooses it, to be put in place of what the filter says about this key.
+    /// The filter for this value. It replaces the filter's current condition on this property.
     filter: FacetFilter,
-    /// For categories the names from the top down to this one; empty otherwise.
+    /// For a category, the names from the top-level category down to it; empty for other facets.
     path: Vec<String>,
 }
 
 /// The lowest and the highest number.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct NumberRange {
-    /// The lowest.
+    /// The lowest number.
     min: f64,
-    /// The highest.
+    /// The highest number.
     max: f64,
-    /// The unit of both; null for plain numbers.
+    /// The unit of both numbers; null for plain numbers.
     unit: Option<String>,
 }
 
 /// The earliest and the latest date.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct DateRange {
-    /// The earliest.
+    /// The earliest date.
     min: DateTime,
-    /// The latest.
+    /// The latest date.
     max: DateTime,
 }
 
 /// The lowest and the highest price.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct PriceRange {
-    /// The lowest.
+    /// The lowest price.
     min: Money,
-    /// The highest.
+    /// The highest price.
     max: Money,
 }
 
-/// A filter that chooses one value of a facet. Select all its fields and send the object back as a
-/// `ProductFilterInput` just as it is.
+/// The filter for one value of a facet. Select all its fields and pass the object unchanged as a
+/// `ProductFilterInput`.
 #[derive(Clone, Debug, PartialEq, SimpleObject)]
 pub(crate) struct FacetFilter {
-    /// In one of these categories, or below one of them; slugs.
+    /// Slugs of categories; includes their subcategories.
     category: Option<Vec<String>>,
-    /// Of one of these brands.
+    /// Brands.
     brand: Option<Vec<String>>,
-    /// From a supplier in one of these countries.
+    /// Countries of suppliers, as ISO 3166-1 alpha-2 codes.
     country: Option<Vec<String>>,
-    /// The price in the shop's currency.
+    /// The price range in the shop's currency.
     price: Option<FacetPriceFilter>,
-    /// The mean of all ratings.
+    /// The range of the average rating.
     rating: Option<FacetRatingFilter>,
-    /// What must hold of specs.
+    /// Conditions on specs.
     specs: Option<Vec<FacetSpecFilter>>,
 }
 
-/// A range of prices, as `PriceFilterInput` has it.
+/// A price range, in the form of `PriceFilterInput`.
 #[derive(Clone, Copy, Debug, PartialEq, SimpleObject)]
 pub(crate) struct FacetPriceFilter {
-    /// At least this.
+    /// At least this price.
     gte: Option<Decimal>,
-    /// At most this.
+    /// At most this price.
     lte: Option<Decimal>,
 }
 
-/// A range of mean ratings, as `RatingFilterInput` has it.
+/// A range of average ratings, in the form of `RatingFilterInput`.
 #[derive(Clone, Copy, Debug, PartialEq, SimpleObject)]
 pub(crate) struct FacetRatingFilter {
-    /// The mean is at least this.
+    /// At least this average rating.
     gte: f64,
 }
 
-/// What must hold of a spec, as `SpecFilterInput` has it.
+/// A condition on a spec, in the form of `SpecFilterInput`.
 #[derive(Clone, Debug, PartialEq, SimpleObject)]
 pub(crate) struct FacetSpecFilter {
-    /// The key in the spec dictionary.
+    /// The spec key.
     key: String,
-    /// Only values with this qualifier; any when null.
+    /// Only values with this qualifier; any qualifier if null.
     qualifier: Option<String>,
-    /// For keys that hold text.
+    /// The condition for text keys.
     text: Option<FacetTextFilter>,
-    /// For keys that hold numbers or quantities.
+    /// The condition for number and quantity keys.
     number: Option<FacetNumberFilter>,
-    /// For keys that hold yes or no.
+    /// The condition for boolean keys.
     boolean: Option<bool>,
-    /// For keys that hold dates.
+    /// The condition for date keys.
     date: Option<FacetDateFilter>,
 }
 
-/// A text, as `TextFilterInput` has it.
+/// A text condition, in the form of `TextFilterInput`.
 #[derive(Clone, Debug, PartialEq, Eq, SimpleObject)]
 pub(crate) struct FacetTextFilter {
-    /// Is this.
+    /// The text equals this value.
     eq: String,
 }
 
-/// A range of numbers, as `NumberFilterInput` has it.
+/// A number range, in the form of `NumberFilterInput`.
 #[derive(Clone, Debug, PartialEq, SimpleObject)]
 pub(crate) struct FacetNumberFilter {
-    /// Equal.
+    /// Equal to this number.
     eq: Option<f64>,
-    /// At least this.
+    /// At least this number.
     gte: Option<f64>,
-    /// At most this.
+    /// At most this number.
     lte: Option<f64>,
-    /// More than this.
+    /// Greater than this number.
     gt: Option<f64>,
-    /// Less than this.
+    /// Less than this number.
     lt: Option<f64>,
     /// The unit of these numbers; null for plain numbers.
     unit: Option<String>,
 }
 
-/// A range of dates, as `DateFilterInput` has it.
+/// A date range, in the form of `DateFilterInput`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
 pub(crate) struct FacetDateFilter {
-    /// At this instant or later.
+    /// At or after this time.
     gte: Option<DateTime>,
-    /// At this instant or earlier.
+    /// At or before this time.
     lte: Option<DateTime>,
-    /// Later than this instant.
+    /// After this time.
     gt: Option<DateTime>,
-    /// Earlier than this instant.
+    /// Before this time.
     lt: Option<DateTime>,
 }
 
 impl Facet {
-    /// A facet as it is shown.
     pub(crate) fn of(facet: facets::Facet) -> Result<Self, Failure> {
         let unit = facet.unit;
         let values = facet.values.into_iter().map(FacetValue::of);
@@ -261,7 +261,8 @@ impl FacetValue {
 }
 
 impl FacetFilter {
-    /// A filter of one facet, which uses none of what the filter of a list may have beyond this.
+    /// Converts the filter of a facet value. Fails if it uses anything that a facet filter cannot
+    /// express.
     pub(crate) fn of(filter: ProductFilter) -> Result<Self, Failure> {
         let ProductFilter {
             and: None,
@@ -276,8 +277,8 @@ impl FacetFilter {
             specs,
         } = filter
         else {
-            let told = format!("the filter of a facet value cannot be shown: {filter:?}");
-            return Err(Failure::internal(told));
+            let message = format!("the filter of a facet value cannot be shown: {filter:?}");
+            return Err(Failure::internal(message));
         };
         let specs = specs.map(|specs| specs.into_iter().map(FacetSpecFilter::of).collect());
         Ok(Self {
@@ -309,8 +310,8 @@ impl FacetSpecFilter {
             SpecTest::Boolean(value) => shown.boolean = Some(value),
             SpecTest::Date(test) => shown.date = Some(test.into()),
             test @ (SpecTest::Text(_) | SpecTest::Exists(_)) => {
-                let told = format!("the test of a facet value cannot be shown: {test:?}");
-                return Err(Failure::internal(told));
+                let message = format!("the test of a facet value cannot be shown: {test:?}");
+                return Err(Failure::internal(message));
             }
         }
         Ok(shown)

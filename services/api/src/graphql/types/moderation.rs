@@ -1,7 +1,7 @@
-//! What moderators read: why reviews wait for them, what they decided, and how evenly.
+//! Output types for moderators: queue and report reasons, decisions and the fairness report.
 
 use async_graphql::{Enum, SimpleObject};
-use vitrine_domain::reviewing::{self, Decided};
+use vitrine_domain::reviewing::{self, DecisionCounts};
 use vitrine_model::review::{self, DecisionReason};
 
 use super::common::count;
@@ -10,15 +10,15 @@ use super::rating::share;
 use super::review::Status;
 use crate::graphql::scalars::DateTime;
 
-/// Why a moderator decided as they did.
+/// Why a moderator published or rejected a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "DecisionReason")]
 pub(crate) enum ModerationReason {
-    /// Nothing is wrong with it.
+    /// The review breaks no rule.
     Acceptable,
     /// Advertising.
     Spam,
-    /// Insults, hate, threats.
+    /// Insults, hate or threats.
     Offensive,
     /// Not about the product.
     OffTopic,
@@ -26,23 +26,23 @@ pub(crate) enum ModerationReason {
     PersonalData,
     /// Not written from experience.
     Fake,
-    /// Against the law.
+    /// Illegal content.
     Illegal,
-    /// Written by somebody who gains from it.
+    /// Written by someone with a commercial interest.
     ConflictOfInterest,
-    /// An earlier decision was wrong.
+    /// Corrects an earlier wrong decision.
     Mistake,
-    /// Anything else; the note tells.
+    /// Another reason, given in the note.
     Other,
 }
 
-/// Why somebody thinks that a moderator should look at a review.
+/// Why a reader reported a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "review::ReportReason")]
 pub(crate) enum ReportReason {
     /// Advertising.
     Spam,
-    /// Insults, hate, threats.
+    /// Insults, hate or threats.
     Offensive,
     /// Not about the product.
     OffTopic,
@@ -50,36 +50,36 @@ pub(crate) enum ReportReason {
     PersonalData,
     /// Not written from experience.
     Fake,
-    /// Against the law.
+    /// Illegal content.
     Illegal,
-    /// Anything else; the note tells.
+    /// Another reason, given in the note.
     Other,
 }
 
-/// Why a review waits for a moderator.
+/// Why a review is waiting for a moderator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "review::QueueReason")]
 pub(crate) enum QueueReason {
-    /// It is not seen before a moderator publishes it.
+    /// The review is not visible until a moderator publishes it.
     Pending,
-    /// Somebody reported it.
+    /// A reader reported the review.
     Reported,
 }
 
-/// A decision of a moderator over a review.
+/// A moderator's decision on a review.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ModerationEntry {
-    /// When.
+    /// When the decision was made.
     at: DateTime,
     /// The subject of the moderator's token.
     by: String,
-    /// What the review was.
+    /// The status before the decision.
     from: Status,
-    /// What it became.
+    /// The status after the decision.
     to: Status,
-    /// Why.
+    /// The reason for the decision.
     reason: ModerationReason,
-    /// What else there is to say, for other moderators.
+    /// A note for other moderators.
     note: Option<String>,
 }
 
@@ -96,54 +96,54 @@ impl From<review::Decision> for ModerationEntry {
     }
 }
 
-/// A report of a review that no moderator has dealt with.
+/// A reader's report of a review that no moderator has handled yet.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ReviewReport {
-    /// The subject of the reader's token; null when they were erased.
+    /// The subject of the reader's token; null if the reader's data was erased.
     pub(super) by: Option<String>,
-    /// When.
+    /// When the review was reported.
     pub(super) at: DateTime,
-    /// Why.
+    /// The reason for the report.
     pub(super) reason: ReportReason,
-    /// What else they said.
+    /// The reader's note.
     pub(super) note: Option<String>,
 }
 
-/// What moderators decided over some time, by stars and by moderator: whether low ratings are
-/// treated like high ones, and moderators decide alike.
+/// Moderation decisions over a period, by rating and by moderator. Shows whether low and high
+/// ratings are treated alike and whether moderators decide alike.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct FairnessReport {
-    /// By stars, one star first: always five.
+    /// The decisions by rating: always five entries, one star first.
     by_rating: Vec<RatingDecisions>,
-    /// By moderator, in the order of their names.
+    /// The decisions by moderator, sorted by subject.
     by_moderator: Vec<ModeratorDecisions>,
 }
 
-/// Decisions over reviews with one number of stars.
+/// The decisions on reviews with one rating.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct RatingDecisions {
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
-    /// How many decisions were to publish; a review that is decided over twice counts twice.
+    /// The number of decisions to publish. A review that was decided twice counts twice.
     published: i32,
-    /// How many were to reject.
+    /// The number of decisions to reject.
     rejected: i32,
-    /// The share that was published, 0 to 1; null without decisions.
+    /// The share of decisions to publish, 0 to 1; null without decisions.
     published_share: Option<f64>,
 }
 
-/// Decisions of one moderator.
+/// The decisions of one moderator.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ModeratorDecisions {
     /// The subject of the moderator's token.
     moderator: String,
-    /// How many reviews they published.
+    /// The number of decisions to publish.
     published: i32,
-    /// How many they rejected.
+    /// The number of decisions to reject.
     rejected: i32,
-    /// The share that they published, 0 to 1; null without decisions.
+    /// The share of decisions to publish, 0 to 1; null without decisions.
     published_share: Option<f64>,
-    /// The same by stars, one star first: always five.
+    /// The moderator's decisions by rating: always five entries, one star first.
     by_rating: Vec<RatingDecisions>,
 }
 
@@ -179,7 +179,7 @@ impl From<reviewing::ModeratorDecisions> for ModeratorDecisions {
     }
 }
 
-fn published_share(decided: Decided) -> Option<f64> {
+fn published_share(decided: DecisionCounts) -> Option<f64> {
     let decisions = decided.published + decided.rejected;
     (decisions > 0).then(|| share(decided.published, decisions))
 }

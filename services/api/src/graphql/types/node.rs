@@ -1,4 +1,4 @@
-//! Everything that has an id.
+//! The interface of all objects with a global id.
 
 use async_graphql::{ID, Interface};
 
@@ -8,21 +8,17 @@ use super::review::Review;
 use super::spec::SpecKey;
 use super::supplier::Supplier;
 
-/// Anything with an id, which `node` finds again.
+/// An object with a global id, which the query `node` can refetch.
 #[derive(Interface)]
-#[graphql(field(
-    name = "id",
-    ty = "ID",
-    desc = "Identifies the object in the whole service."
-))]
+#[graphql(field(name = "id", ty = "ID", desc = "The global id of the object."))]
 pub(crate) enum Node {
     /// Any product.
     Product(Product),
-    /// Clothes and shoes.
+    /// Clothing or shoes.
     Apparel(Apparel),
     /// A book.
     Book(Book),
-    /// A thing with a plug or a battery.
+    /// An electrical or electronic product.
     Electronics(Electronics),
     /// Food or drink.
     Grocery(Grocery),
@@ -30,7 +26,7 @@ pub(crate) enum Node {
     Movie(Movie),
     /// Several products sold together.
     Bundle(Bundle),
-    /// A product of a kind that nobody has written code for.
+    /// A product of a kind without its own type.
     GenericProduct(GenericProduct),
     /// A review.
     Review(Review),
@@ -43,7 +39,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// The concrete type, always: a product inside a product would lose its type name and
+    /// Returns the concrete type. Wrapping a `Product` in a `Node` would lose its type name and its
     /// fragments.
     pub(crate) fn of(product: Product) -> Self {
         match product {

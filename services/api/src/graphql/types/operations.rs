@@ -1,8 +1,8 @@
-//! What operators read: the workers, and documents on their way to a newer version.
+//! Output types for operators: worker status, data versions and supplier propagation.
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::maintenance::DataVersions;
-use vitrine_domain::workers::{Worker, WorkersSeen};
+use vitrine_domain::workers::{Worker, WorkerStatuses};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
 
@@ -10,64 +10,65 @@ use super::common::count;
 use super::details::all;
 use crate::graphql::scalars::DateTime;
 
-/// How a worker is doing.
+/// The state of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub(crate) enum WorkerState {
-    /// Nothing was left after its last run, or it has not run yet.
+    /// The last run left no work, or the worker has not run yet.
     Idle,
-    /// Something was left after its last run; it goes on.
+    /// The last run left work; the worker continues.
     Behind,
-    /// Its last run failed; it keeps trying.
+    /// The last run failed; the worker keeps trying.
     Failing,
-    /// No process runs it at the moment.
+    /// No process runs the worker at the moment.
     Unattended,
 }
 
-/// Something that is done in the background, again and again, by one process at a time.
+/// The status of a background worker. A worker runs repeatedly, in one process at a time.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct WorkerStatus {
-    /// Its name, also in logs and counters.
+    /// The name of the worker, also used in logs and metrics.
     name: String,
-    /// What it does.
+    /// What the worker does.
     purpose: String,
-    /// How it is doing.
+    /// The state of the worker.
     state: WorkerState,
-    /// How many seconds it rests when nothing is left, unless it is woken.
+    /// The pause in seconds between runs if no work is left and nothing wakes the worker earlier.
     interval_seconds: i32,
-    /// The process that runs it, by the name that process gave itself; null when none does.
+    /// The name of the process that runs the worker; null if none does.
     process: Option<String>,
-    /// How often it ran since that process took it over. What follows is as of a few seconds ago.
+    /// The number of runs since that process took over the worker. This figure and those below are
+    /// a few seconds old.
     runs: i32,
-    /// How many of these runs failed.
+    /// The number of failed runs among them.
     failures: i32,
-    /// When its last run ended; null when it never ran.
+    /// When the last run ended; null if the worker has never run.
     last_run_at: Option<DateTime>,
-    /// How long that run took, in milliseconds.
+    /// The duration of the last run in milliseconds.
     last_run_millis: i32,
-    /// How many things all these runs have dealt with.
+    /// The number of items processed in all these runs.
     done: i32,
-    /// When it last dealt with something; null when it never did.
+    /// When the worker last processed an item; null if it never did.
     last_done_at: Option<DateTime>,
-    /// How many things waited after its last run; at least so many where counting them all costs
-    /// more than dealing with some.
+    /// The number of items waiting after the last run; a lower bound where counting all of them
+    /// would cost more than processing some.
     backlog: i32,
-    /// For how many seconds something has been waiting: of `fold` the age of the oldest review that is
-    /// not counted yet, of others since the first run that left something. 0 when nothing waits.
+    /// The lag in seconds. For `fold`, the age of the oldest review that is not yet counted; for
+    /// other workers, the time since the first run that left work. 0 if nothing is waiting.
     lag_seconds: f64,
-    /// Since when the oldest of what waits does, or something has been waiting all the time; null
-    /// when nothing is.
+    /// The start of the lag: when the oldest waiting item was written, or since when work has been
+    /// waiting without interruption. Null if nothing is waiting.
     waiting_since: Option<DateTime>,
-    /// How many things wait that this release leaves alone, because a newer one wrote them and has to
-    /// deal with them. They are not in `backlog`.
+    /// The number of waiting items that this release skips because a newer release wrote them and
+    /// must process them. They are not included in `backlog`.
     left_alone: i32,
-    /// What went wrong last; null when nothing did.
+    /// The last error; null if there was none.
     last_error: Option<String>,
-    /// When that was.
+    /// When the last error occurred.
     last_error_at: Option<DateTime>,
 }
 
-/// The workers as they were seen at an instant.
-pub(crate) fn workers(seen: WorkersSeen, now: Timestamp) -> Vec<WorkerStatus> {
+/// Converts the workers' reports to their status at time `now`.
+pub(crate) fn workers(seen: WorkerStatuses, now: Timestamp) -> Vec<WorkerStatus> {
     let holder = seen.lease.filter(|lease| !lease.left.is_zero());
     let owner = holder.map(|lease| lease.owner);
     let status =
@@ -110,32 +111,32 @@ fn status(
     }
 }
 
-/// How many documents are of a version.
+/// The number of documents with one schema version.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct VersionCount {
-    /// The version.
+    /// The schema version.
     version: i32,
-    /// How many documents are of it.
+    /// The number of documents with this version.
     documents: i32,
 }
 
-/// How far the documents of a collection are on their way to the newest version. All can be read
-/// and written all the time.
+/// The progress of upgrading the documents of a collection to the newest schema version. All
+/// documents can be read and written during the upgrade.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct DataVersionProgress {
-    /// The collection: products, reviews.
+    /// The collection: `products` or `reviews`.
     collection: String,
-    /// The newest version that this release knows; what it writes is of this version.
+    /// The newest version that this release knows, and the version it writes.
     newest_version: i32,
-    /// How many documents are of each version that has some, the oldest first. Documents of a
-    /// version that a newer release writes are counted with the newest.
+    /// The number of documents per version, oldest version first. Versions without documents are
+    /// left out. Documents written by a newer release are counted with the newest version.
     versions: Vec<VersionCount>,
-    /// How many documents are of an older version than the newest.
+    /// The number of documents with an older version than the newest.
     remaining: i32,
-    /// How many documents a second are brought to the newest version; null when none are, or when
-    /// it has only just begun.
+    /// The number of documents upgraded per second; null if none are being upgraded, or the upgrade
+    /// has only just started.
     rate_per_second: Option<f64>,
-    /// How many seconds it takes at this rate until none remains; null without a rate.
+    /// The estimated time in seconds until no older documents remain; null without a rate.
     seconds_left: Option<f64>,
 }
 
@@ -167,18 +168,17 @@ impl From<DataVersions> for DataVersionProgress {
     }
 }
 
-/// How far a change of a supplier has come to the products that name it.
+/// The progress of copying a supplier's changes to its products.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct SupplierPropagation {
-    /// How many products carry an older name or country.
+    /// The number of products that still have the old name or country.
     pub(crate) products_behind: i32,
-    /// When name or country changed last; null when they never did.
+    /// When the name or country last changed; null if never.
     pub(crate) changed_at: Option<DateTime>,
-    /// For how many seconds products have been behind; 0 when none is.
+    /// For how many seconds products have been out of date; 0 if none are.
     pub(crate) lag_seconds: f64,
 }
 
-/// All versions.
 pub(crate) fn versions(found: Vec<DataVersions>) -> Vec<DataVersionProgress> {
     all(found)
 }

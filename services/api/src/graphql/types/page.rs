@@ -1,4 +1,4 @@
-//! Pages of lists, as the Relay specification has them.
+//! Connections: pages of lists, as defined by the Relay cursor connections specification.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_domain::reference::ListedSpecKeys;
-use vitrine_domain::reviewing::ListedQueue;
+use vitrine_domain::reviewing::QueuePage;
 use vitrine_domain::reviews::{ListedReviews, count_in};
 use vitrine_domain::suppliers::ListedSuppliers;
 use vitrine_model::rating::RatingStats;
@@ -25,28 +25,27 @@ use crate::execution::{At as _, Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::{DisplayUnitInput, size};
 
-/// How many values of a facet there are when nobody says.
+/// The default number of values per facet.
 const DEFAULT_FACET: i32 = 20;
-/// Up to how many products are counted when nobody says.
+/// The default limit for counting the products or queued reviews of a list.
 const DEFAULT_COUNT: u64 = 10_000;
-/// Up to how many products may be counted.
+/// The maximum limit for counting the rows of a list.
 const MAX_COUNT: u64 = 1_000_000;
 
-/// Where a page lies in its list. All four are true statements about the list as it is now.
 pub(crate) struct PageInfo<'a>(Ends<'a>);
 
 enum Ends<'a> {
     Products(&'a ListedProducts),
     Reviews(&'a ListedReviews),
-    Queue(&'a ListedQueue),
+    Queue(&'a QueuePage),
     SpecKeys(&'a ListedSpecKeys),
     Suppliers(&'a ListedSuppliers),
 }
 
-/// Where a page lies in its list. All four are true statements about the list as it is now.
+/// The position of a page in its list. Both flags are exact and describe the list as it is now.
 #[Object]
 impl PageInfo<'_> {
-    /// Whether rows follow the page. When reading backwards this looks once into the list.
+    /// Whether rows follow the page. When paging backwards, this needs a database query.
     async fn has_next_page(&self, ctx: &Context<'_>) -> R<bool> {
         let catalog = &ctx.session().catalog;
         match self.0 {
@@ -58,7 +57,7 @@ impl PageInfo<'_> {
         }
     }
 
-    /// Whether rows come before the page. When reading forwards this looks once into the list.
+    /// Whether rows precede the page. When paging forwards, this needs a database query.
     async fn has_previous_page(&self, ctx: &Context<'_>) -> R<bool> {
         let catalog = &ctx.session().catalog;
         match self.0 {
@@ -93,22 +92,21 @@ impl PageInfo<'_> {
     }
 }
 
-/// A product in a list.
+/// A product in a list, with its cursor.
 #[derive(SimpleObject)]
 pub(crate) struct ProductEdge {
-    /// The product's place in this list; good for `after` and `before` with the same filter and
-    /// sort.
+    /// The position of the product in this list. Valid for `after` and `before` with the same
+    /// filter and sort.
     cursor: String,
     /// The product.
     node: Product,
 }
 
-/// A part of a list of products.
 pub(crate) struct ProductConnection {
     pub(crate) page: ListedProducts,
 }
 
-/// A part of a list of products.
+/// A page of a list of products.
 #[Object]
 impl ProductConnection {
     /// The products with their cursors.
@@ -137,59 +135,60 @@ impl ProductConnection {
         nodes.collect::<Result<_, Failure>>().at(ctx)
     }
 
-    /// Where the page lies in the list.
+    /// The position of the page in the list.
     async fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::Products(&self.page))
     }
 
-    /// How many products the whole list has. Counted only when selected.
+    /// The number of products in the whole list. Counted only if selected.
     async fn total_count(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Stop counting here: 1 to 1,000,000; 10,000 when absent.")] up_to: Option<
-            i32,
-        >,
+        #[graphql(
+            desc = "The number at which counting stops: 1 to 1,000,000; 10,000 when absent."
+        )]
+        up_to: Option<i32>,
     ) -> R<TotalCount> {
-        let most = match up_to {
+        let max = match up_to {
             None => DEFAULT_COUNT,
             Some(n) => within(n).at(ctx)?,
         };
-        let total = ctx.session().catalog.count_products(&self.page, most).await;
+        let total = ctx.session().catalog.count_products(&self.page, max).await;
         total.map(TotalCount::from).at(ctx)
     }
 
-    /// What the products of the whole list can be narrowed down by. Counted only when selected.
+    /// The facets of the whole list. Computed only if selected.
     async fn facets(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "Only these, in this order: spec keys or aliases, `@category`, `@brand`, `@price`, `@rating`, `@country`. Those that suit the list when absent."
+            desc = "The facets to return, in this order: spec keys or aliases, `@category`, `@brand`, `@price`, `@rating`, `@country`. When absent, the service chooses facets that suit the list."
         )]
         keys: Option<Vec<String>>,
         #[graphql(
             default_with = "Some(DEFAULT_FACET)",
-            desc = "How many values of a facet at most: 1 to 200."
+            desc = "The maximum number of values per facet: 1 to 200."
         )]
         limit: Option<i32>,
         #[graphql(
-            desc = "Units to show quantities in; of each key the one that most of its values were entered in when absent."
+            desc = "The units for quantities. When absent, each key uses the unit in which most of its values were entered."
         )]
         display_units: Option<Vec<DisplayUnitInput>>,
     ) -> R<Vec<Facet>> {
         let units = display_units.unwrap_or_default().into_iter();
-        let wanted = FacetsQuery {
+        let query = FacetsQuery {
             keys,
             limit: size("limit", limit.unwrap_or(DEFAULT_FACET)).at(ctx)?,
-            display_units: units.map(|asked| (asked.unit, asked.key)).collect(),
+            display_units: units.map(|display| (display.unit, display.key)).collect(),
         };
-        let found = ctx.session().catalog.facets(&self.page, wanted).await;
+        let found = ctx.session().catalog.facets(&self.page, query).await;
         let shown = found
             .map_err(Failure::from)
             .and_then(|facets| facets.into_iter().map(Facet::of).collect());
         shown.at(ctx)
     }
 
-    /// How the text of the search was read; null without a search.
+    /// How the search text was interpreted; null without a search.
     async fn search(&self, ctx: &Context<'_>) -> Option<R<SearchReading>> {
         let reading = ctx.session().catalog.search_reading(&self.page).await;
         reading
@@ -205,27 +204,27 @@ fn within(up_to: i32) -> Result<u64, Failure> {
     fits.ok_or_else(|| Failure::bad_input(format!("upTo: must be 1 to {MAX_COUNT}, not {up_to}")))
 }
 
-/// A review in a list.
+/// A review in a list, with its cursor.
 #[derive(SimpleObject)]
 pub(crate) struct ReviewEdge {
-    /// The review's place in this list; good for `after` and `before` of the same list: with the same
-    /// product, filter and sort, or with the same reason.
+    /// The position of the review in this list. Valid for `after` and `before` in the same list:
+    /// for a product's reviews with the same filter and sort, for the moderation queue with the
+    /// same reason.
     cursor: String,
     /// The review.
     node: Review,
 }
 
-/// A part of a list of reviews.
 pub(crate) enum ReviewConnection {
-    /// Of the published reviews of a product.
+    /// Published reviews of a product.
     OfProduct {
         page: ListedReviews,
         stats: Box<RatingStats>,
-        /// Whether its reviews are counted a moment after they were written.
+        /// Whether the product is hot, so that its reviews are counted with a short delay.
         hot: bool,
     },
-    /// Of those that wait for a moderator.
-    Waiting(ListedQueue),
+    /// Reviews waiting for a moderator.
+    Waiting(QueuePage),
 }
 
 impl ReviewConnection {
@@ -237,7 +236,7 @@ impl ReviewConnection {
     }
 }
 
-/// A part of a list of reviews.
+/// A page of a list of reviews.
 #[Object]
 impl ReviewConnection {
     /// The reviews with their cursors.
@@ -257,7 +256,7 @@ impl ReviewConnection {
             .collect()
     }
 
-    /// Where the page lies in the list.
+    /// The position of the page in the list.
     async fn page_info(&self) -> PageInfo<'_> {
         match self {
             Self::OfProduct { page, .. } => PageInfo(Ends::Reviews(page)),
@@ -265,84 +264,86 @@ impl ReviewConnection {
         }
     }
 
-    /// How many reviews the whole list has. Of a product's reviews from its rating numbers: costs
-    /// nothing, at any number of reviews; an `ESTIMATE` while many write reviews of the product at
-    /// once, or some of the page are not counted yet.
-    /// Of reviews that wait for a moderator counted, only when selected.
+    /// The number of reviews in the whole list.
+    ///
+    /// For a product's reviews it is read from the rating numbers, without a database query. It is
+    /// an `ESTIMATE` while the product receives many reviews at once or some reviews of the page
+    /// are not yet counted.
+    ///
+    /// For the moderation queue the reviews are counted, only if selected.
     async fn total_count(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "Say no more than this: 1 to 1,000,000. When absent everything, of reviews that wait 10,000."
+            desc = "The largest number to report: 1 to 1,000,000. When absent, no limit for a product's reviews and 10,000 for the moderation queue."
         )]
         up_to: Option<i32>,
     ) -> R<TotalCount> {
-        let most = up_to.map(within).transpose().at(ctx)?;
+        let max = up_to.map(within).transpose().at(ctx)?;
         let total = match self {
             Self::OfProduct { page, stats, hot } => {
-                // Reviews that wait for the fold are on the page before they are in the numbers.
+                // The page may contain reviews that are not yet folded into the numbers.
                 let behind = *hot || self.rows().iter().any(|row| row.value.dirty);
                 let seen = self.rows().len();
                 of_product(
                     count_in(stats, &page.list.filter),
                     behind.then_some(seen),
-                    most,
+                    max,
                 )
             }
             Self::Waiting(page) => {
-                let most = most.unwrap_or(DEFAULT_COUNT);
+                let max = max.unwrap_or(DEFAULT_COUNT);
                 let catalog = &ctx.session().catalog;
-                let found = catalog.count_queue(page.list, most.saturating_add(1)).await;
-                limited(found.at(ctx)?, most)
+                let found = catalog.count_queue(page.list, max.saturating_add(1)).await;
+                limited(found.at(ctx)?, max)
             }
         };
         Ok(total.into())
     }
 }
 
-/// How many reviews of a product there are, told up to `most`. While some are not counted yet, the
-/// number of those that were seen is known.
-fn of_product(counted: i64, behind: Option<usize>, most: Option<u64>) -> Total {
+/// Returns the number of a product's reviews, capped at `max`. While some are not yet counted, the
+/// number is an estimate of at least the reviews seen on the page.
+fn of_product(counted: i64, behind: Option<usize>, max: Option<u64>) -> Total {
     let counted = u64::try_from(counted).unwrap_or(0);
-    let most = most.unwrap_or(u64::MAX);
+    let max = max.unwrap_or(u64::MAX);
     let Some(seen) = behind else {
-        return limited(counted, most);
+        return limited(counted, max);
     };
     Total {
-        value: counted.max(u64::try_from(seen).unwrap_or(0)).min(most),
+        value: counted.max(u64::try_from(seen).unwrap_or(0)).min(max),
         relation: TotalRelation::Estimate,
     }
 }
 
-/// A number, told up to `most`.
-fn limited(found: u64, most: u64) -> Total {
-    let relation = if found <= most {
+/// Caps a number at `max`.
+fn limited(found: u64, max: u64) -> Total {
+    let relation = if found <= max {
         TotalRelation::Exact
     } else {
         TotalRelation::AtLeast
     };
     Total {
-        value: found.min(most),
+        value: found.min(max),
         relation,
     }
 }
 
-/// A spec key in a list.
+/// A spec key in a list, with its cursor.
 #[derive(SimpleObject)]
 pub(crate) struct SpecKeyEdge {
-    /// The key's place in this list.
+    /// The position of the key in the list.
     cursor: String,
-    /// The key.
+    /// The spec key.
     node: SpecKey,
 }
 
-/// A part of the spec dictionary.
 pub(crate) struct SpecKeyConnection(pub(crate) ListedSpecKeys);
 
-/// A part of the spec dictionary.
+/// A page of the spec dictionary.
 #[Object]
 impl SpecKeyConnection {
-    /// The keys with their cursors.
+    /// The spec keys with their cursors.
     async fn edges(&self) -> Vec<SpecKeyEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SpecKeyEdge {
@@ -352,7 +353,7 @@ impl SpecKeyConnection {
         .collect()
     }
 
-    /// The keys.
+    /// The spec keys.
     async fn nodes(&self) -> Vec<SpecKey> {
         self.0
             .rows
@@ -361,12 +362,12 @@ impl SpecKeyConnection {
             .collect()
     }
 
-    /// Where the page lies in the list.
+    /// The position of the page in the list.
     async fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::SpecKeys(&self.0))
     }
 
-    /// How many keys the dictionary has.
+    /// The number of keys in the dictionary.
     async fn total_count(&self) -> TotalCount {
         Total {
             value: u64::try_from(count(self.0.list)).unwrap_or(0),
@@ -376,19 +377,18 @@ impl SpecKeyConnection {
     }
 }
 
-/// A supplier in a list.
+/// A supplier in a list, with its cursor.
 #[derive(SimpleObject)]
 pub(crate) struct SupplierEdge {
-    /// The supplier's place in this list.
+    /// The position of the supplier in the list.
     cursor: String,
     /// The supplier.
     node: Supplier,
 }
 
-/// A part of the list of suppliers.
 pub(crate) struct SupplierConnection(pub(crate) ListedSuppliers);
 
-/// A part of the list of suppliers.
+/// A page of the list of suppliers.
 #[Object]
 impl SupplierConnection {
     /// The suppliers with their cursors.
@@ -407,12 +407,12 @@ impl SupplierConnection {
         rows.map(|row| Supplier(row.value.clone())).collect()
     }
 
-    /// Where the page lies in the list.
+    /// The position of the page in the list.
     async fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::Suppliers(&self.0))
     }
 
-    /// How many suppliers there are. Counted only when selected.
+    /// The number of suppliers. Counted only if selected.
     async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
         let counted = ctx.session().catalog.count_suppliers().await;
         counted

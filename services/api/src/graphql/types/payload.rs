@@ -1,4 +1,4 @@
-//! What mutations answer.
+//! Payloads of mutations on the catalogue, and the errors that all payloads share.
 
 use std::sync::Arc;
 
@@ -16,40 +16,42 @@ use crate::execution::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "UserErrorCode", remote = "outcome::UserErrorCode")]
 pub(crate) enum UserErrorCode {
-    /// An input is wrong.
+    /// An input value is invalid.
     Invalid,
-    /// Something that the input names does not exist.
+    /// Something that the input refers to does not exist.
     NotFound,
-    /// Another thing has this name, slug, sku or spelling.
+    /// The name, slug, SKU or spelling is already in use.
     Taken,
-    /// The thing has changed since the revision that the caller expected.
+    /// The object has changed since the expected revision.
     RevisionConflict,
-    /// The same idempotency key was used for another input.
+    /// The idempotency key was already used for a different input.
     IdempotencyConflict,
-    /// A value contradicts the type, the dimension or the allowed values of its spec key.
+    /// A value does not match the type, dimension or allowed values of its spec key.
     TypeMismatch,
-    /// A limit on size would be exceeded.
+    /// A size limit would be exceeded.
     TooLarge,
-    /// It cannot be changed or removed any more, because others depend on it.
+    /// The object cannot be changed or removed because other objects depend on it.
     InUse,
-    /// The author has reviewed the product already. Edit that review instead.
+    /// The author has already reviewed the product. Edit that review instead.
     AlreadyReviewed,
-    /// It is somebody else's review, or one's own where only others may act.
+    /// The caller may not do this to the review: it belongs to someone else, or it is the caller's
+    /// own and only others may act on it.
     NotAllowed,
-    /// The product or the review is not in a state for it.
+    /// The status of the product or the review does not allow this.
     NotOpen,
 }
 
-/// One reason why a mutation was refused. Nothing was written.
+/// A reason why a mutation was refused. Nothing was written.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct UserError {
-    /// What kind of reason; decide by it, not by the message.
+    /// The machine-readable reason. Use this, not the message, to handle the error.
     code: UserErrorCode,
-    /// What is wrong and what would be right, for people.
+    /// What is wrong and what would be valid, as a text for people.
     message: String,
-    /// Where in the input: `["specs", "2", "unit"]`; empty when it is about the whole.
+    /// The path of the invalid input field: `["specs", "2", "unit"]`; empty if the error concerns
+    /// the whole input.
     path: Vec<String>,
-    /// The revision that the thing has, for `REVISION_CONFLICT`.
+    /// The current revision of the object, for `REVISION_CONFLICT`.
     current_revision: Option<i32>,
 }
 
@@ -64,7 +66,7 @@ impl From<outcome::UserError> for UserError {
     }
 }
 
-/// What every payload is made of.
+/// The parts that all payloads have.
 #[derive(Debug)]
 pub(crate) struct Reply<T> {
     pub(super) thing: Option<T>,
@@ -72,7 +74,7 @@ pub(crate) struct Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// What became of an order, with the thing as the schema shows it.
+    /// Converts the outcome of a mutation; `show` converts the object to its output type.
     pub(crate) fn of<D>(
         outcome: Outcome<D>,
         show: impl FnOnce(D) -> Result<T, Failure>,
@@ -95,7 +97,7 @@ macro_rules! payload {
         pub(crate) struct $name {
             $(#[$field_doc])*
             $field: Option<$thing>,
-            /// Why nothing was written; empty when it was.
+            /// Why nothing was written; empty on success.
             user_errors: Vec<UserError>,
         }
 
@@ -108,111 +110,109 @@ macro_rules! payload {
 }
 
 payload! {
-    /// What became of createProduct.
+    /// The result of `createProduct`.
     CreateProductPayload {
-        /// The product that was made; null when it was refused.
+        /// The new product; null if the mutation was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of updateProduct.
+    /// The result of `updateProduct`.
     UpdateProductPayload {
-        /// The product as it is now, also when the change was refused.
+        /// The product as it is now, also if the change was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of setSpecs.
+    /// The result of `setSpecs`.
     SetSpecsPayload {
-        /// The product as it is now, also when the change was refused.
+        /// The product as it is now, also if the change was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of removeSpecs.
+    /// The result of `removeSpecs`.
     RemoveSpecsPayload {
-        /// The product as it is now, also when the change was refused.
+        /// The product as it is now, also if the change was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of archiveProduct.
+    /// The result of `archiveProduct`.
     ArchiveProductPayload {
-        /// The product as it is now, also when the change was refused.
+        /// The product as it is now, also if the change was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of restoreProduct.
+    /// The result of `restoreProduct`.
     RestoreProductPayload {
-        /// The product as it is now, also when the change was refused.
+        /// The product as it is now, also if the change was refused.
         product: Product
     }
 }
 
 payload! {
-    /// What became of createCategory.
+    /// The result of `createCategory`.
     CreateCategoryPayload {
-        /// The category that was made; null when it was refused.
+        /// The new category; null if the mutation was refused.
         category: Category
     }
 }
 
 payload! {
-    /// What became of updateCategory.
+    /// The result of `updateCategory`.
     UpdateCategoryPayload {
-        /// The category as it is now, also when the change was refused.
+        /// The category as it is now, also if the change was refused.
         category: Category
     }
 }
 
 payload! {
-    /// What became of createSupplier.
+    /// The result of `createSupplier`.
     CreateSupplierPayload {
-        /// The supplier that was made; null when it was refused.
+        /// The new supplier; null if the mutation was refused.
         supplier: Supplier
     }
 }
 
 payload! {
-    /// What became of updateSupplier.
+    /// The result of `updateSupplier`.
     UpdateSupplierPayload {
-        /// The supplier as it is now, also when the change was refused.
+        /// The supplier as it is now, also if the change was refused.
         supplier: Supplier
     }
 }
 
 payload! {
-    /// What became of defineUnit.
+    /// The result of `defineUnit`.
     DefineUnitPayload {
-        /// The unit that was defined, or was defined just like this before; null when it was
-        /// refused.
+        /// The unit. It may have been defined identically before. Null if the mutation was refused.
         unit: Unit
     }
 }
 
 payload! {
-    /// What became of defineSpecKey.
+    /// The result of `defineSpecKey`.
     DefineSpecKeyPayload {
-        /// The key as it is now; null when it was refused and there is no such key.
+        /// The spec key as it is now; null if the mutation was refused and the key does not exist.
         spec_key: SpecKey
     }
 }
 
 payload! {
-    /// What became of updateSpecKey.
+    /// The result of `updateSpecKey`.
     UpdateSpecKeyPayload {
-        /// The key as it is now, also when the change was refused.
+        /// The spec key as it is now, also if the change was refused.
         spec_key: SpecKey
     }
 }
 
-/// A merge as it is shown.
 pub(crate) struct Merge {
     key: SpecKey,
     remaining: i32,
@@ -227,14 +227,14 @@ impl From<vitrine_domain::admin::Merge> for Merge {
     }
 }
 
-/// What became of mergeSpecKeys.
+/// The result of `mergeSpecKeys`.
 #[derive(SimpleObject)]
 pub(crate) struct MergeSpecKeysPayload {
-    /// The key that stays, which both names mean from now on.
+    /// The key that remains. Both names refer to it from now on.
     spec_key: Option<SpecKey>,
-    /// How many products are still to be rewritten in the background.
+    /// The number of products that are still to be rewritten in the background.
     remaining: Option<i32>,
-    /// Why nothing was written; empty when it was.
+    /// Why nothing was written; empty on success.
     user_errors: Vec<UserError>,
 }
 

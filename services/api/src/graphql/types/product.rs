@@ -1,4 +1,4 @@
-//! Products: one interface, a type per kind, and a generic one for kinds nobody wrote code for.
+//! Products: one interface, one type per product kind, and a generic type for all other kinds.
 
 use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
 use vitrine_domain::page::PageArguments;
@@ -20,26 +20,25 @@ use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
 use crate::execution::{At as _, Failure, NullableAt as _, R};
 use crate::graphql::Role;
-use crate::graphql::carried;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
 use crate::graphql::inputs::activity::ActivityRangeInput;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
 use crate::graphql::scalars::DateTime;
+use crate::graphql::top_reviews;
 
-/// The most top reviews that may be asked for, and how many there are when nobody says.
+/// The maximum and default number of top reviews.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     reason = "a product carries a short list"
 )]
 const MAX_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
-/// How many months a trend has when nobody says.
+/// The default number of months in a rating trend.
 const DEFAULT_MONTHS: i32 = 12;
 
-/// Hands the fields that every kind has to another macro. This is the one place that describes them:
-/// [`interface`] and [`kind`] are made of it. A row is
-///
+/// Passes the fields common to all product kinds to another macro. This is their only description:
+/// [`interface`] and [`kind`] are both generated from it. The form of a row is
 /// ```text
 /// "description"
 /// name("name") -> [Type]("Type")
@@ -47,34 +46,34 @@ const DEFAULT_MONTHS: i32 = 12;
 /// |self, ctx| { what the resolver does }
 /// ```
 ///
-/// The interface takes names and types as texts. One that differs from the name or type beside it
-/// does not compile.
+/// The interface takes names and types as texts. A text that does not match the name or type beside
+/// it does not compile.
 macro_rules! with_common_fields {
     ($macro:ident ! { $($rest:tt)* }) => {
         $macro! {
             { $($rest)* }
 
-            "Identifies the product."
+            "The global id of the product."
             id("id") -> [ID]("ID")
             |self, _ctx| { GlobalId::Product(self.0.id()).encode().into() }
 
-            "What kind of thing it is: `book`, `apparel`, or a name nobody has written code for."
+            "The product kind: `book`, `apparel`, or the name of a kind without its own type."
             kind("kind") -> [R<String>]("R<String>")
             |self, ctx| { stored(self.0.kind()).map(str::to_owned).at(ctx) }
 
-            "The stock-keeping unit; unique."
+            "The stock-keeping unit (SKU); unique."
             sku("sku") -> [R<String>]("R<String>")
             |self, ctx| { stored(self.0.sku()).map(str::to_owned).at(ctx) }
 
-            "Its part of an address; unique."
+            "The part of the URL that identifies the product; unique."
             slug("slug") -> [R<String>]("R<String>")
             |self, ctx| { stored(self.0.slug()).map(str::to_owned).at(ctx) }
 
-            "Its name."
+            "The name of the product."
             name("name") -> [R<String>]("R<String>")
             |self, ctx| { stored(self.0.name()).map(str::to_owned).at(ctx) }
 
-            "What there is to say about it. Plain text."
+            "The description. Plain text."
             description("description") -> [Option<R<String>>]("Option<R<String>>")
             |self, ctx| {
                 stored(self.0.description()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
@@ -86,122 +85,124 @@ macro_rules! with_common_fields {
                 stored(self.0.brand()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
             }
 
-            "Where it is in its life."
+            "The status of the product: draft, active or archived."
             status("status") -> [R<Status>]("R<Status>")
             |self, ctx| { stored(self.0.status()).map(Status::from).at(ctx) }
 
-            "The category it is in."
+            "The category of the product."
             category("category") -> [R<Category>]("R<Category>")
             |self, ctx| { category(&self.0, ctx).await.at(ctx) }
 
-            "Who supplies it, as carried by the product."
+            "The supplier, as stored with the product: no extra query."
             supplier("supplier") -> [Option<R<ProductSupplier>>]("Option<R<ProductSupplier>>")
             |self, ctx| {
                 stored(self.0.supplier()).map(|of| of.map(ProductSupplier)).nullable_at(ctx)
             }
 
-            "What it costs; for a bundle, what its items cost together."
+            "The price. The price of a bundle is the sum of its items."
             price("price") -> [Option<R<Money>>]("Option<R<Money>>")
             |self, ctx| { stored(self.0.price()).map(|of| of.map(Money::from)).nullable_at(ctx) }
 
-            "Pictures, films, documents; at most 50."
+            "Images, videos and documents; at most 50."
             media("media") -> [R<Vec<Media>>]("R<Vec<Media>>")
             |self, ctx| { stored(self.0.media()).map(all).at(ctx) }
 
-            "Its attributes, in the order they are shown; at most 200."
+            "The product's attributes in display order; at most 200."
             specs("specs") -> [R<Vec<Spec>>]("R<Vec<Spec>>")
                 keys("keys"): [Option<Vec<String>>]("Option<Vec<String>>")
-                    => "Only specs with these keys or aliases; all when absent.",
+                    => "Only specs with these keys or aliases; all specs when absent.",
                 display_units("display_units"):
                     [Option<Vec<DisplayUnitInput>>]("Option<Vec<DisplayUnitInput>>")
-                    => "Units to show quantities in; as entered when absent.",
+                    => "The units for quantities. When absent, each quantity is shown as entered.",
             |self, ctx| { specs(&self.0, ctx, keys, display_units).at(ctx) }
 
-            "The first spec with this key or alias; null when there is none."
+            "The first spec with this key or alias; null if there is none."
             spec("spec") -> [Option<R<Spec>>]("Option<R<Spec>>")
-                key("key"): [String]("String") => "The key or an alias of it.",
+                key("key"): [String]("String") => "The spec key or an alias of it.",
                 display_unit("display_unit"): [Option<String>]("Option<String>")
-                    => "The unit to show a quantity in; as entered when absent.",
+                    => "The unit for a quantity. When absent, it is shown as entered.",
             |self, ctx| { spec(&self.0, ctx, key, display_unit).nullable_at(ctx) }
 
-            "Its ratings."
+            "The rating numbers of the product."
             rating_stats("rating_stats") -> [R<RatingStats>]("R<RatingStats>")
             |self, ctx| {
                 let product = self.0.id();
                 stored(self.0.stats()).map(|stats| RatingStats { product, stats }).at(ctx)
             }
 
-            "The most helpful reviews, most helpful first, of equals the newest. Carried by the\n\
-             product: no look-up."
+            "The most helpful reviews, sorted by helpful votes, then newest first. Stored with the\n\
+             product: no extra query."
             top_reviews("top_reviews") -> [R<Vec<ReviewExcerpt>>]("R<Vec<ReviewExcerpt>>")
                 first("first"): [Option<i32>]("Option<i32>") = "Some(MAX_TOP_REVIEWS)"
-                    => "How many: 1 to 10.",
+                    => "The number of reviews: 1 to 10.",
             |self, ctx| { top_reviews(&self.0, first).at(ctx) }
 
             #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
-            "All published reviews, forwards and backwards, in five orders, without a cap. A\n\
-             look-up; none for at most ten of the most helpful from the beginning, without a\n\
-             filter, where nothing is selected of them that `topReviews` does not have."
+            "All published reviews, paged by cursor in both directions, in five sort orders. Needs\n\
+             one database query. The first page of up to ten reviews sorted by `MOST_HELPFUL`,\n\
+             without a filter, needs none if only fields that `topReviews` has are selected."
             reviews("reviews") -> [R<ReviewConnection>]("R<ReviewConnection>")
                 first("first"): [Option<i32>]("Option<i32>")
-                    => "So many from the beginning or after `after`: 1 to 100; 20 when neither first nor last is given.",
+                    => "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given.",
                 after("after"): [Option<String>]("Option<String>")
-                    => "Right behind this cursor; with first.",
+                    => "The page starts after this cursor; used with `first`.",
                 last("last"): [Option<i32>]("Option<i32>")
-                    => "So many up to the end or before `before`: 1 to 100.",
+                    => "The page size from the end or before `before`: 1 to 100.",
                 before("before"): [Option<String>]("Option<String>")
-                    => "Right before this cursor; with last.",
+                    => "The page ends before this cursor; used with `last`.",
                 sort("sort"): [Option<ReviewOrder>]("Option<ReviewOrder>")
-                    = "Some(ReviewOrder::Newest)" => "In which order.",
+                    = "Some(ReviewOrder::Newest)" => "The sort order.",
                 filter("filter"): [Option<ReviewFilterInput>]("Option<ReviewFilterInput>")
-                    => "Which of them; all when absent.",
+                    => "Which reviews to return; all when absent.",
             |self, ctx| {
                 let page = PageArguments { first, after, last, before };
                 reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
             }
 
-            "What the caller wrote of it, also while nobody else sees it; null without a token or\n\
-             a review. One look-up for all products of a list."
+            "The caller's own review of the product, in any status; null without a token or a\n\
+             review. One database query for all products of a list."
             viewer_review("viewer_review") -> [Option<R<Review>>]("Option<R<Review>>")
             |self, ctx| {
                 let found = ctx.session().loaders.own_review(self.0.id()).await;
                 found.map(|review| review.map(Review::from)).nullable_at(ctx)
             }
 
-            "Its ratings month by month, this month last, by when reviews were written; months\n\
-             without reviews are there too. A look-up, one for all products of a list."
+            "The ratings by month, in ascending order, up to and including the current month. A\n\
+             review belongs to the month in which it was written. Months without reviews are\n\
+             included. One database query for all products of a list."
             rating_trend("rating_trend") -> [R<Vec<RatingMonth>>]("R<Vec<RatingMonth>>")
                 months("months"): [Option<i32>]("Option<i32>") = "Some(DEFAULT_MONTHS)"
-                    => "How many months, this one included: 1 to 120.",
+                    => "The number of months, including the current one: 1 to 120.",
             |self, ctx| {
                 let months = months.unwrap_or(DEFAULT_MONTHS);
                 ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
             }
 
-            "The aspects that reviews of it may give stars to, beside the stars for the whole, by\n\
-             name."
+            "The names of the aspects that reviews of this product may rate in addition to the\n\
+             overall rating, sorted by name."
             review_dimensions("review_dimensions") -> [R<Vec<String>>]("R<Vec<String>>")
             |self, ctx| { review_dimensions(&self.0, ctx).at(ctx) }
 
-            "What happened around it: views, carts, purchases, by hours or days. Seen by admins and\n\
-             services only. A look-up."
+            "Views, carts and purchases by hour or day. Visible to admins and services, null for\n\
+             others. Needs a database query."
             activity("activity") -> [Option<R<ProductActivity>>]("Option<R<ProductActivity>>")
                 range("range"): [ActivityRangeInput]("ActivityRangeInput")
-                    => "From when to when.",
+                    => "The period to report.",
                 resolution("resolution"): [ActivityResolution]("ActivityResolution")
-                    = "ActivityResolution::Day" => "How fine.",
+                    = "ActivityResolution::Day" => "The length of one interval.",
             |self, ctx| { activity(&self.0, ctx, range, resolution).await.nullable_at(ctx) }
 
-            "How it sells and how much attention it gets, as carried by the product."
+            "Sales and attention figures, stored with the product: no extra query."
             counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
             |self, ctx| { counters(&self.0).at(ctx) }
 
-            "How it is treated because of its many reviews; seen by admins only."
+            "How the service handles this product because of its many reviews. Visible to admins,\n\
+             null for others."
             outlier("outlier") -> [Option<R<OutlierState>>]("Option<R<OutlierState>>")
             |self, ctx| { outlier(&self.0, ctx).nullable_at(ctx) }
 
-            "Whether the product has more than 1,000 reviews or is being reviewed very often just\n\
-             now. Nothing about the fields changes."
+            "Whether the product has more than 1,000 reviews or currently receives reviews at a high\n\
+             rate. All fields keep their meaning."
             is_outlier("is_outlier") -> [R<bool>]("R<bool>")
             |self, ctx| {
                 let now = ctx.session().catalog.now();
@@ -209,26 +210,27 @@ macro_rules! with_common_fields {
                 outlier.map(|outlier| outlier.large || outlier.is_hot(now)).at(ctx)
             }
 
-            "Rises with every edit by an admin or an import; reviews do not touch it."
+            "The revision. Increases with every edit by an admin or an import, not with reviews."
             revision("revision") -> [R<i32>]("R<i32>")
             |self, ctx| { stored(self.0.revision()).map(count).at(ctx) }
 
-            "When it was first stored, or added to the shop if a feed says so."
+            "When the product was first stored, or when it was added to the shop according to the feed."
             created_at("created_at") -> [R<DateTime>]("R<DateTime>")
             |self, ctx| { stored(self.0.created_at()).map(DateTime).at(ctx) }
 
-            "Since when it is listed: when it first was no draft any more. Null of drafts."
+            "When the product was first listed, that is, when its status was first other than `DRAFT`;\n\
+             null for drafts that were never listed."
             listed_at("listed_at") -> [Option<R<DateTime>>]("Option<R<DateTime>>")
             |self, ctx| { stored(self.0.listed_at()).map(|at| at.map(DateTime)).nullable_at(ctx) }
 
-            "When an admin or an import last changed it."
+            "When the product was last changed by an admin or an import."
             updated_at("updated_at") -> [R<DateTime>]("R<DateTime>")
             |self, ctx| { stored(self.0.updated_at()).map(DateTime).at(ctx) }
         }
     };
 }
 
-/// The interface, which has the fields that every kind has.
+/// The interface with the common fields.
 macro_rules! interface {
     (
         { $($enum:tt)* }
@@ -260,7 +262,7 @@ macro_rules! interface {
     };
 }
 
-/// The type of a kind: the fields that every kind has, and its own.
+/// The type of a product kind: the common fields and its own.
 macro_rules! object {
     (
         { $(#[$($doc:tt)*])* $kind:ident { $($own:tt)* } }
@@ -303,7 +305,7 @@ macro_rules! object {
     };
 }
 
-/// A kind and its own fields.
+/// Defines the type of a product kind with its own fields.
 macro_rules! kind {
     ($($kind:tt)*) => {
         with_common_fields! { object! { $($kind)* } }
@@ -311,14 +313,14 @@ macro_rules! kind {
 }
 
 with_common_fields! { interface! {
-/// A product of any kind. Clients written today keep working when a kind appears: a kind they do
-/// not know has these fields too.
+/// A product of any kind. Clients keep working when a kind is added: products of a kind that a
+/// client does not know have these fields too.
 pub(crate) enum Product {
-    /// Clothes and shoes.
+    /// Clothing or shoes.
     Apparel(Apparel),
     /// A book.
     Book(Book),
-    /// A thing with a plug or a battery.
+    /// An electrical or electronic product.
     Electronics(Electronics),
     /// Food or drink.
     Grocery(Grocery),
@@ -326,13 +328,13 @@ pub(crate) enum Product {
     Movie(Movie),
     /// Several products sold together.
     Bundle(Bundle),
-    /// A product of a kind that nobody has written code for.
+    /// A product of a kind without its own type.
     GenericProduct(GenericProduct),
 }
 } }
 
 impl Product {
-    /// The concrete type that the product's kind has.
+    /// Returns the product as the type of its kind.
     pub(crate) fn of(view: ProductView) -> Result<Self, Failure> {
         Ok(match Kind::of(stored(view.kind())?) {
             Kind::Apparel => Self::Apparel(Apparel(view)),
@@ -346,7 +348,7 @@ impl Product {
     }
 }
 
-/// The details of a product, if they are of the expected kind.
+/// Reads the details of a product; default values if they are of another kind.
 macro_rules! details {
     ($self:ident, $variant:ident) => {
         stored($self.0.details()).map(|details| match details {
@@ -357,14 +359,14 @@ macro_rules! details {
 }
 
 kind! {
-    /// Clothes and shoes.
+    /// Clothing or shoes.
     Apparel {
-        /// How it is cut: `slim`, `regular`.
+        /// The fit: `slim`, `regular`.
         async fn fit(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Apparel).map(|details| details.fit).nullable_at(ctx)
         }
 
-        /// The measures of each size.
+        /// The measurements of each size.
         async fn size_chart(&self, ctx: &Context<'_>) -> R<Vec<SizeChartRow>> {
             details!(self, Apparel).map(|details| all(details.size_chart)).at(ctx)
         }
@@ -374,22 +376,22 @@ kind! {
 kind! {
     /// A book.
     Book {
-        /// Who made it.
+        /// The authors and other contributors.
         async fn contributors(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
             details!(self, Book).map(|details| all(details.contributors)).at(ctx)
         }
 
-        /// The ISBN, digits only.
+        /// The ISBN, without separators.
         async fn isbn(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Book).map(|details| details.isbn).nullable_at(ctx)
         }
 
-        /// The form it comes in: `hardcover`, `paperback`, `e-book`.
+        /// The binding or format: `hardcover`, `paperback`, `e-book`.
         async fn format(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Book).map(|details| details.format).nullable_at(ctx)
         }
 
-        /// How many pages it has.
+        /// The number of pages.
         async fn pages(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Book).map(|details| details.pages).nullable_at(ctx)
         }
@@ -397,19 +399,19 @@ kind! {
 }
 
 kind! {
-    /// A thing with a plug or a battery.
+    /// An electrical or electronic product.
     Electronics {
-        /// The energy label: `A` to `G`.
+        /// The energy efficiency class: `A` to `G`.
         async fn energy_label(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Electronics).map(|details| details.energy_label).nullable_at(ctx)
         }
 
-        /// The warranty in months.
+        /// The warranty period in months.
         async fn warranty_months(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Electronics).map(|details| details.warranty_months).nullable_at(ctx)
         }
 
-        /// What it works with.
+        /// What the product is compatible with.
         async fn compatibility(&self, ctx: &Context<'_>) -> R<Vec<String>> {
             details!(self, Electronics).map(|details| details.compatibility).at(ctx)
         }
@@ -424,12 +426,12 @@ kind! {
             details!(self, Grocery).map(|details| details.ingredients).nullable_at(ctx)
         }
 
-        /// The allergens in it.
+        /// The allergens it contains.
         async fn allergens(&self, ctx: &Context<'_>) -> R<Vec<String>> {
             details!(self, Grocery).map(|details| details.allergens).at(ctx)
         }
 
-        /// Nutrition facts per 100 g or 100 ml.
+        /// The nutrition facts per 100 g or 100 ml.
         async fn nutrition(&self, ctx: &Context<'_>) -> R<Vec<Measurement>> {
             details!(self, Grocery).map(|details| all(details.nutrition)).at(ctx)
         }
@@ -439,12 +441,12 @@ kind! {
 kind! {
     /// A film.
     Movie {
-        /// Who plays whom.
+        /// The actors and the characters they play.
         async fn cast(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
             details!(self, Movie).map(|details| all(details.cast)).at(ctx)
         }
 
-        /// How long it is, in minutes.
+        /// The running time in minutes.
         async fn runtime_minutes(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Movie).map(|details| details.runtime_minutes).nullable_at(ctx)
         }
@@ -454,9 +456,10 @@ kind! {
 kind! {
     /// Several products sold together.
     Bundle {
-        /// The products in it, at most 100; those that the caller may not see are left out.
+        /// The products in the bundle, at most 100. Products that the caller may not see are left
+        /// out.
         async fn items(&self, ctx: &Context<'_>) -> R<Vec<BundleItem>> {
-            let everything = ctx.session().sight == Visibility::Everything;
+            let everything = ctx.session().visibility == Visibility::Everything;
             let seen = |item: &product::BundleItem| everything || item.listed;
             let items = details!(self, Bundle).map(|details| details.items);
             items.map(|items| all(items.into_iter().filter(seen).collect())).at(ctx)
@@ -465,18 +468,18 @@ kind! {
 }
 
 kind! {
-    /// A product of a kind that nobody has written code for: everything about it is in its specs.
+    /// A product of a kind without its own type. All its details are in `specs`.
     GenericProduct {}
 }
 
-/// Why a product is treated otherwise than most.
+/// Why a product is handled as an outlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub(crate) enum OutlierReason {
-    /// It has more than 1,000 reviews.
+    /// The product has more than 1,000 reviews.
     ManyReviews,
-    /// It is hot: two who wrote reviews of it at once met.
+    /// The product is hot: concurrent reviews of it caused a write conflict.
     Conflict,
-    /// It is hot: more than five reviews were written within a second.
+    /// The product is hot: more than five reviews were written within one second.
     Rate,
 }
 
@@ -489,24 +492,25 @@ impl From<product::HotReason> for OutlierReason {
     }
 }
 
-/// How a product is treated because of its many reviews. Nothing about its fields changes.
+/// How the service handles a product because of its many reviews. All fields keep their meaning.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct OutlierState {
-    /// Whether it has more than 1,000 reviews: they are never counted on request.
+    /// Whether the product has more than 1,000 reviews. Reviews of a large product are never
+    /// counted on request.
     large: bool,
-    /// Whether its reviews are counted a moment after they were written, many at a time.
+    /// Whether the product is hot. Reviews of a hot product are counted in batches, with a short
+    /// delay.
     hot: bool,
-    /// Since when it is one or the other, the longer of both; null when it is neither.
+    /// Since when the product has been large or hot, whichever came first; null if it is neither.
     since: Option<DateTime>,
-    /// Why, that which lasts longest first; empty when it is neither.
+    /// The reasons, `MANY_REVIEWS` first; empty if the product is neither large nor hot.
     reason: Vec<OutlierReason>,
-    /// Until when it is hot, if nothing renews it; null when it is not.
+    /// When the product stops being hot, unless it is extended; null if it is not hot.
     hot_until: Option<DateTime>,
-    /// Since when it is hot; null when it is not.
+    /// Since when the product has been hot; null if it is not.
     hot_since: Option<DateTime>,
 }
 
-/// A product in a bundle, with what the bundle carries of it.
 pub(crate) struct BundleItem(product::BundleItem);
 
 impl From<product::BundleItem> for BundleItem {
@@ -515,31 +519,31 @@ impl From<product::BundleItem> for BundleItem {
     }
 }
 
-/// A product in a bundle, with what the bundle carries of it.
+/// A product in a bundle.
 #[Object]
 impl BundleItem {
-    /// How many of it.
+    /// The number of units in the bundle.
     async fn quantity(&self) -> i32 {
         self.0.quantity
     }
 
-    /// Its name, as carried by the bundle.
+    /// The name of the product, as copied into the bundle.
     async fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The price of one, as carried by the bundle.
+    /// The unit price, as copied into the bundle.
     async fn price(&self) -> Option<Money> {
         self.0.price.map(Money::from)
     }
 
-    /// When the product was last changed before name and price were copied; null of old copies.
-    /// The copies follow within seconds.
+    /// The `updatedAt` of the product when its name and price were copied; null for copies without
+    /// this record. Changes are copied within seconds.
     async fn as_of(&self) -> Option<DateTime> {
         self.0.as_of.map(DateTime)
     }
 
-    /// The product itself; null when the caller may not see it. One look-up for all items.
+    /// The product itself; null if the caller may not see it. One database query for all items.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         let found = ctx.session().loaders.product(self.0.product_id).await;
         found
@@ -570,8 +574,8 @@ async fn activity(
 }
 
 fn counters(view: &ProductView) -> Result<ProductCounters, Failure> {
-    let (standing, sold) = (stored(view.standing())?, stored(view.sold())?);
-    Ok(ProductCounters::of(standing, sold))
+    let (summary, sold) = (stored(view.activity())?, stored(view.sold())?);
+    Ok(ProductCounters::of(summary, sold))
 }
 
 async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Failure> {
@@ -595,15 +599,15 @@ fn specs(
         known.map_or_else(|| key.clone(), |key| key.key.clone())
     };
     let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().map(name).collect());
-    let wanted = |key: &String| keys.as_ref().is_none_or(|keys| keys.contains(key));
-    // While a key is being merged into another, products may still carry it.
+    let selected = |key: &String| keys.as_ref().is_none_or(|keys| keys.contains(key));
+    // While a key is being merged into another, products may still have the old key.
     let named = stored(view.specs())?
         .into_iter()
         .map(|spec| vitrine_model::spec::Spec {
             key: name(&spec.key),
             ..spec
         });
-    let specs = named.filter(|spec| wanted(&spec.key));
+    let specs = named.filter(|spec| selected(&spec.key));
     Ok(specs.map(|spec| display.show(spec)).collect())
 }
 
@@ -613,26 +617,26 @@ fn spec(
     key: String,
     unit: Option<String>,
 ) -> Result<Option<Spec>, Failure> {
-    let asked = unit.map(|unit| {
+    let units = unit.map(|unit| {
         vec![DisplayUnitInput {
             unit,
             key: Some(key.clone()),
         }]
     });
-    Ok(specs(view, ctx, Some(vec![key]), asked)?.into_iter().next())
+    Ok(specs(view, ctx, Some(vec![key]), units)?.into_iter().next())
 }
 
 fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<Vec<ReviewExcerpt>, Failure> {
     let first = first.unwrap_or(MAX_TOP_REVIEWS);
-    let wanted = usize::try_from(first)
+    let limit = usize::try_from(first)
         .ok()
         .filter(|_| (1..=MAX_TOP_REVIEWS).contains(&first));
-    let wanted = wanted.ok_or_else(|| {
+    let limit = limit.ok_or_else(|| {
         Failure::bad_input(format!(
             "first: must be 1 to {MAX_TOP_REVIEWS}, not {first}"
         ))
     })?;
-    let reviews = stored(view.top_reviews())?.into_iter().take(wanted);
+    let reviews = stored(view.top_reviews())?.into_iter().take(limit);
     Ok(reviews
         .map(|review| ReviewExcerpt {
             product: view.id(),
@@ -658,12 +662,12 @@ async fn reviews(
         page,
     };
     let catalog = &ctx.session().catalog;
-    let carried = if carried::suffices(&ctx.field()) {
-        catalog.reviews_carried(view, &query)?
+    let stored_page = if top_reviews::suffice_for(&ctx.field()) {
+        catalog.top_reviews_page(view, &query)?
     } else {
         None
     };
-    let page = match carried {
+    let page = match stored_page {
         Some(page) => page,
         None => catalog.reviews(query).await?,
     };

@@ -1,4 +1,4 @@
-//! Rating numbers.
+//! Output types for rating numbers.
 
 use async_graphql::{Context, Object, SimpleObject};
 use vitrine_domain::reviewing::ratings;
@@ -11,79 +11,77 @@ use crate::execution::{Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
-/// How many days are recent when nobody says.
+/// The default period of recent ratings, in days.
 const DEFAULT_DAYS: i32 = 90;
 
-/// The ratings of a product. The histogram is what is stored; everything else is computed from
-/// whole numbers when it is asked for.
 pub(crate) struct RatingStats {
     pub(crate) product: ProductId,
     pub(crate) stats: rating::RatingStats,
 }
 
-/// How many reviews gave a number of stars.
+/// The number of reviews with one rating.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct RatingBucket {
-    /// The number of stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
-    /// How many reviews.
+    /// The number of reviews with this rating.
     count: i32,
-    /// Their share of all reviews, 0 to 1; 0 without reviews.
+    /// The share of all reviews, 0 to 1; 0 without reviews.
     share: f64,
 }
 
-/// The ratings of one aspect of a product, such as its fit.
+/// The ratings of one aspect of a product, such as fit.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct RatingDimension {
-    /// The aspect.
+    /// The name of the aspect.
     name: String,
-    /// How many reviews rated it.
+    /// The number of reviews that rated the aspect.
     count: i32,
-    /// The mean, 1 to 5.
+    /// The average rating, 1 to 5.
     average: Option<f64>,
 }
 
-/// How many reviews are in a language.
+/// The number of reviews in one language.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ReviewLanguage {
-    /// The language, as a code of two letters (ISO 639-1).
+    /// The two-letter ISO 639-1 code of the language.
     code: String,
-    /// How many reviews.
+    /// The number of reviews.
     count: i32,
 }
 
-/// The ratings of a product. The histogram is what is stored; everything else is computed from
-/// whole numbers when it is asked for.
+/// The rating numbers of a product. They are derived from a stored histogram with exact counts.
 #[Object]
 impl RatingStats {
-    /// How many published reviews there are.
+    /// The number of published reviews.
     async fn count(&self) -> i32 {
         count(self.stats.count())
     }
 
-    /// The mean, 1 to 5; null without reviews.
+    /// The average rating, 1 to 5; null without reviews.
     async fn average(&self) -> Option<f64> {
         self.stats.average()
     }
 
-    /// Five buckets, five stars first.
+    /// The number of reviews per rating: five entries, five stars first.
     async fn histogram(&self) -> Vec<RatingBucket> {
         buckets(&self.stats.histogram)
     }
 
-    /// The Bayesian average: the mean after five imagined reviews of 3.5 stars. Products are sorted
-    /// by it in steps of 0.05, so that one enthusiast does not beat a thousand satisfied customers.
+    /// The Bayesian average: the average after adding five imaginary reviews of 3.5 stars. The sort
+    /// key `RATING` uses it in steps of 0.05, so that a product with one enthusiastic review does
+    /// not outrank one with a thousand good ones.
     async fn bayesian_score(&self) -> f64 {
         self.stats.bayesian_score()
     }
 
-    /// The lower bound of the Wilson score interval (1927) at 95 % confidence for the share of
-    /// reviews with four or five stars, 0 to 1; null without reviews.
+    /// The lower bound of the Wilson score interval at 95 % confidence for the share of reviews
+    /// with four or five stars, 0 to 1; null without reviews.
     async fn wilson_lower_bound(&self) -> Option<f64> {
         self.stats.wilson_lower_bound()
     }
 
-    /// How many reviews are by verified buyers.
+    /// The number of reviews by verified buyers.
     async fn verified_count(&self) -> i32 {
         let verified = Traits {
             verified: true,
@@ -92,7 +90,7 @@ impl RatingStats {
         count(self.stats.with(&verified).count())
     }
 
-    /// How many reviews have pictures or films.
+    /// The number of reviews with images or videos.
     async fn with_media_count(&self) -> i32 {
         let media = Traits {
             media: true,
@@ -101,7 +99,7 @@ impl RatingStats {
         count(self.stats.with(&media).count())
     }
 
-    /// The languages that reviews are in, by code; those without a code of two letters are left
+    /// The languages of the reviews, sorted by code. Languages without a two-letter code are left
     /// out.
     async fn languages(&self) -> Vec<ReviewLanguage> {
         let languages = self.stats.languages().into_iter();
@@ -112,7 +110,7 @@ impl RatingStats {
         language.collect()
     }
 
-    /// The ratings of single aspects, by name.
+    /// The ratings of single aspects, sorted by name.
     async fn dimensions(&self) -> Vec<RatingDimension> {
         let dimension = |(name, stats): (&String, &rating::DimensionStats)| RatingDimension {
             name: name.clone(),
@@ -122,20 +120,20 @@ impl RatingStats {
         self.stats.dimensions.iter().map(dimension).collect()
     }
 
-    /// Of the reviewers who said whether they recommend the product, the share who do, 0 to 1; null
-    /// when nobody said.
+    /// The share of reviewers who recommend the product, among those who answered the question, 0
+    /// to 1; null if none did.
     async fn recommended_share(&self) -> Option<f64> {
         self.stats.recommended_share()
     }
 
-    /// The ratings of the last days alone, by when reviews were written. A look-up, one for all
-    /// products of a list.
+    /// The ratings of recent days, by the date on which reviews were written. One database query
+    /// for all products of a list.
     async fn recent(
         &self,
         ctx: &Context<'_>,
         #[graphql(
             default_with = "Some(DEFAULT_DAYS)",
-            desc = "How many days back from now: 1 to 366. `ratingTrend` goes back further."
+            desc = "The number of days back from now: 1 to 366. For longer periods use `ratingTrend`."
         )]
         days: Option<i32>,
     ) -> Option<R<RecentRatings>> {
@@ -149,22 +147,22 @@ impl RatingStats {
         self.stats.as_of.map(DateTime)
     }
 
-    /// The version of the formulas; it changes when one of them does.
+    /// The version of the rating formulas. Changes when a formula changes.
     async fn formula_version(&self) -> i32 {
         FORMULA_VERSION
     }
 }
 
-/// The ratings of a product in the last days.
+/// The ratings of a product in recent days.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct RecentRatings {
-    /// How many days back from now.
+    /// The number of days back from now.
     days: i32,
-    /// How many published reviews were written in them.
+    /// The number of published reviews written in this period.
     count: i32,
-    /// Their mean, 1 to 5; null without reviews.
+    /// The average rating, 1 to 5; null without reviews.
     average: Option<f64>,
-    /// Five buckets, five stars first.
+    /// The number of reviews per rating: five entries, five stars first.
     histogram: Vec<RatingBucket>,
 }
 
@@ -173,11 +171,11 @@ pub(crate) struct RecentRatings {
 pub(crate) struct RatingMonth {
     /// The month in UTC: `2026-05`.
     month: String,
-    /// How many published reviews were written in it.
+    /// The number of published reviews written in this month.
     count: i32,
-    /// Their mean, 1 to 5; null without reviews.
+    /// The average rating, 1 to 5; null without reviews.
     average: Option<f64>,
-    /// Five buckets, five stars first.
+    /// The number of reviews per rating: five entries, five stars first.
     histogram: Vec<RatingBucket>,
 }
 
@@ -207,7 +205,7 @@ async fn recent(
     }))
 }
 
-/// Five buckets, five stars first.
+/// Returns five buckets, five stars first.
 fn buckets(histogram: &Histogram) -> Vec<RatingBucket> {
     let all = histogram.count().max(1);
     let bucket = |stars: Stars| {

@@ -1,4 +1,4 @@
-//! Reviews.
+//! Output types for reviews.
 
 use std::sync::Arc;
 
@@ -14,81 +14,81 @@ use crate::execution::{Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
-/// Whether a review is seen and counted.
+/// The status of a review. Only published reviews are visible to everyone and count in ratings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ReviewStatus", remote = "ReviewStatus")]
 pub(crate) enum Status {
-    /// Waits for a moderator.
+    /// Waiting for a moderator.
     Pending,
-    /// Seen by everyone, and counted.
+    /// Visible to everyone, and counted in ratings.
     Published,
-    /// Refused by a moderator.
+    /// Rejected by a moderator.
     Rejected,
-    /// Taken back by its author.
+    /// Deleted by its author.
     Deleted,
 }
 
-/// Who wrote a review.
+/// The author of a review.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ReviewAuthor {
-    /// The name shown.
+    /// The display name.
     name: String,
 }
 
-/// The stars that a review gives one aspect of the product.
+/// A review's rating of one aspect of the product.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct DimensionRating {
-    /// The aspect, such as `fit`.
+    /// The name of the aspect, such as `fit`.
     name: String,
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
 }
 
-/// What a voter says of a review.
+/// A vote on whether a review is helpful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "Vote")]
 pub(crate) enum ReviewVote {
-    /// It helps.
+    /// The review is helpful.
     Helpful,
-    /// It does not.
+    /// The review is not helpful.
     Unhelpful,
 }
 
-/// What the shop answers to a review, for all to read.
 pub(crate) struct ReviewReply(review::Reply);
 
-/// What the shop answers to a review, for all to read.
+/// The shop's public reply to a review.
 #[Object]
 impl ReviewReply {
-    /// The text. Plain text: markup in it means nothing.
+    /// The text of the reply. Plain text: do not interpret markup in it.
     async fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// When it was written or last changed.
+    /// When the reply was written or last changed.
     async fn at(&self) -> DateTime {
         DateTime(self.0.at)
     }
 
-    /// The subject of the writer's token; null when they were erased. Seen by moderators only.
+    /// The subject of the writer's token; null if the writer's data was erased. Visible to
+    /// moderators, null for others.
     async fn by(&self, ctx: &Context<'_>) -> Option<&str> {
         let seen = ctx.session().viewer.moderator().is_ok();
         Some(self.0.by.as_str()).filter(|by| seen && !by.is_empty())
     }
 }
 
-/// A review as it was before its author changed it.
+/// An earlier version of a review, before its author edited it.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct ReviewVersion {
-    /// The revision it had.
+    /// The revision number of this version.
     revision: i32,
-    /// When it stopped being that.
+    /// When this version was replaced.
     until: DateTime,
-    /// The stars it gave, 1 to 5.
+    /// The rating in stars, 1 to 5.
     rating: i32,
-    /// Its title; may be empty. Plain text.
+    /// The title; may be empty. Plain text.
     title: String,
-    /// Its text. Plain text.
+    /// The text. Plain text.
     body: String,
 }
 
@@ -104,7 +104,6 @@ impl From<review::ReviewVersion> for ReviewVersion {
     }
 }
 
-/// A review in full.
 #[derive(Clone)]
 pub(crate) struct Review(pub(crate) Arc<review::Review>);
 
@@ -121,18 +120,18 @@ impl Review {
     }
 }
 
-/// A review in full.
+/// A review.
 #[Object]
 impl Review {
-    /// Identifies the review.
+    /// The global id of the review.
     pub(crate) async fn id(&self) -> ID {
         GlobalId::Review(self.0.product_id, self.0.id)
             .encode()
             .into()
     }
 
-    /// The product it is about; null when the caller may not see it. Moderators see it also when it
-    /// is not on sale.
+    /// The reviewed product; null if the caller may not see it. Moderators can also see products
+    /// that are not on sale.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         let loaders = &ctx.session().loaders;
         let found = loaders.reviewed_product(self.0.product_id).await;
@@ -141,22 +140,22 @@ impl Review {
             .nullable_at(ctx)
     }
 
-    /// Who wrote it; null when it is anonymous.
+    /// The author; null if the review is anonymous.
     async fn author(&self) -> Option<ReviewAuthor> {
         author(self.0.author.as_ref())
     }
 
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     async fn rating(&self) -> i32 {
         i32::from(self.0.rating.get())
     }
 
-    /// Whether the author recommends the product; null when not told.
+    /// Whether the author recommends the product; null if the author did not say.
     async fn recommended(&self) -> Option<bool> {
         self.0.recommended
     }
 
-    /// The stars for single aspects, by name.
+    /// The ratings of single aspects, sorted by name.
     async fn dimensions(&self) -> Vec<DimensionRating> {
         let dimensions = self.0.dimensions.iter();
         dimensions
@@ -172,68 +171,68 @@ impl Review {
         &self.0.title
     }
 
-    /// The text; may be empty. Plain text: markup in it means nothing.
+    /// The text; may be empty. Plain text: do not interpret markup in it.
     async fn body(&self) -> &str {
         &self.0.body
     }
 
-    /// The language as an IETF tag, when known.
+    /// The language as an IETF language tag; null if unknown.
     async fn language(&self) -> Option<&str> {
         self.0.language.as_deref()
     }
 
-    /// Pictures and films.
+    /// Images and videos.
     async fn media(&self) -> Vec<Media> {
         all(self.0.media.clone())
     }
 
-    /// Whether the author is known to have bought the product.
+    /// Whether a purchase of the product by the author is known.
     async fn verified(&self) -> bool {
         self.0.verified
     }
 
-    /// Whether the author was given something for the review.
+    /// Whether the author received an incentive for the review.
     async fn incentivized(&self) -> bool {
         self.0.incentivized
     }
 
-    /// How many found it helpful.
+    /// The number of voters who found the review helpful.
     async fn helpful_count(&self) -> i32 {
         count(self.0.helpful)
     }
 
-    /// How many did not.
+    /// The number of voters who found the review unhelpful.
     async fn unhelpful_count(&self) -> i32 {
         count(self.0.unhelpful)
     }
 
-    /// Whether it is seen and counted.
+    /// The status of the review.
     async fn status(&self) -> Status {
         self.0.status.into()
     }
 
-    /// When it was written; null on imports without a date.
+    /// When the review was written; null for imported reviews without a date.
     async fn created_at(&self) -> Option<DateTime> {
         self.0.created_at.map(DateTime)
     }
 
-    /// When its author last changed it; null when never.
+    /// When the author last edited the review; null if never.
     async fn edited_at(&self) -> Option<DateTime> {
         self.0.edited_at.map(DateTime)
     }
 
-    /// Rises with every change by its author or a moderator, replies among them.
+    /// The revision. Increases with every change by the author or a moderator, including replies.
     async fn revision(&self) -> i32 {
         count(self.0.revision)
     }
 
-    /// What the shop answered; null when it did not.
+    /// The shop's reply; null if there is none.
     async fn reply(&self) -> Option<ReviewReply> {
         self.0.reply.clone().map(ReviewReply)
     }
 
-    /// What the caller says of it; null without a token or a vote. One look-up for all reviews of a
-    /// page.
+    /// The caller's vote on the review; null without a token or a vote. One database query for all
+    /// reviews of a page.
     async fn viewer_vote(&self, ctx: &Context<'_>) -> Option<R<ReviewVote>> {
         let found = ctx
             .session()
@@ -245,19 +244,21 @@ impl Review {
             .nullable_at(ctx)
     }
 
-    /// What moderators decided of it, oldest first, at most the last 20; seen by moderators only.
+    /// The moderators' decisions on the review, oldest first, at most the last 20. Visible to
+    /// moderators, null for others.
     async fn moderation(&self, ctx: &Context<'_>) -> Option<Vec<ModerationEntry>> {
         let seen = ctx.session().viewer.moderator().is_ok();
         seen.then(|| all(self.0.decisions.clone()))
     }
 
-    /// The reports of it that no moderator has dealt with, oldest first, at most 100; seen by
-    /// moderators only. One look-up for all reviews of a page.
+    /// The reports that no moderator has handled yet, oldest first, at most 100. Visible to
+    /// moderators, null for others. One database query for all reviews of a page.
     async fn reports(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewReport>>> {
         reports(&self.0, ctx).await.nullable_at(ctx)
     }
 
-    /// Since when it waits for a moderator; null when it does not. Seen by moderators only.
+    /// Since when the review has been waiting for a moderator; null if it is not waiting. Visible
+    /// to moderators, null for others.
     async fn queued_since(&self, ctx: &Context<'_>) -> Option<DateTime> {
         let queued = self
             .0
@@ -266,7 +267,8 @@ impl Review {
         queued.map(|queued| DateTime(queued.since))
     }
 
-    /// Why it waits for a moderator; null when it does not. Seen by moderators only.
+    /// Why the review is waiting for a moderator; null if it is not waiting. Visible to moderators,
+    /// null for others.
     async fn queue_reason(&self, ctx: &Context<'_>) -> Option<QueueReason> {
         let queued = self
             .0
@@ -275,65 +277,64 @@ impl Review {
         queued.map(|queued| queued.reason.into())
     }
 
-    /// What it was before its author changed it, oldest first, at most the last 50; seen by its
-    /// author and by moderators. One look-up for all reviews of a page.
+    /// The earlier versions of the review, oldest first, at most the last 50. Visible to its author
+    /// and to moderators, null for others. One database query for all reviews of a page.
     async fn versions(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewVersion>>> {
         versions(self, ctx).await.nullable_at(ctx)
     }
 }
 
-/// The part of a helpful review that its product carries, so that it costs no look-up.
 pub(crate) struct ReviewExcerpt {
     pub(crate) product: ProductId,
     pub(crate) review: TopReview,
 }
 
-/// The part of a helpful review that its product carries, so that it costs no look-up.
+/// The part of a top review that is stored with its product, so that no extra query is needed.
 #[Object]
 impl ReviewExcerpt {
-    /// The id of the review; `node` gives it in full.
+    /// The global id of the review. Use `node` to load the full review.
     async fn id(&self) -> ID {
         GlobalId::Review(self.product, self.review.id)
             .encode()
             .into()
     }
 
-    /// The stars, 1 to 5.
+    /// The rating in stars, 1 to 5.
     async fn rating(&self) -> i32 {
         i32::from(self.review.rating.get())
     }
 
-    /// The title; may be empty.
+    /// The title; may be empty. Plain text.
     async fn title(&self) -> &str {
         &self.review.title
     }
 
-    /// The beginning of the text, at most 300 characters, cut where a word ends.
+    /// The beginning of the text, at most 300 characters, cut at the end of a word. Plain text.
     async fn excerpt(&self) -> &str {
         &self.review.excerpt
     }
 
-    /// Whether the text goes on.
+    /// Whether the text is longer than the excerpt.
     async fn truncated(&self) -> bool {
         self.review.truncated
     }
 
-    /// Who wrote it; null when it is anonymous.
+    /// The author; null if the review is anonymous.
     async fn author(&self) -> Option<ReviewAuthor> {
         author(self.review.author.as_ref())
     }
 
-    /// How many found it helpful.
+    /// The number of voters who found the review helpful.
     async fn helpful_count(&self) -> i32 {
         count(self.review.helpful)
     }
 
-    /// Whether the author is known to have bought the product.
+    /// Whether a purchase of the product by the author is known.
     async fn verified(&self) -> bool {
         self.review.verified
     }
 
-    /// When it was written; null on imports without a date.
+    /// When the review was written; null for imported reviews without a date.
     async fn created_at(&self) -> Option<DateTime> {
         self.review.created_at.map(DateTime)
     }
@@ -352,7 +353,7 @@ async fn reports(
     }
     let found = session.loaders.open_reports(review.id).await?.into_iter();
     let shown = found.map(|report| ReviewReport {
-        // Blanks stand before the names of nobody: no subject of a token has them.
+        // The generated ids of erased readers begin with a blank, which no token's subject does.
         by: Some(report.by.0).filter(|by| !by.starts_with(' ')),
         at: DateTime(report.at),
         reason: report.reason.into(),
@@ -369,7 +370,7 @@ async fn versions(
     if session.viewer.moderator().is_err() && !review.is_own(ctx) {
         return Ok(None);
     }
-    // What has its first revision was never changed.
+    // A review with revision 1 was never changed.
     if review.0.revision == 1 {
         return Ok(Some(Vec::new()));
     }

@@ -1,4 +1,4 @@
-//! What mutations about reviews answer, and what is known of the numbers made of reviews.
+//! Payloads of mutations on reviews, purchases and ratings, and the audit of rating numbers.
 
 use async_graphql::{Context, ID, Object, SimpleObject};
 use vitrine_domain::outcome::Outcome;
@@ -16,7 +16,7 @@ use super::review::Review;
 use crate::execution::{Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
-/// A review as it became, and the product to be looked up when it is selected.
+/// The outcome of a mutation on a review. The product is looked up only if selected.
 pub(crate) struct Written {
     product: Option<ProductId>,
     review: Option<Review>,
@@ -25,7 +25,6 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// What became of a review of this product.
     pub(crate) fn of(
         product: Option<ProductId>,
         outcome: Outcome<Reviewed>,
@@ -49,24 +48,25 @@ macro_rules! written {
         $(#[$doc])*
         #[Object]
         impl $name {
-            /// The review as it is now. When the mutation was refused, the review that is in the
-            /// way, if the caller may know it.
+            /// The review as it is now. If the mutation was refused, the review that caused the
+            /// refusal, provided the caller may see it.
             async fn review(&self) -> Option<Review> {
                 self.0.review.clone()
             }
 
-            /// The product as it is now; null when the caller may not see it. Looked up only when
+            /// The product as it is now; null if the caller may not see it. Looked up only if
             /// selected.
             async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
                 product(self.0.product, ctx).await.nullable_at(ctx)
             }
 
-            /// Whether the product's rating numbers are still to follow, within about a second.
+            /// Whether the product's rating numbers do not yet include this change. They follow
+            /// within about a second.
             async fn stats_pending(&self) -> bool {
                 self.0.stats_pending
             }
 
-            /// Why nothing was written; empty when it was.
+            /// Why nothing was written; empty on success.
             async fn user_errors(&self) -> Vec<UserError> {
                 self.0.user_errors.clone()
             }
@@ -75,34 +75,34 @@ macro_rules! written {
 }
 
 written! {
-    /// What became of submitReview.
+    /// The result of `submitReview`.
     SubmitReviewPayload
 }
 
 written! {
-    /// What became of editReview.
+    /// The result of `editReview`.
     EditReviewPayload
 }
 
 written! {
-    /// What became of deleteReview.
+    /// The result of `deleteReview`.
     DeleteReviewPayload
 }
 
 written! {
-    /// What became of moderateReview.
+    /// The result of `moderateReview`.
     ModerateReviewPayload
 }
 
-macro_rules! marked {
+macro_rules! review_payload {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(SimpleObject)]
         pub(crate) struct $name {
-            /// The review as it is now, also when the mutation was refused, if the caller may know
-            /// it.
+            /// The review as it is now, also if the mutation was refused; null if the caller may
+            /// not see it.
             review: Option<Review>,
-            /// Why nothing was written; empty when it was.
+            /// Why nothing was written; empty on success.
             user_errors: Vec<UserError>,
         }
 
@@ -114,27 +114,26 @@ macro_rules! marked {
     };
 }
 
-marked! {
-    /// What became of voteReview.
+review_payload! {
+    /// The result of `voteReview`.
     VoteReviewPayload
 }
 
-marked! {
-    /// What became of removeVote.
+review_payload! {
+    /// The result of `removeVote`.
     RemoveVotePayload
 }
 
-marked! {
-    /// What became of reportReview.
+review_payload! {
+    /// The result of `reportReview`.
     ReportReviewPayload
 }
 
-marked! {
-    /// What became of replyToReview.
+review_payload! {
+    /// The result of `replyToReview`.
     ReplyToReviewPayload
 }
 
-/// What became of recordPurchase.
 pub(crate) struct RecordPurchasePayload {
     product: Option<ProductId>,
     recorded: Option<bool>,
@@ -142,7 +141,6 @@ pub(crate) struct RecordPurchasePayload {
 }
 
 impl RecordPurchasePayload {
-    /// What became of a purchase of this product.
     pub(crate) fn of(
         product: Option<ProductId>,
         outcome: Outcome<Purchased>,
@@ -156,33 +154,33 @@ impl RecordPurchasePayload {
     }
 }
 
-/// What became of recordPurchase.
+/// The result of `recordPurchase`.
 #[Object]
 impl RecordPurchasePayload {
-    /// The product; null when the caller may not see it. Looked up only when selected.
+    /// The product; null if the caller may not see it. Looked up only if selected.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         product(self.product, ctx).await.nullable_at(ctx)
     }
 
-    /// Whether the purchase was not known before; null when it was refused.
+    /// Whether the purchase is new, that is, had not been recorded before. Null if it was refused.
     async fn recorded(&self) -> Option<bool> {
         self.recorded
     }
 
-    /// Why nothing was written; empty when it was.
+    /// Why nothing was written; empty on success.
     async fn user_errors(&self) -> Vec<UserError> {
         self.user_errors.clone()
     }
 }
 
-/// What became of eraseAuthor.
+/// The result of `eraseAuthor`.
 #[derive(SimpleObject)]
 pub(crate) struct EraseAuthorPayload {
-    /// What was done; null when it was refused.
+    /// A record of what was done; null if the mutation was refused.
     receipt: Option<ErasureReceipt>,
-    /// What still names the author; null when it was refused.
+    /// The documents that still name the author; null if the mutation was refused.
     residue: Option<ErasureResidue>,
-    /// Why nothing was written; empty when it was.
+    /// Why nothing was written; empty on success.
     user_errors: Vec<UserError>,
 }
 
@@ -198,7 +196,6 @@ impl From<Reply<Erased>> for EraseAuthorPayload {
     }
 }
 
-/// What became of repairRatingStats.
 pub(crate) struct RepairRatingStatsPayload {
     product: Option<ProductId>,
     differences: Vec<StatsDifference>,
@@ -206,7 +203,6 @@ pub(crate) struct RepairRatingStatsPayload {
 }
 
 impl RepairRatingStatsPayload {
-    /// What became of the repair of this product.
     pub(crate) fn of(
         product: Option<ProductId>,
         outcome: Outcome<ratings::Repaired>,
@@ -220,31 +216,32 @@ impl RepairRatingStatsPayload {
     }
 }
 
-/// What became of repairRatingStats.
+/// The result of `repairRatingStats`.
 #[Object]
 impl RepairRatingStatsPayload {
-    /// The product as it is now; null when there is none. Looked up only when selected.
+    /// The product as it is now; null if it does not exist. Looked up only if selected.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         product(self.product, ctx).await.nullable_at(ctx)
     }
 
-    /// What differed before; empty when nothing did, or when it was refused.
+    /// The differences found before the repair; empty if there were none or the mutation was
+    /// refused.
     async fn differences(&self) -> &[StatsDifference] {
         &self.differences
     }
 
-    /// Why nothing was written; empty when it was.
+    /// Why nothing was written; empty on success.
     async fn user_errors(&self) -> Vec<UserError> {
         self.user_errors.clone()
     }
 }
 
-/// What became of defineReviewDimensions.
+/// The result of `defineReviewDimensions`.
 #[derive(SimpleObject)]
 pub(crate) struct DefineReviewDimensionsPayload {
-    /// The aspects as they are defined now; null when it was refused.
+    /// The aspects as defined now; null if the mutation was refused.
     names: Option<Vec<String>>,
-    /// Why nothing was written; empty when it was.
+    /// Why nothing was written; empty on success.
     user_errors: Vec<UserError>,
 }
 
@@ -257,16 +254,17 @@ impl From<Reply<dimensions::ReviewDimensions>> for DefineReviewDimensionsPayload
     }
 }
 
-/// What a recount of some products found.
+/// The result of recounting the reviews of some products.
 #[derive(SimpleObject)]
 pub(crate) struct RatingStatsAudit {
-    /// How many products were counted.
+    /// The number of products checked.
     checked: i32,
-    /// How many of them have reviews that are still to be counted, so that nothing can be said.
+    /// The number of them with reviews that are not yet counted, so that they could not be
+    /// compared.
     pending: i32,
-    /// What differs; empty when all is well.
+    /// The differences; empty if all numbers are correct.
     differences: Vec<StatsDifference>,
-    /// Give it as `after` for the products that follow; null at the end.
+    /// The cursor to pass as `after` for the next products; null at the end.
     end_cursor: Option<String>,
 }
 
@@ -281,7 +279,6 @@ impl From<StatsAudit> for RatingStatsAudit {
     }
 }
 
-/// A number of a product that is not what its reviews say.
 pub(crate) struct StatsDifference(ratings::StatsDifference);
 
 impl From<ratings::StatsDifference> for StatsDifference {
@@ -290,31 +287,32 @@ impl From<ratings::StatsDifference> for StatsDifference {
     }
 }
 
-/// A number of a product that is not what its reviews say.
+/// A stored number of a product that differs from a recount of its reviews.
 #[Object]
 impl StatsDifference {
-    /// The id of the product.
+    /// The global id of the product.
     async fn product_id(&self) -> ID {
         GlobalId::Product(self.0.product).encode().into()
     }
 
-    /// The product. One look-up for all differences.
+    /// The product. One database query for all differences.
     async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
         product(Some(self.0.product), ctx).await.nullable_at(ctx)
     }
 
-    /// Which number: `histogram`, `recommended`, `dimensions`, `traits` (what reviews are filtered
-    /// by), `months`, `topReviews`, `large`, or `derived` for what follows from them, such as ranks.
+    /// The number that differs: `histogram`, `recommended`, `dimensions`, `traits` (the properties
+    /// that reviews are filtered by), `months`, `topReviews`, `large`, or `derived` for values
+    /// computed from these, such as ranks.
     async fn field(&self) -> &str {
         self.0.field
     }
 
-    /// What is stored, for people.
+    /// The stored value, formatted for display.
     async fn stored(&self) -> &str {
         &self.0.stored
     }
 
-    /// What the reviews say, for people.
+    /// The recounted value, formatted for display.
     async fn expected(&self) -> &str {
         &self.0.expected
     }

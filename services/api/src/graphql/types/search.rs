@@ -1,46 +1,46 @@
-//! How a search was read.
+//! Output types that explain how a search was interpreted.
 
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::facets;
 
-/// How a word of a search was understood.
+/// How a word of the search text was interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "WordReading", remote = "facets::WordReading")]
 pub(crate) enum WordReading {
-    /// As a word that products have.
+    /// The word occurs in products.
     Word,
-    /// As the beginning of words.
+    /// The word was treated as a prefix.
     Prefix,
-    /// As another word, one letter away.
+    /// The word was corrected to similar words that differ in one letter.
     Corrected,
-    /// Not at all: no product has it.
+    /// The word matches no product.
     Unknown,
 }
 
-/// How the text of a search was read.
+/// How a search text was interpreted.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct SearchReading {
-    /// The text as it was read, blanks collapsed.
+    /// The search text with runs of blanks collapsed.
     text: String,
-    /// Each word that was looked for; products must have all of them.
+    /// The words that were searched for. Products must match all of them.
     words: Vec<SearchWord>,
-    /// Words beyond the eighth, which were not used.
+    /// The words after the eighth, which were ignored.
     ignored: Vec<String>,
-    /// When even the rarest word is very common: through how many products the search looked, the
-    /// most popular of those that have this word. Null when all were looked through.
+    /// The number of products searched if even the rarest word is very common: the most popular
+    /// products with that word. Null if all matching products were searched.
     looked_through: Option<i32>,
-    /// A text that finds something, when this one finds nothing and there is such a text.
+    /// A suggested search text with results, if this one has none.
     did_you_mean: Option<String>,
 }
 
-/// One word of a search.
+/// A word of the search text.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct SearchWord {
-    /// As typed, without case and accents.
+    /// The word as typed, without case and accents.
     typed: String,
-    /// How it was understood.
+    /// How the word was interpreted.
     reading: WordReading,
-    /// The words looked for in its place; empty unless it was corrected.
+    /// The words searched for instead; empty unless the word was corrected.
     corrected: Vec<String>,
 }
 

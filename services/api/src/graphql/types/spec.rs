@@ -1,4 +1,4 @@
-//! Specs: values, the dictionary of their keys, and units.
+//! Specs: their values, the dictionary of their keys, and units.
 
 use std::sync::Arc;
 
@@ -15,29 +15,29 @@ use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::DisplayUnitInput;
 use crate::graphql::scalars::DateTime;
 
-/// One attribute of a product.
+/// An attribute of a product.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Spec {
     /// The key in the spec dictionary: `screen_size`.
     pub(crate) key: String,
-    /// What people read: `Screen size`.
+    /// The name for display: `Screen size`.
     label: String,
-    /// The value.
+    /// The typed value.
     value: SpecValue,
-    /// The value for people, in the display unit where one was asked for: `31.5 in`.
+    /// The value formatted for display, in the requested unit if there is one: `31.5 in`.
     text: String,
-    /// What the value holds for, when it does not hold everywhere: a region, a size system.
+    /// The scope of the value if it does not apply everywhere, such as a region or a size system.
     qualifier: Option<String>,
 }
 
-/// The value of a spec.
+/// The typed value of a spec.
 #[derive(Clone, Debug, Union)]
 pub(crate) enum SpecValue {
-    /// Text.
+    /// A text.
     Text(TextValue),
     /// A plain number.
     Number(NumberValue),
-    /// A number of units.
+    /// A number with a unit.
     Quantity(QuantityValue),
     /// Yes or no.
     Boolean(BooleanValue),
@@ -45,7 +45,7 @@ pub(crate) enum SpecValue {
     Date(DateValue),
 }
 
-/// A text.
+/// A text value.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct TextValue {
     /// The text as entered.
@@ -59,60 +59,60 @@ pub(crate) struct NumberValue {
     number: f64,
 }
 
-/// A number of units: as entered, in the unit asked for, and in the base unit of its dimension,
-/// which all values of the key share.
+/// A number with a unit: as entered, in the requested unit, and in the base unit of its dimension.
+/// All values of a key can be compared in the base unit.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct QuantityValue {
-    /// How many, as entered.
+    /// The number as entered.
     value: f64,
-    /// Of which unit, as entered.
+    /// The unit as entered.
     unit: String,
-    /// How many of the display unit.
+    /// The number in the display unit.
     display_value: f64,
-    /// The unit asked for; the one entered when none was.
+    /// The requested unit; the unit as entered if none was requested.
     display_unit: String,
-    /// How many of the base unit.
+    /// The number in the base unit.
     canonical_value: f64,
-    /// The base unit.
+    /// The base unit of the dimension.
     canonical_unit: String,
-    /// What the units measure: `length`.
+    /// The dimension that the unit measures: `length`.
     dimension: String,
 }
 
-/// Yes or no.
+/// A boolean value.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct BooleanValue {
-    /// Whether it is so.
+    /// True for yes, false for no.
     boolean: bool,
 }
 
-/// A date.
+/// A date value.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct DateValue {
-    /// The instant, or the beginning of the day in UTC.
+    /// The date and time. A calendar day is the start of the day in UTC.
     date: DateTime,
 }
 
-/// The units to show quantities in.
+/// Formats specs, with quantities in the requested units.
 pub(crate) struct Display<'a> {
     reference: &'a Reference,
-    wanted: Vec<(Option<String>, &'a unit::Unit)>,
+    units: Vec<(Option<String>, &'a unit::Unit)>,
 }
 
 impl<'a> Display<'a> {
-    /// Looks up the units that were asked for.
+    /// Looks up the requested units. Fails if a unit is unknown or does not suit its key.
     pub(crate) fn new(
         reference: &'a Reference,
-        asked: &[DisplayUnitInput],
+        requested: &[DisplayUnitInput],
     ) -> Result<Self, Failure> {
-        let wanted = asked
+        let units = requested
             .iter()
-            .map(|asked| wanted(reference, asked))
+            .map(|requested| display_unit(reference, requested))
             .collect::<Result<_, _>>()?;
-        Ok(Self { reference, wanted })
+        Ok(Self { reference, units })
     }
 
-    /// A spec as it is shown.
+    /// Formats a spec.
     pub(crate) fn show(&self, spec: spec::Spec) -> Spec {
         let label = self
             .reference
@@ -150,7 +150,7 @@ impl<'a> Display<'a> {
         let canonical = units
             .base(dimension)
             .map_or(unit.as_str(), |base| base.id.as_str());
-        // The value as entered stays to the last digit when it is shown in its own unit.
+        // A value shown in its own unit is not converted, so that no digit changes.
         let display = self
             .unit_for(key, dimension)
             .filter(|display| display.id != unit);
@@ -171,11 +171,10 @@ impl<'a> Display<'a> {
         (SpecValue::Quantity(quantity), text)
     }
 
-    /// What was asked for this key, else for its dimension.
+    /// Returns the unit requested for this key, otherwise the one requested for its dimension.
     fn unit_for(&self, key: &str, dimension: &str) -> Option<&unit::Unit> {
-        let fits = |wanted: &Option<String>, of: Option<&str>| wanted.as_deref() == of;
-        let find = |of: Option<&str>| {
-            let mut units = self.wanted.iter().filter(|(wanted, _)| fits(wanted, of));
+        let find = |key: Option<&str>| {
+            let mut units = self.units.iter().filter(|(of, _)| of.as_deref() == key);
             units
                 .find(|(_, unit)| unit.dimension == dimension)
                 .map(|(_, unit)| *unit)
@@ -184,26 +183,26 @@ impl<'a> Display<'a> {
     }
 }
 
-fn wanted<'a>(
+fn display_unit<'a>(
     reference: &'a Reference,
-    asked: &DisplayUnitInput,
+    requested: &DisplayUnitInput,
 ) -> Result<(Option<String>, &'a unit::Unit), Failure> {
-    let refuse = |wrong: unit::UnitError| Failure::bad_input(format!("displayUnits.unit: {wrong}"));
-    let key = asked
+    let refuse = |error: unit::UnitError| Failure::bad_input(format!("displayUnits.unit: {error}"));
+    let key = requested
         .key
         .as_ref()
         .map(|key| (key, reference.dictionary.get(key)));
     match key {
-        None => Ok((None, reference.units.get(&asked.unit).map_err(refuse)?)),
+        None => Ok((None, reference.units.get(&requested.unit).map_err(refuse)?)),
         Some((name, None)) => Ok((
             Some(name.clone()),
-            reference.units.get(&asked.unit).map_err(refuse)?,
+            reference.units.get(&requested.unit).map_err(refuse)?,
         )),
         Some((name, Some(key))) => match &key.dimension {
             Some(dimension) => {
                 let unit = reference
                     .units
-                    .get_in(&asked.unit, dimension)
+                    .get_in(&requested.unit, dimension)
                     .map_err(refuse)?;
                 Ok((Some(key.key.clone()), unit))
             }
@@ -214,11 +213,11 @@ fn wanted<'a>(
     }
 }
 
-/// The types that spec keys have.
+/// The value type of a spec key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "SpecValueType", remote = "ValueType")]
 pub(crate) enum Type {
-    /// Text.
+    /// A text.
     Text,
     /// A plain number.
     Number,
@@ -230,16 +229,14 @@ pub(crate) enum Type {
     Date,
 }
 
-/// A key of the spec dictionary. Keys are data: a key that nobody has seen is learnt with its first
-/// value, and can be filtered by in the next request.
 #[derive(Clone)]
 pub(crate) struct SpecKey(pub(crate) Arc<spec::SpecKey>);
 
-/// A key of the spec dictionary. Keys are data: a key that nobody has seen is learnt with its first
-/// value, and can be filtered by in the next request.
+/// A key of the spec dictionary. Keys are data: an unknown key is added to the dictionary with its
+/// first value and can be used in filters from the next request on.
 #[Object]
 impl SpecKey {
-    /// Identifies the key.
+    /// The global id of the key.
     pub(crate) async fn id(&self) -> ID {
         GlobalId::SpecKey(self.0.key.clone()).encode().into()
     }
@@ -249,38 +246,38 @@ impl SpecKey {
         &self.0.key
     }
 
-    /// What people read: `Screen size`.
+    /// The name for display: `Screen size`.
     async fn label(&self) -> &str {
         &self.0.label
     }
 
-    /// The type of its values.
+    /// The type of the key's values.
     #[graphql(name = "type")]
     async fn value_type(&self) -> Type {
         self.0.value_type.into()
     }
 
-    /// What its quantities measure: `length`; null for other types.
+    /// The dimension of the key's quantities: `length`; null for other types.
     async fn dimension(&self) -> Option<&str> {
         self.0.dimension.as_deref()
     }
 
-    /// The unit that its values are compared in; null for other types.
+    /// The unit in which the key's quantities are compared; null for other types.
     async fn base_unit(&self) -> Option<&str> {
         self.0.base_unit.as_deref()
     }
 
-    /// Whether facets are offered for it.
+    /// Whether facets are offered for this key.
     async fn facetable(&self) -> bool {
         self.0.facetable
     }
 
-    /// Whether it may be filtered by.
+    /// Whether products can be filtered by this key.
     async fn filterable(&self) -> bool {
         self.0.filterable
     }
 
-    /// Other keys that mean this one in filters and feeds.
+    /// Alternative names of this key in filters and feeds.
     async fn aliases(&self) -> Vec<String> {
         let names = self.0.aliases.iter().chain(&self.0.absorbing);
         let mut names: Vec<String> = names.cloned().collect();
@@ -288,20 +285,20 @@ impl SpecKey {
         names
     }
 
-    /// The only texts it may hold, without regard to case and accents; null when any text will do,
-    /// and for other types.
+    /// The only values allowed for a text key, ignoring case and accents; null if any text is
+    /// allowed, and for other types.
     async fn allowed_values(&self) -> Option<&[String]> {
         self.0.allowed_values.as_deref()
     }
 
-    /// Rises with every change of the entry.
+    /// The revision. Increases with every change of the dictionary entry.
     async fn revision(&self) -> i32 {
         count(self.0.revision)
     }
 
-    /// How far the products on sale have it; null when none has. Of more than 60,000 products as of
-    /// `asOf`; null, with the error `UNAVAILABLE`, while so many are counted for the first time. One
-    /// look-up for all keys of a page.
+    /// How many products on sale have this key; null if none has. In a catalogue of more than
+    /// 60,000 products the figures are as of `asOf`; until the first count has finished, the field
+    /// is null with the error `UNAVAILABLE`. One database query for all keys of a page.
     async fn coverage(&self, ctx: &Context<'_>) -> Option<R<SpecKeyCoverage>> {
         let found = ctx.session().loaders.coverage(self.0.key.clone()).await;
         found
@@ -315,15 +312,15 @@ impl SpecKey {
 pub(crate) struct Unit {
     /// The symbol: `fl oz`.
     symbol: String,
-    /// What it measures: `volume`. Units of one dimension convert into each other.
+    /// The dimension it measures: `volume`. Units of the same dimension can be converted.
     dimension: String,
-    /// How many base units one of these is.
+    /// The number of base units in one unit.
     factor: f64,
-    /// What is added after multiplying; zero except for temperatures.
+    /// The number added after multiplying; zero except for temperatures.
     offset: f64,
-    /// The code of the Unified Code for Units of Measure, where it differs from the symbol.
+    /// The UCUM code (Unified Code for Units of Measure), if it differs from the symbol.
     ucum: Option<String>,
-    /// Other spellings that are understood.
+    /// Other accepted spellings.
     aliases: Vec<String>,
 }
 
@@ -340,7 +337,6 @@ impl From<unit::Unit> for Unit {
     }
 }
 
-/// All units.
 pub(crate) fn units(table: &UnitTable) -> Vec<Unit> {
     table.units().iter().cloned().map(Unit::from).collect()
 }

@@ -1,4 +1,4 @@
-//! Suppliers.
+//! Output types for suppliers.
 
 use async_graphql::{Context, ID, Object};
 use vitrine_model::id::GlobalId;
@@ -11,34 +11,33 @@ use crate::graphql::Role;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
-/// A supplier.
 pub(crate) struct Supplier(pub(crate) supplier::Supplier);
 
 /// A supplier.
 #[Object]
 impl Supplier {
-    /// Identifies the supplier.
+    /// The global id of the supplier.
     pub(crate) async fn id(&self) -> ID {
         GlobalId::Supplier(self.0.id).encode().into()
     }
 
-    /// Its name.
+    /// The name of the supplier.
     async fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Its country as an ISO 3166-1 alpha-2 code, when known.
+    /// The country as an ISO 3166-1 alpha-2 code; null if unknown.
     async fn country(&self) -> Option<&str> {
         self.0.country.as_deref()
     }
 
-    /// Rises with every change of name or country.
+    /// The revision. Increases with every change of name or country.
     async fn revision(&self) -> i32 {
         count(self.0.version)
     }
 
-    /// How far the last change has come to the products that name it; seen by admins only. A
-    /// look-up while some are behind.
+    /// The progress of copying the last change to the supplier's products. Visible to admins, null
+    /// for others. Needs a database query while products are out of date.
     async fn propagation(&self, ctx: &Context<'_>) -> Option<R<SupplierPropagation>> {
         propagation(&self.0, ctx).await.nullable_at(ctx)
     }
@@ -53,7 +52,10 @@ async fn propagation(
         return Ok(None);
     }
     let behind = if supplier.propagated_version < supplier.version {
-        session.catalog.count_behind(supplier).await?
+        session
+            .catalog
+            .count_stale_supplier_copies(supplier)
+            .await?
     } else {
         0
     };
@@ -68,33 +70,32 @@ async fn propagation(
     }))
 }
 
-/// What a product carries of its supplier, as of some moment.
 pub(crate) struct ProductSupplier(pub(crate) SupplierExtract);
 
-/// What a product carries of its supplier, as of some moment.
+/// The supplier data that is stored with a product.
 #[Object]
 impl ProductSupplier {
-    /// The id of the supplier.
+    /// The global id of the supplier.
     async fn id(&self) -> ID {
         GlobalId::Supplier(self.0.id).encode().into()
     }
 
-    /// Its name.
+    /// The name of the supplier.
     async fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Its country as an ISO 3166-1 alpha-2 code, when known.
+    /// The country as an ISO 3166-1 alpha-2 code; null if unknown.
     async fn country(&self) -> Option<&str> {
         self.0.country.as_deref()
     }
 
-    /// When name and country were copied into the product.
+    /// When the name and country were copied into the product.
     async fn as_of(&self) -> DateTime {
         DateTime(self.0.as_of)
     }
 
-    /// The supplier itself: a look-up.
+    /// The supplier itself. Needs a database query.
     async fn supplier(&self, ctx: &Context<'_>) -> Option<R<Supplier>> {
         let found = ctx.session().loaders.supplier(self.0.id).await;
         found

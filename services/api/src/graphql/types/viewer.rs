@@ -1,29 +1,29 @@
-//! Who asks, as the schema shows it.
+//! The caller, as shown in the schema.
 
 use async_graphql::{Enum, SimpleObject};
 
 use crate::graphql::viewer;
 
-/// What a caller may do beside reading.
+/// A role that grants permissions beyond reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(remote = "viewer::Role")]
 pub(crate) enum Role {
-    /// Writes reviews and votes.
+    /// May write reviews and votes.
     Shopper,
-    /// Decides over reviews.
+    /// May moderate reviews.
     Moderator,
-    /// Runs the catalogue.
+    /// May manage the catalogue.
     Admin,
     /// Another service, such as the order system.
     Service,
 }
 
-/// The bearer of the token that came with the request.
+/// The caller, identified by the token of the request.
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct Viewer {
-    /// The token's subject: the author of what the caller writes.
+    /// The token's subject, which is also the author id of the caller's reviews and votes.
     subject: String,
-    /// The token's roles.
+    /// The roles granted by the token.
     roles: Vec<Role>,
 }
 

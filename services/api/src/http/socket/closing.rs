@@ -1,13 +1,13 @@
-//! Why the server closes connections, and with which codes.
+//! The reasons and codes with which the server closes connections.
 
 use std::time::Duration;
 
 use axum::extract::ws::CloseFrame;
 
-/// What is left for the reason in a close frame, in bytes (RFC 6455, section 5.5).
+/// The maximum length of the reason in a close frame, in bytes (RFC 6455, section 5.5).
 const MAX_REASON: usize = 123;
 
-/// Why the server closes a connection.
+/// A close code and its reason.
 #[derive(Debug)]
 pub(super) struct Closing {
     code: u16,
@@ -15,28 +15,28 @@ pub(super) struct Closing {
 }
 
 impl Closing {
-    /// The reason is cut to what a close frame can hold.
+    /// Truncates the reason to the length that a close frame allows.
     fn new(code: u16, reason: impl Into<String>) -> Self {
         let mut reason = reason.into();
         reason.truncate(reason.floor_char_boundary(MAX_REASON));
         Self { code, reason }
     }
 
-    /// The service stops; clients of this protocol connect again.
+    /// The service is stopping; clients of this protocol reconnect.
     pub(super) fn stopping() -> Self {
         Self::new(1001, "the service is stopping; connect again")
     }
 
-    /// Not a word was heard.
+    /// Nothing was received from the client.
     pub(super) fn silent(silence: Duration) -> Self {
-        Self::new(1001, format!("nothing was heard for {silence:?}"))
+        Self::new(1001, format!("nothing was received for {silence:?}"))
     }
 
     pub(super) fn bad_message(reason: &str) -> Self {
         Self::new(4400, reason)
     }
 
-    /// What arrived is not even a message.
+    /// The frame is not a text message, or is too large.
     pub(super) fn unreadable(message_bytes: usize) -> Self {
         let reason = format!(
             "Invalid message: messages are WebSocket text frames of at most {message_bytes} bytes"
@@ -48,8 +48,8 @@ impl Closing {
         Self::new(4401, "Unauthorized: send connection_init first")
     }
 
-    /// The client was not admitted, for a reason that it may read.
-    pub(super) fn not_admitted(reason: &str) -> Self {
+    /// The client failed to authenticate. The reason is for the client.
+    pub(super) fn forbidden(reason: &str) -> Self {
         Self::new(4403, reason)
     }
 
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn reasons_fit_into_a_close_frame_and_are_text() {
-        let closing = Closing::not_admitted(&"ä".repeat(100));
+        let closing = Closing::forbidden(&"ä".repeat(100));
         assert_eq!(closing.reason.len(), MAX_REASON - 1);
         assert_eq!(Closing::bad_message("short").reason, "short");
     }

@@ -1,4 +1,4 @@
-//! One connection, from its connection_init to its end.
+//! A WebSocket connection, from opening to closing.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use super::{
     closing::Closing,
     connection_init::authorization,
     keep_alive::{Due, KeepAlive},
-    operation::{Operation, admit, refusal},
-    operation_sink::Answer,
+    operation::{Operation, authenticate, refusal},
+    operation_sink::OutgoingMessage,
     operations::Operations,
     protocol::{ClientMessage, ServerMessage},
 };
@@ -32,14 +32,14 @@ use crate::{
     http::routes::Api,
 };
 
-/// How a connection ends.
+/// Why a connection ends.
 #[derive(Debug)]
 enum End {
-    /// The client has left, or said that it does.
+    /// The client disconnected or sent a close frame.
     Left,
-    /// The client does not read: there is no use in telling it anything.
+    /// The client does not read, so that a close frame would not reach it.
     Slow,
-    /// The server closes it.
+    /// The server closes the connection.
     Closed(Closing),
 }
 
@@ -49,7 +49,7 @@ impl From<Closing> for End {
     }
 }
 
-/// An open connection and everything that belongs to it.
+/// An open connection with its operations.
 pub(super) struct Connection {
     socket: WebSocket,
     api: Arc<Api>,
@@ -58,14 +58,14 @@ pub(super) struct Connection {
     keep_alive: KeepAlive,
     initialised: bool,
     operations: Operations,
-    answers: mpsc::Receiver<Answer>,
+    outgoing: mpsc::Receiver<OutgoingMessage>,
 }
 
 impl Connection {
-    /// `headers` are those of the upgrade: callers are admitted by them.
+    /// `headers` are those of the upgrade request; they authenticate the caller.
     pub(super) fn new(socket: WebSocket, api: Arc<Api>, headers: HeaderMap) -> Self {
         let limits = *api.sockets.limits();
-        let (queue, answers) = mpsc::channel(limits.queue.max(1));
+        let (queue, outgoing) = mpsc::channel(limits.queue.max(1));
         Self {
             socket,
             api,
@@ -74,62 +74,62 @@ impl Connection {
             keep_alive: KeepAlive::new(limits, Instant::now()),
             initialised: false,
             operations: Operations::new(limits.operations, queue),
-            answers,
+            outgoing,
         }
     }
 
-    /// Serves the connection until it ends, and all its operations with it.
-    pub(super) async fn attend(mut self) {
+    /// Serves the connection until it ends, then ends all its operations.
+    pub(super) async fn run(mut self) {
         let stopping = self.api.sockets.stopping();
         let end = select! {
             biased;
             () = stopping.cancelled() => Closing::stopping().into(),
-            end = self.converse() => end,
+            end = self.event_loop() => end,
         };
-        tracing::debug!(?end, "a WebSocket ends");
+        tracing::debug!(?end, "a WebSocket connection ends");
         self.operations.end().await;
-        self.part(end).await;
+        self.close(end).await;
     }
 
-    async fn converse(&mut self) -> End {
+    async fn event_loop(&mut self) -> End {
         loop {
-            if let Err(end) = self.turn().await {
+            if let Err(end) = self.next_event().await {
                 return end;
             }
         }
     }
 
-    /// Does one thing. Nothing is read while something is sent, which has its limit of time: so
-    /// a client that only sends does not fill our memory with answers.
-    async fn turn(&mut self) -> Result<(), End> {
+    /// Handles one event. Nothing is read while a message is being sent, which has a time limit. A
+    /// client that sends but does not read therefore cannot fill the memory with responses.
+    async fn next_event(&mut self) -> Result<(), End> {
         select! {
-            message = self.socket.recv() => self.hear(message).await,
-            Some(answer) = self.answers.recv() => self.pass_on(answer).await,
+            frame = self.socket.recv() => self.on_frame(frame).await,
+            Some(message) = self.outgoing.recv() => self.on_outgoing(message).await,
             true = self.operations.ended() => Ok(()),
-            () = sleep_until(self.keep_alive.next()) => self.look_at_the_clock().await,
+            () = sleep_until(self.keep_alive.next()) => self.on_timer().await,
         }
     }
 
-    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), End> {
+    async fn on_frame(&mut self, frame: Option<Result<Message, Error>>) -> Result<(), End> {
         let unreadable = |_| Closing::unreadable(self.limits.message_bytes);
-        let message = message.ok_or(End::Left)?.map_err(unreadable)?;
-        self.keep_alive.heard();
-        match message {
-            Message::Text(text) => self.obey(ClientMessage::parse(&text)?).await,
+        let frame = frame.ok_or(End::Left)?.map_err(unreadable)?;
+        self.keep_alive.received();
+        match frame {
+            Message::Text(text) => self.on_message(ClientMessage::parse(&text)?).await,
             Message::Binary(_) => Err(Closing::unreadable(self.limits.message_bytes).into()),
-            // The answer lies ready; until it has left nothing else is read.
+            // The pong is queued; nothing else is read until it has been sent.
             Message::Ping(_) => self.flush().await,
             Message::Pong(_) => Ok(()),
             Message::Close(_) => Err(End::Left),
         }
     }
 
-    async fn obey(&mut self, message: ClientMessage) -> Result<(), End> {
+    async fn on_message(&mut self, message: ClientMessage) -> Result<(), End> {
         match message {
             ClientMessage::ConnectionInit { payload } => {
                 self.initialise(payload.unwrap_or_default()).await
             }
-            ClientMessage::Ping { payload } => self.say(&ServerMessage::Pong { payload }).await,
+            ClientMessage::Ping { payload } => self.send(&ServerMessage::Pong { payload }).await,
             ClientMessage::Pong => Ok(()),
             ClientMessage::Subscribe { id, payload } => self.subscribe(id, *payload).await,
             ClientMessage::Complete { id } => {
@@ -143,22 +143,22 @@ impl Connection {
         if self.initialised {
             return Err(Closing::too_many_inits().into());
         }
-        self.introduce(payload).map_err(|failure| {
+        self.authenticate(payload).map_err(|failure| {
             let id = self.api.ids.make();
             let errors = refusal(&failure, id.as_str());
-            Closing::not_admitted(&errors[0].message)
+            Closing::forbidden(&errors[0].message)
         })?;
         self.initialised = true;
         self.keep_alive.initialised();
-        self.say(&ServerMessage::ConnectionAck).await
+        self.send(&ServerMessage::ConnectionAck).await
     }
 
-    /// Whether the caller is admitted at all; each operation asks again.
-    fn introduce(&mut self, payload: Map<String, Value>) -> Result<(), Failure> {
+    /// Checks whether the caller may connect. Each operation authenticates again.
+    fn authenticate(&mut self, payload: Map<String, Value>) -> Result<(), Failure> {
         if let Some(value) = authorization(payload)? {
             Arc::make_mut(&mut self.headers).insert(AUTHORIZATION, value);
         }
-        admit(&self.api, &self.headers).map(drop)
+        authenticate(&self.api, &self.headers).map(drop)
     }
 
     async fn subscribe(&mut self, id: String, request: GraphqlRequest) -> Result<(), End> {
@@ -170,7 +170,7 @@ impl Connection {
         }
         if self.operations.is_full() {
             let payload = &[too_many(self.limits.operations)];
-            return self.say(&ServerMessage::Error { id: &id, payload }).await;
+            return self.send(&ServerMessage::Error { id: &id, payload }).await;
         }
         self.start(id, request).await;
         Ok(())
@@ -196,53 +196,54 @@ impl Connection {
         self.operations.start(id, work).await;
     }
 
-    async fn pass_on(&mut self, answer: Answer) -> Result<(), End> {
-        if self.operations.admits(&answer) {
-            self.send(Message::Text(answer.text)).await?;
+    async fn on_outgoing(&mut self, message: OutgoingMessage) -> Result<(), End> {
+        if self.operations.accepts(&message) {
+            self.send_frame(Message::Text(message.text)).await?;
         }
         Ok(())
     }
 
-    async fn look_at_the_clock(&mut self) -> Result<(), End> {
+    async fn on_timer(&mut self) -> Result<(), End> {
         match self.keep_alive.due(Instant::now()) {
             Some(Due::Initialisation) => Err(Closing::init_timeout().into()),
-            Some(Due::Silence) => self.listen_once_more().await,
-            Some(Due::Ping) => self.send(Message::Ping(Bytes::new())).await,
+            Some(Due::Silence) => self.check_silence().await,
+            Some(Due::Ping) => self.send_frame(Message::Ping(Bytes::new())).await,
             None => Ok(()),
         }
     }
 
-    /// What has arrived while this process was busy with something else counts.
-    async fn listen_once_more(&mut self) -> Result<(), End> {
+    /// Handles a frame that arrived while this process was busy; closes the connection if there is
+    /// none.
+    async fn check_silence(&mut self) -> Result<(), End> {
         match self.socket.recv().now_or_never() {
-            Some(message) => self.hear(message).await,
+            Some(frame) => self.on_frame(frame).await,
             None => Err(Closing::silent(self.limits.silence).into()),
         }
     }
 
-    async fn say(&mut self, message: &ServerMessage<'_>) -> Result<(), End> {
-        self.send(Message::Text(message.text())).await
+    async fn send(&mut self, message: &ServerMessage<'_>) -> Result<(), End> {
+        self.send_frame(Message::Text(message.text())).await
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), End> {
-        let sent = timeout(self.limits.send_patience, self.socket.send(message)).await;
+    async fn send_frame(&mut self, frame: Message) -> Result<(), End> {
+        let sent = timeout(self.limits.send_timeout, self.socket.send(frame)).await;
         sent.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
     async fn flush(&mut self) -> Result<(), End> {
-        let flushed = timeout(self.limits.send_patience, self.socket.flush()).await;
+        let flushed = timeout(self.limits.send_timeout, self.socket.flush()).await;
         flushed.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
-    /// Says goodbye and waits for the client to do the same, not for long: a socket that is
-    /// dropped with unread messages in it may take our last words along.
-    async fn part(mut self, end: End) {
+    /// Sends a close frame and waits a short time for that of the client: dropping a socket with
+    /// unread data may discard the last sent frames.
+    async fn close(mut self, end: End) {
         let closing = match end {
-            End::Slow => return self.api.sockets.note_slow(),
+            End::Slow => return self.api.sockets.count_slow(),
             End::Left => None,
             End::Closed(closing) => Some(closing),
         };
-        let farewell = async {
+        let handshake = async {
             if let Some(closing) = closing {
                 self.socket
                     .send(Message::Close(Some(closing.into())))
@@ -251,7 +252,7 @@ impl Connection {
             while self.socket.recv().await.transpose()?.is_some() {}
             Ok::<_, Error>(())
         };
-        if timeout(self.limits.farewell, farewell).await.is_err() {
+        if timeout(self.limits.close_timeout, handshake).await.is_err() {
             tracing::debug!("the client did not close the WebSocket");
         }
     }

@@ -1,12 +1,12 @@
-//! What a client says of itself.
+//! The payload of `connection_init`.
 
 use axum::http::{HeaderValue, header::AUTHORIZATION};
 use serde_json::{Map, Value};
 
 use crate::execution::{ErrorCode, Failure};
 
-/// What stands for the header `Authorization`, in a payload of `connection_init`. A browser can
-/// add no headers to a WebSocket.
+/// Returns the value for the header `Authorization` from the payload of `connection_init`, because
+/// browsers cannot add headers to a WebSocket.
 pub(super) fn authorization(payload: Map<String, Value>) -> Result<Option<HeaderValue>, Failure> {
     let mut named = payload
         .into_iter()
@@ -17,7 +17,7 @@ pub(super) fn authorization(payload: Map<String, Value>) -> Result<Option<Header
         _ => None,
     };
     let mut value = value.ok_or_else(|| {
-        let message = "The authorization must be one text: \"Bearer\" and a token.";
+        let message = "authorization must be one string: \"Bearer\" and a token.";
         Failure::new(ErrorCode::Unauthenticated, message)
     })?;
     value.set_sensitive(true);
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_found_in_any_case() {
+    fn the_key_is_matched_in_any_case() {
         for key in ["authorization", "Authorization", "AUTHORIZATION"] {
             let read = read(json!({ "a": 1, key: "Bearer x" }));
             assert_eq!(read, Ok(Some("Bearer x".to_owned())));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_one_text_that_a_header_could_hold() {
+    fn authorization_is_one_text_that_a_header_could_hold() {
         for payload in [
             json!({ "authorization": 1 }),
             json!({ "authorization": ["Bearer x"] }),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_not_shown_in_logs() {
+    fn authorization_is_not_shown_in_logs() {
         let Value::Object(payload) = json!({ "authorization": "Bearer secret" }) else {
             panic!("a payload is an object")
         };

@@ -1,4 +1,5 @@
-//! From a GET with `Upgrade: websocket` to an open connection, or a refusal in HTTP.
+//! The WebSocket handshake: from a GET with `Upgrade: websocket` to an open connection, or an HTTP
+//! error.
 
 use std::sync::Arc;
 
@@ -9,20 +10,20 @@ use axum::{
 };
 use tracing::Instrument;
 
-use super::{connection::Connection, origin, protocol, sockets::Place};
+use super::{connection::Connection, origin, protocol, sockets::ConnectionPermit};
 use crate::{
     execution::{ErrorCode, Failure},
-    http::{RequestId, accept::Media, answer, graphql, routes::Api},
+    http::{RequestId, accept::Media, graphql, response, routes::Api},
 };
 
-/// What is read from a request that may ask for a WebSocket.
+/// The upgrade of a request, or why it is not a valid WebSocket handshake.
 pub(in crate::http) type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
-/// Bytes that are read at once. Each connection has a buffer of this size.
+/// The size of the read buffer of each connection, in bytes.
 const READ_BUFFER: usize = 4 * 1024;
 
-/// Whether a WebSocket is asked for.
-pub(in crate::http) fn is_wanted(headers: &HeaderMap) -> bool {
+/// Whether the request asks for a WebSocket.
+pub(in crate::http) fn is_upgrade(headers: &HeaderMap) -> bool {
     let named = headers.get_all(header::UPGRADE).into_iter();
     named
         .filter_map(|value| value.to_str().ok())
@@ -30,7 +31,7 @@ pub(in crate::http) fn is_wanted(headers: &HeaderMap) -> bool {
         .any(|name| name.trim().eq_ignore_ascii_case("websocket"))
 }
 
-/// Opens the WebSocket that is asked for, or says why not.
+/// Opens the WebSocket, or responds with an error.
 pub(in crate::http) fn open(
     api: &Arc<Api>,
     id: &RequestId,
@@ -44,15 +45,15 @@ pub(in crate::http) fn open(
     if upgrade.selected_protocol().is_none() {
         return unknown_protocol();
     }
-    match enter(api, headers) {
-        Ok(place) => accepted(api, id, headers, upgrade, place),
+    match permit(api, headers) {
+        Ok(permit) => accepted(api, id, headers, upgrade, permit),
         Err(failure) => graphql::refused(Media::Json, &failure, id),
     }
 }
 
-fn enter(api: &Api, headers: &HeaderMap) -> Result<Place, Failure> {
-    if origin::is_welcome(&api.origins, headers) {
-        return api.sockets.enter();
+fn permit(api: &Api, headers: &HeaderMap) -> Result<ConnectionPermit, Failure> {
+    if origin::is_allowed(&api.origins, headers) {
+        return api.sockets.acquire();
     }
     let message = "Pages of this origin may not open WebSockets here.";
     Err(Failure::new(ErrorCode::Forbidden, message))
@@ -63,10 +64,10 @@ fn accepted(
     id: &RequestId,
     headers: &HeaderMap,
     upgrade: WebSocketUpgrade,
-    place: Place,
+    permit: ConnectionPermit,
 ) -> Response<Body> {
-    let (api, headers) = (Arc::clone(api), detached(headers));
-    // Without a parent: the span of the request ends with its answer, which is sent at once.
+    let (api, headers) = (Arc::clone(api), copied(headers));
+    // No parent: the span of the request ends with its response, which is sent at once.
     let span = tracing::info_span!(parent: None, "socket", id = id.as_str());
     let bytes = api.sockets.limits().message_bytes;
     upgrade
@@ -76,16 +77,16 @@ fn accepted(
         .write_buffer_size(0)
         .on_failed_upgrade(|error| tracing::debug!(%error, "a WebSocket was not opened"))
         .on_upgrade(move |socket| {
-            let attended = async move {
-                Connection::new(socket, api, headers).attend().await;
-                drop(place);
+            let connection = async move {
+                Connection::new(socket, api, headers).run().await;
+                drop(permit);
             };
-            attended.instrument(span)
+            connection.instrument(span)
         })
 }
 
-/// A copy that does not hold on to the buffer of 8 KiB that the request was read into.
-fn detached(headers: &HeaderMap) -> HeaderMap {
+/// Copies the headers, so that the 8 KiB read buffer of the request can be freed.
+fn copied(headers: &HeaderMap) -> HeaderMap {
     let copies = headers.iter().filter_map(|(name, value)| {
         let copy = HeaderValue::from_bytes(value.as_bytes()).ok()?;
         Some((name.clone(), copy))
@@ -98,19 +99,22 @@ fn unknown_protocol() -> Response<Body> {
         "The WebSocket must offer the sub-protocol \"{}\".",
         protocol::NAME
     );
-    answer::protocol(StatusCode::BAD_REQUEST, &message)
+    response::protocol(StatusCode::BAD_REQUEST, &message)
 }
 
-/// RFC 6455, section 4.4: a client with another version is told which one is understood.
+/// RFC 6455, section 4.4: a client with another version is told the supported version.
 fn malformed(rejection: &WebSocketUpgradeRejection) -> Response<Body> {
-    let message = format!("This is no WebSocket: {}.", rejection.body_text());
+    let message = format!(
+        "The WebSocket handshake is invalid: {}.",
+        rejection.body_text()
+    );
     if !matches!(
         rejection,
         WebSocketUpgradeRejection::InvalidWebSocketVersionHeader(_)
     ) {
-        return answer::protocol(rejection.status(), &message);
+        return response::protocol(rejection.status(), &message);
     }
-    let mut response = answer::protocol(StatusCode::UPGRADE_REQUIRED, &message);
+    let mut response = response::protocol(StatusCode::UPGRADE_REQUIRED, &message);
     let headers = response.headers_mut();
     headers.insert(
         header::SEC_WEBSOCKET_VERSION,

@@ -1,4 +1,5 @@
-//! One operation: admitted, judged, priced and answered as over HTTP, once or many times.
+//! An operation on a WebSocket: authenticated, validated, limited and executed as over HTTP, with
+//! one or many responses.
 
 use std::{
     any::Any,
@@ -11,11 +12,10 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::operation_sink::OperationSink;
 use crate::{
-    execution::{Failure, GraphqlRequest, Prepared, ResponseError, note},
+    execution::{Failure, GraphqlRequest, Prepared, ResponseError, log_internal},
     http::{RequestContext, graphql, routes::Api},
 };
 
-/// What an operation needs.
 pub(super) struct Operation {
     pub(super) api: Arc<Api>,
     pub(super) headers: Arc<HeaderMap>,
@@ -26,7 +26,7 @@ pub(super) struct Operation {
 type Errors = Vec<ResponseError>;
 
 impl Operation {
-    /// Runs to the end of the operation, whatever happens.
+    /// Runs the operation to its end. Panics become internal errors.
     pub(super) async fn run(self, operation_sink: OperationSink) {
         let request_id = self.request.request_id.clone();
         let outcome = AssertUnwindSafe(self.answer(&operation_sink))
@@ -40,40 +40,40 @@ impl Operation {
     }
 
     async fn answer(mut self, operation_sink: &OperationSink) -> Result<(), Errors> {
-        let context = admit(&self.api, &self.headers)
+        let context = authenticate(&self.api, &self.headers)
             .map_err(|failure| refusal(&failure, &self.request.request_id))?;
         self.request.hide_schema = context.hide_schema;
         let prepared = self.api.engine.prepare(self.request)?;
         if prepared.kind().is_subscription() {
-            follow(&self.api, prepared, context, operation_sink).await
+            subscribe(&self.api, prepared, context, operation_sink).await
         } else {
-            once(&self.api, prepared, context, operation_sink).await
+            execute(&self.api, prepared, context, operation_sink).await
         }
     }
 }
 
-/// Asks whether the caller is admitted. A panic is a fault of ours.
-pub(super) fn admit(api: &Api, headers: &HeaderMap) -> Result<RequestContext, Failure> {
-    let admitted = catch_unwind(AssertUnwindSafe(|| (api.admit)(headers)));
-    admitted.unwrap_or_else(|panic| Err(panicked(&*panic)))
+/// Authenticates the caller. A panic is an internal failure.
+pub(super) fn authenticate(api: &Api, headers: &HeaderMap) -> Result<RequestContext, Failure> {
+    let context = catch_unwind(AssertUnwindSafe(|| (api.authenticate)(headers)));
+    context.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// What the client reads of a failure. A fault of ours goes to the log.
+/// Converts a failure to errors for the client, and logs it if it is internal.
 pub(super) fn refusal(failure: &Failure, request_id: &str) -> Errors {
-    note(failure, "", request_id);
+    log_internal(failure, "", request_id);
     vec![ResponseError::from_failure(failure, request_id)]
 }
 
-/// A query or a mutation: the work is not cut off when the client leaves.
-async fn once(
+/// Executes a query or a mutation. It continues if the client disconnects.
+async fn execute(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
     operation_sink: &OperationSink,
 ) -> Result<(), Errors> {
     let request_id = prepared.request_id().to_owned();
-    let ran = graphql::run(api, prepared, context).await;
-    let answer = ran.map_err(|failure| refusal(&failure, &request_id))?;
+    let outcome = graphql::run(api, prepared, context).await;
+    let answer = outcome.map_err(|failure| refusal(&failure, &request_id))?;
     if answer.data.is_none() {
         return Err(answer.errors);
     }
@@ -81,8 +81,9 @@ async fn once(
     Ok(())
 }
 
-/// A subscription: one answer for each event. What the cost_check has to say is told with the first.
-async fn follow(
+/// Executes a subscription with one response per event. Extensions of the cost check are sent with
+/// the first response.
+async fn subscribe(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
@@ -92,7 +93,7 @@ async fn follow(
     cost_check
         .outcome
         .map_err(|failure| refusal(&failure, prepared.request_id()))?;
-    let mut answers = api.engine.follow(prepared, context.attach);
+    let mut answers = api.engine.subscribe(prepared, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);

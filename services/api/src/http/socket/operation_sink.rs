@@ -1,4 +1,4 @@
-//! The way from an operation to its client.
+//! The sending side of an operation.
 
 use std::sync::Arc;
 
@@ -8,55 +8,55 @@ use tokio::sync::mpsc;
 use super::protocol::ServerMessage;
 use crate::execution::{GraphqlResponse, ResponseError};
 
-/// A message of an operation, on its way to the client.
+/// A message of an operation in the send queue.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct OutgoingMessage {
     pub(super) id: Arc<str>,
-    /// Tells apart operations that had the same id one after the other.
+    /// Distinguishes successive operations with the same id.
     pub(super) number: u64,
     pub(super) text: Utf8Bytes,
-    /// Whether the operation is over with it.
+    /// Whether the operation ends with this message.
     pub(super) is_last: bool,
 }
 
-/// Takes what one operation has to say. Waits while the queue of the connection is full, which
-/// it is when the client does not read.
+/// Sends the messages of one operation. Waits while the connection's send queue is full because the
+/// client does not read.
 #[derive(Debug)]
 pub(super) struct OperationSink {
     pub(super) id: Arc<str>,
     pub(super) number: u64,
-    pub(super) queue: mpsc::Sender<Answer>,
+    pub(super) queue: mpsc::Sender<OutgoingMessage>,
 }
 
 impl OperationSink {
-    /// One answer.
+    /// Sends a response.
     pub(super) async fn next(&self, payload: &GraphqlResponse) {
         let id = &*self.id;
         let text = ServerMessage::Next { id, payload }.text();
         self.send(text, false).await;
     }
 
-    /// The operation was refused.
+    /// Sends the errors with which the operation was refused.
     pub(super) async fn refuse(&self, payload: &[ResponseError]) {
         let id = &*self.id;
         let text = ServerMessage::Error { id, payload }.text();
         self.send(text, true).await;
     }
 
-    /// The operation has come to its end.
+    /// Reports the end of the operation.
     pub(super) async fn complete(&self) {
         let text = ServerMessage::Complete { id: &self.id }.text();
         self.send(text, true).await;
     }
 
     async fn send(&self, text: Utf8Bytes, is_last: bool) {
-        let answer = Answer {
+        let message = OutgoingMessage {
             id: Arc::clone(&self.id),
             number: self.number,
             text,
             is_last,
         };
-        // Nobody takes it any more only if the connection is ending, and this operation with it.
-        let _ = self.queue.send(answer).await;
+        // The receiver is gone only if the connection is ending, and this operation with it.
+        let _ = self.queue.send(message).await;
     }
 }

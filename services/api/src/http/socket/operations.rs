@@ -7,19 +7,19 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use super::operation_sink::{Answer, OperationSink};
+use super::operation_sink::{OperationSink, OutgoingMessage};
 
-/// The operations of one connection, each in a task of its own; they end when this is dropped.
+/// The operations of one connection, each in its own task. Dropping this aborts them.
 #[derive(Debug)]
 pub(super) struct Operations {
     tasks: JoinSet<()>,
     open: HashMap<Arc<str>, Open>,
     started: u64,
     limit: usize,
-    queue: mpsc::Sender<Answer>,
+    queue: mpsc::Sender<OutgoingMessage>,
 }
 
-/// An operation whose client has not heard of its end yet.
+/// An operation whose last message has not been sent yet.
 #[derive(Debug)]
 struct Open {
     number: u64,
@@ -27,7 +27,7 @@ struct Open {
 }
 
 impl Operations {
-    pub(super) fn new(limit: usize, queue: mpsc::Sender<Answer>) -> Self {
+    pub(super) fn new(limit: usize, queue: mpsc::Sender<OutgoingMessage>) -> Self {
         Self {
             tasks: JoinSet::new(),
             open: HashMap::new(),
@@ -37,20 +37,20 @@ impl Operations {
         }
     }
 
-    /// Whether there is an operation with this id.
+    /// Whether an operation with this id is open.
     pub(super) fn has(&self, id: &str) -> bool {
         self.open.contains_key(id)
     }
 
-    /// Whether there are as many operations as there may be.
+    /// Whether the limit of open operations is reached.
     pub(super) fn is_full(&self) -> bool {
         self.open.len() >= self.limit
     }
 
-    /// Starts an operation. The connection must have room for it and none with its id.
+    /// Starts an operation. The limit must not be reached and the id must not be in use.
     ///
-    /// Tasks of operations that the client has ended may still be there: this waits for them,
-    /// so that starting and ending in turns does not pile them up. They end at once.
+    /// Waits for aborted tasks that have not ended yet, so that starting and completing operations
+    /// in turns does not accumulate tasks. Aborted tasks end at once.
     pub(super) async fn start<F>(&mut self, id: String, work: impl FnOnce(OperationSink) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -67,30 +67,31 @@ impl Operations {
         self.open.insert(id, Open { number, task });
     }
 
-    /// Ends an operation whose client has lost interest. An unknown id is no error: both sides
-    /// may end an operation at the same time.
+    /// Aborts an operation. An unknown id is not an error, because client and server may complete
+    /// an operation at the same time.
     pub(super) fn stop(&mut self, id: &str) {
         if let Some(open) = self.open.remove(id) {
             open.task.abort();
         }
     }
 
-    /// Whether a message is still of interest. After the last one its id is free again.
-    pub(super) fn admits(&mut self, answer: &Answer) -> bool {
-        let open = self.open.get(&answer.id);
-        let current = open.is_some_and(|open| open.number == answer.number);
-        if current && answer.is_last {
-            self.open.remove(&answer.id);
+    /// Whether a message belongs to an open operation. The last message frees the id of its
+    /// operation.
+    pub(super) fn accepts(&mut self, message: &OutgoingMessage) -> bool {
+        let open = self.open.get(&message.id);
+        let current = open.is_some_and(|open| open.number == message.number);
+        if current && message.is_last {
+            self.open.remove(&message.id);
         }
         current
     }
 
-    /// Waits until the task of some operation has ended; `false` if there is none.
+    /// Waits until a task has ended. Returns false if there is none.
     pub(super) async fn ended(&mut self) -> bool {
         self.tasks.join_next().await.is_some()
     }
 
-    /// Ends all operations and waits until their tasks are gone.
+    /// Aborts all operations and waits until their tasks have ended.
     pub(super) async fn end(&mut self) {
         self.open.clear();
         self.tasks.shutdown().await;
@@ -103,10 +104,10 @@ mod tests {
 
     use tokio::sync::mpsc;
 
-    use super::{Answer, Operations};
+    use super::{Operations, OutgoingMessage};
 
-    fn answer(number: u64) -> Answer {
-        Answer {
+    fn message(number: u64) -> OutgoingMessage {
+        OutgoingMessage {
             id: Arc::from("a"),
             number,
             text: "".into(),
@@ -116,24 +117,24 @@ mod tests {
 
     #[tokio::test]
     async fn messages_of_an_earlier_operation_with_the_same_id_are_not_delivered() {
-        let (queue, _answers) = mpsc::channel(1);
+        let (queue, _outgoing) = mpsc::channel(1);
         let mut operations = Operations::new(1, queue);
         operations
             .start("a".to_owned(), |_| std::future::pending())
             .await;
-        assert!(operations.admits(&answer(1)));
+        assert!(operations.accepts(&message(1)));
         operations.stop("a");
-        assert!(!operations.admits(&answer(1)));
+        assert!(!operations.accepts(&message(1)));
         operations
             .start("a".to_owned(), |_| std::future::pending())
             .await;
-        assert!(!operations.admits(&answer(1)));
-        assert!(operations.admits(&answer(2)));
+        assert!(!operations.accepts(&message(1)));
+        assert!(operations.accepts(&message(2)));
     }
 
     #[tokio::test]
-    async fn ended_operations_do_not_pile_up() {
-        let (queue, _answers) = mpsc::channel(1);
+    async fn aborted_operations_do_not_accumulate() {
+        let (queue, _outgoing) = mpsc::channel(1);
         let mut operations = Operations::new(3, queue);
         for _ in 0..100 {
             operations

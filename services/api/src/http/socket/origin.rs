@@ -1,22 +1,23 @@
-//! Which pages may open a WebSocket.
+//! The check of the origin of WebSocket requests.
 //!
-//! A browser lets every page open a WebSocket to every host: CORS does not apply. It does say
-//! where the page comes from, and the decision is the server's.
+//! CORS does not apply to WebSockets: a browser lets every page open one to every host. It sends
+//! the page's origin, and the server must decide.
 
 use axum::http::{
     HeaderMap, HeaderValue,
     header::{HOST, ORIGIN},
 };
 
-/// Whether the request comes from a page of these origins, from one of the same host, or from
-/// no page at all.
-pub(super) fn is_welcome(origins: &[HeaderValue], headers: &HeaderMap) -> bool {
+/// Whether the request comes from a page of an allowed origin or of the same host, or not from a
+/// page at all.
+pub(super) fn is_allowed(origins: &[HeaderValue], headers: &HeaderMap) -> bool {
     let host = headers.get(HOST);
-    let mut named = headers.get_all(ORIGIN).iter();
-    named.all(|origin| origins.contains(origin) || host.is_some_and(|host| is_of(origin, host)))
+    let mut sent = headers.get_all(ORIGIN).iter();
+    sent.all(|origin| origins.contains(origin) || host.is_some_and(|host| is_of(origin, host)))
 }
 
-/// The scheme is not compared: where TLS ends in front of the service, only the browser knows it.
+/// The scheme is not compared: if TLS is terminated in front of the service, only the browser knows
+/// it.
 fn is_of(origin: &HeaderValue, host: &HeaderValue) -> bool {
     let authority = origin.to_str().ok().and_then(|text| text.split_once("://"));
     authority.is_some_and(|(_, name)| host.as_bytes().eq_ignore_ascii_case(name.as_bytes()))
@@ -29,27 +30,27 @@ mod tests {
         header::{HOST, ORIGIN},
     };
 
-    use super::is_welcome;
+    use super::is_allowed;
 
-    fn welcome(pairs: &[(HeaderName, &'static str)]) -> bool {
+    fn allowed(pairs: &[(HeaderName, &'static str)]) -> bool {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             headers.append(name, HeaderValue::from_static(value));
         }
         let shop = HeaderValue::from_static("https://shop.example");
-        is_welcome(&[shop], &headers)
+        is_allowed(&[shop], &headers)
     }
 
     #[test]
-    fn pages_are_of_a_known_origin_or_of_the_same_host() {
+    fn pages_of_allowed_origins_or_of_the_same_host_are_allowed() {
         let api = (HOST, "api.example:8080");
-        assert!(welcome(std::slice::from_ref(&api)));
+        assert!(allowed(std::slice::from_ref(&api)));
         for origin in [
             "https://shop.example",
             "http://api.example:8080",
             "https://API.example:8080",
         ] {
-            assert!(welcome(&[api.clone(), (ORIGIN, origin)]), "{origin}");
+            assert!(allowed(&[api.clone(), (ORIGIN, origin)]), "{origin}");
         }
         for origin in [
             "https://evil.example",
@@ -61,17 +62,17 @@ mod tests {
             "null",
             "",
         ] {
-            assert!(!welcome(&[api.clone(), (ORIGIN, origin)]), "{origin}");
+            assert!(!allowed(&[api.clone(), (ORIGIN, origin)]), "{origin}");
         }
     }
 
     #[test]
-    fn all_origins_that_are_named_must_be_welcome() {
+    fn every_sent_origin_must_be_allowed() {
         let pair = [
             (ORIGIN, "https://shop.example"),
             (ORIGIN, "https://evil.example"),
         ];
-        assert!(!welcome(&pair));
-        assert!(!welcome(&[(ORIGIN, "https://api.example")]), "no host");
+        assert!(!allowed(&pair));
+        assert!(!allowed(&[(ORIGIN, "https://api.example")]), "no host");
     }
 }

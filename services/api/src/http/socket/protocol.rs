@@ -7,53 +7,54 @@ use serde_json::{Error, Map, Value};
 use super::closing::Closing;
 use crate::execution::{GraphqlRequest, GraphqlResponse, ResponseError, object_from_text};
 
-/// The sub-protocol, as it is negotiated.
+/// The name of the WebSocket sub-protocol.
 pub(super) const NAME: &str = "graphql-transport-ws";
 
-/// The longest id of an operation, in bytes. It is part of every message about the operation.
+/// The maximum length of an operation id in bytes. The id is part of every message about the
+/// operation.
 const MAX_ID: usize = 256;
 
-/// What a client says. A key that is named twice is an error, as it is over HTTP.
+/// A message from the client. A duplicate key is an error, as over HTTP.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ClientMessage {
-    /// Who the client is.
+    /// Initialises the connection.
     ConnectionInit { payload: Option<Map<String, Value>> },
-    /// Asks for a `pong`.
+    /// Requests a `pong`.
     Ping { payload: Option<Map<String, Value>> },
-    /// Answers a `ping`, or shows that the client is alive.
+    /// Responds to a `ping`, or shows that the client is alive.
     Pong,
     /// Starts an operation.
     Subscribe {
         id: String,
         payload: Box<GraphqlRequest>,
     },
-    /// Ends an operation.
+    /// Completes an operation.
     Complete { id: String },
 }
 
-/// What the server says.
+/// A message from the server.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ServerMessage<'a> {
     /// The client may start operations.
     ConnectionAck,
-    /// Answers a `ping` with its own payload.
+    /// Responds to a `ping` with the same payload.
     Pong {
         #[serde(skip_serializing_if = "Option::is_none")]
         payload: Option<Map<String, Value>>,
     },
-    /// One answer of an operation.
+    /// A response of an operation.
     Next {
         id: &'a str,
         payload: &'a GraphqlResponse,
     },
-    /// An operation was refused and is over.
+    /// The operation was refused and has ended.
     Error {
         id: &'a str,
         payload: &'a [ResponseError],
     },
-    /// An operation is over.
+    /// The operation has ended.
     Complete { id: &'a str },
 }
 
@@ -63,7 +64,7 @@ impl ClientMessage {
         message.map_err(|error| Closing::bad_message(&format!("Invalid message: {error}")))
     }
 
-    /// Derived readers would take lists for objects.
+    /// Parses into an object first, because the derived implementation would accept arrays.
     fn read(text: &str) -> serde_json::Result<Self> {
         let object = object_from_text(text)?;
         if object.get("payload").is_some_and(is_no_payload) {
@@ -102,7 +103,7 @@ mod tests {
     use super::{ClientMessage, ServerMessage};
 
     #[test]
-    fn what_is_no_message_is_refused_with_a_reason() {
+    fn invalid_messages_are_refused_with_a_reason() {
         let long = format!(r#"{{"type":"complete","id":"{}"}}"#, "x".repeat(257));
         for (text, reason) in [
             ("", "EOF"),
@@ -163,18 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_spelled_as_the_protocol_has_them() {
-        let spelled = |message: ServerMessage| message.text().as_str().to_owned();
+    fn messages_have_the_form_of_the_protocol() {
+        let text = |message: ServerMessage| message.text().as_str().to_owned();
         assert_eq!(
-            spelled(ServerMessage::ConnectionAck),
+            text(ServerMessage::ConnectionAck),
             r#"{"type":"connection_ack"}"#
         );
         assert_eq!(
-            spelled(ServerMessage::Pong { payload: None }),
+            text(ServerMessage::Pong { payload: None }),
             r#"{"type":"pong"}"#
         );
         assert_eq!(
-            spelled(ServerMessage::Complete { id: "a" }),
+            text(ServerMessage::Complete { id: "a" }),
             r#"{"type":"complete","id":"a"}"#
         );
     }

@@ -1,4 +1,4 @@
-//! All WebSocket connections of a process: how many there are, and how they end.
+//! All WebSocket connections of a process: counting and closing.
 
 use std::{
     sync::{
@@ -20,15 +20,14 @@ use tokio_util::{
 use super::SocketLimits;
 use crate::execution::{ErrorCode, Failure};
 
-/// The WebSocket connections of a process: counts them and ends them. Cheap to clone; clones share
-/// both.
+/// The WebSocket connections of a process. Cheap to clone; clones share the same connections.
 #[derive(Clone, Debug)]
 pub struct Sockets(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     limits: SocketLimits,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     open: TaskTracker,
     stopping: CancellationToken,
     operations: AtomicUsize,
@@ -36,25 +35,25 @@ struct Shared {
     dropped_slow: AtomicU64,
 }
 
-/// One connection among all, until dropped.
+/// The permit of one open connection, released when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _open: TaskTrackerToken,
 }
 
-/// One operation among all, until dropped.
+/// Counts one open operation until dropped.
 #[derive(Debug)]
-pub(super) struct Running(Sockets);
+pub(super) struct OperationGuard(Sockets);
 
 impl Sockets {
-    /// No connections yet, and room for as many as the limits say.
+    /// Creates an empty set with these limits.
     #[must_use]
     pub fn new(limits: SocketLimits) -> Self {
-        let places = limits.connections.min(Semaphore::MAX_PERMITS);
+        let permits = limits.connections.min(Semaphore::MAX_PERMITS);
         Self(Arc::new(Shared {
             limits,
-            places: Arc::new(Semaphore::new(places)),
+            permits: Arc::new(Semaphore::new(permits)),
             open: TaskTracker::new(),
             stopping: CancellationToken::new(),
             operations: AtomicUsize::new(0),
@@ -63,79 +62,81 @@ impl Sockets {
         }))
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.0.open.len()
     }
 
-    /// How many operations are open: subscriptions, and queries and mutations under way.
+    /// Returns the number of open operations: subscriptions, and running queries and mutations.
     #[must_use]
     pub fn operations(&self) -> usize {
         self.0.operations.load(Ordering::Relaxed)
     }
 
-    /// How many operations were started since the process began.
+    /// Returns the number of operations started since the process began.
     #[must_use]
     pub fn operations_started(&self) -> u64 {
         self.0.operations_started.load(Ordering::Relaxed)
     }
 
-    /// How many connections were dropped because the client did not read what it had asked for.
+    /// Returns the number of connections dropped because the client did not read its messages.
     #[must_use]
     pub fn dropped_slow(&self) -> u64 {
         self.0.dropped_slow.load(Ordering::Relaxed)
     }
 
-    /// Asks every client to connect again elsewhere (close code 1001), ends all operations, and
-    /// waits until the connections are closed, at most this long; tells whether all of them are.
-    /// From now on there are no new ones: they are refused with HTTP 503.
+    /// Asks every client to reconnect (close code 1001), ends all operations, and waits until the
+    /// connections are closed, at most `limit`. Returns true if all of them are closed. New
+    /// connections are refused with HTTP 503 from now on.
     ///
-    /// [`serve()`](crate::http::serve()) does not wait for them: call this when it has ended,
-    /// and before [`RequestLimiter::drain`](crate::http::RequestLimiter::drain), because queries and mutations
-    /// go on without their connection.
-    pub async fn close(&self, patience: Duration) -> bool {
+    /// [`serve()`](crate::http::serve()) does not wait for WebSockets. Call this after it has
+    /// returned and before [`RequestLimiter::drain`](crate::http::RequestLimiter::drain), because
+    /// queries and mutations continue without their connection.
+    pub async fn close(&self, limit: Duration) -> bool {
         self.0.stopping.cancel();
         self.0.open.close();
-        timeout(patience, self.0.open.wait()).await.is_ok()
+        timeout(limit, self.0.open.wait()).await.is_ok()
     }
 
-    /// Takes a place for a connection, if there is one.
-    pub(super) fn enter(&self) -> Result<Place, Failure> {
-        let permit = Arc::clone(&self.0.places).try_acquire_owned();
-        let place = Place {
+    /// Acquires a permit for a connection. Fails with `UNAVAILABLE` if there are too many or the
+    /// service is stopping.
+    pub(super) fn acquire(&self) -> Result<ConnectionPermit, Failure> {
+        let permit = Arc::clone(&self.0.permits).try_acquire_owned();
+        let permit = ConnectionPermit {
             _permit: permit.map_err(|_| full())?,
             _open: self.0.open.token(),
         };
-        // Asked only now: whoever closes either sees this place or is seen here.
+        // Checked after taking the token, so that a concurrent `close` either sees this connection
+        // or is seen here.
         if self.0.stopping.is_cancelled() {
             return Err(stopping());
         }
-        Ok(place)
+        Ok(permit)
     }
 
     pub(super) fn limits(&self) -> &SocketLimits {
         &self.0.limits
     }
 
-    /// Cancelled when all connections must close. Each has a token of its own, so that they do
-    /// not all queue for the same lock.
+    /// Returns a token that is cancelled when all connections must close. Each connection has its
+    /// own token, so that they do not contend for one lock.
     pub(super) fn stopping(&self) -> CancellationToken {
         self.0.stopping.child_token()
     }
 
-    pub(super) fn begin_operation(&self) -> Running {
+    pub(super) fn begin_operation(&self) -> OperationGuard {
         self.0.operations.fetch_add(1, Ordering::Relaxed);
         self.0.operations_started.fetch_add(1, Ordering::Relaxed);
-        Running(self.clone())
+        OperationGuard(self.clone())
     }
 
-    pub(super) fn note_slow(&self) {
+    pub(super) fn count_slow(&self) {
         self.0.dropped_slow.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl Drop for Running {
+impl Drop for OperationGuard {
     fn drop(&mut self) {
         self.0.0.operations.fetch_sub(1, Ordering::Relaxed);
     }

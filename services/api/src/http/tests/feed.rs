@@ -1,4 +1,4 @@
-//! Subscriptions whose events the tests make, and whose end they see.
+//! Subscriptions whose events are sent by tests, and whose end tests can observe.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::execution::{Failure, R};
 
-/// Makes events, and counts the streams that carry them.
+/// Sends events and counts the streams that deliver them.
 #[derive(Clone)]
 pub(super) struct Feed {
     events: broadcast::Sender<i32>,
@@ -26,7 +26,7 @@ pub(super) struct Feed {
     produced: Arc<AtomicUsize>,
 }
 
-/// Part of a stream: is dropped when the stream is.
+/// Part of a stream, dropped together with it.
 struct Guard(Arc<Semaphore>);
 
 impl Drop for Guard {
@@ -45,22 +45,22 @@ impl Feed {
         }
     }
 
-    /// Tells all who follow.
-    pub(super) fn tell(&self, event: i32) {
-        assert!(self.events.send(event).is_ok(), "nobody follows");
+    /// Sends an event to all subscribers.
+    pub(super) fn send(&self, event: i32) {
+        assert!(self.events.send(event).is_ok(), "there is no subscriber");
     }
 
-    /// Waits until that many more streams are followed.
+    /// Waits until `count` more streams are subscribed.
     pub(super) async fn followed(&self, count: u32) {
         take(&self.followed, count).await;
     }
 
-    /// Waits until that many more streams are dropped.
+    /// Waits until `count` more streams are dropped.
     pub(super) async fn dropped(&self, count: u32) {
         take(&self.dropped, count).await;
     }
 
-    /// How many events of floods were asked for.
+    /// Returns the number of flood events that were polled.
     pub(super) fn produced(&self) -> usize {
         self.produced.load(Ordering::SeqCst)
     }
@@ -70,7 +70,7 @@ impl Feed {
         feed.expect("the feed is in the schema").clone()
     }
 
-    /// From now on the stream counts as followed, and then as dropped.
+    /// Counts a stream as subscribed now, and as dropped when the guard is dropped.
     fn guard(&self) -> Guard {
         self.followed.add_permits(1);
         Guard(Arc::clone(&self.dropped))
@@ -79,14 +79,14 @@ impl Feed {
 
 async fn take(semaphore: &Semaphore, count: u32) {
     let taken = timeout(Duration::from_secs(20), semaphore.acquire_many(count)).await;
-    taken.expect("it does not happen").unwrap().forget();
+    taken.expect("the event happens in time").unwrap().forget();
 }
 
 pub(super) struct Subscription;
 
 #[Subscription]
 impl Subscription {
-    /// What the test tells.
+    /// The events sent by the test.
     async fn ticks(&self, ctx: &Context<'_>) -> impl Stream<Item = i32> + use<> {
         let feed = Feed::of(ctx);
         let state = (feed.events.subscribe(), feed.guard());
@@ -95,11 +95,11 @@ impl Subscription {
             Some((event, (events, guard)))
         })
     }
-    /// Comes to an end.
+    /// A finite stream.
     async fn numbers(&self, to: i32) -> impl Stream<Item = i32> + use<> {
         stream::iter(0..to)
     }
-    /// Does not end, and always has more.
+    /// An endless stream that is always ready.
     async fn flood(&self, ctx: &Context<'_>, bytes: usize) -> impl Stream<Item = String> + use<> {
         let feed = Feed::of(ctx);
         let guard = feed.guard();
@@ -109,11 +109,11 @@ impl Subscription {
             "x".repeat(bytes)
         })
     }
-    /// Panics at the second event.
+    /// A stream that panics at the second event.
     async fn panics(&self) -> impl Stream<Item = i32> + use<> {
         stream::iter(0..3).inspect(|number| assert_eq!(*number, 0, "a fault in a stream"))
     }
-    /// Fails at its only event.
+    /// A stream that fails at its only event.
     async fn fails(&self, ctx: &Context<'_>) -> impl Stream<Item = R<i32>> + use<> {
         let failure = Failure::internal("a secret cause").at(ctx);
         stream::iter([Err(failure)])

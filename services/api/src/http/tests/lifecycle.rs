@@ -1,4 +1,4 @@
-//! Shutdown: open requests are answered, idle connections are not waited for.
+//! Shutdown: open requests are answered, and idle connections are not awaited.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -11,7 +11,7 @@ fn keep_alive(body: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_idle_connection_does_not_hold_up_the_end() {
+async fn an_idle_connection_does_not_delay_shutdown() {
     let mut server = Server::plain().await;
     let mut idle = server.send(&keep_alive(&query("{ ok }"))).await;
     let mut answer = [0; 12];
@@ -41,9 +41,8 @@ async fn one_connection_serves_many_requests() {
     }
 }
 
-/// No connection is accepted once the server has ended.
 #[tokio::test]
-async fn after_the_end_nobody_listens() {
+async fn a_stopped_server_accepts_no_connections() {
     let mut server = Server::plain().await;
     assert_eq!(server.post(JSON, &query("{ ok }")).await.status, 200);
     server.stop.send(()).unwrap();
@@ -56,9 +55,9 @@ async fn after_the_end_nobody_listens() {
 }
 
 #[tokio::test]
-async fn open_requests_are_answered_before_the_end() {
-    let patience = std::time::Duration::from_secs(20);
-    let mut server = Server::patient(patience, Capacity::default(), |api| api).await;
+async fn open_requests_are_answered_before_shutdown() {
+    let grace = std::time::Duration::from_secs(20);
+    let mut server = Server::with_grace(grace, Capacity::default(), |api| api).await;
     let open = server.send(&post(JSON, &query("{ gated }"))).await;
     server.gate.started().await;
     server.stop.send(()).unwrap();
@@ -67,9 +66,9 @@ async fn open_requests_are_answered_before_the_end() {
     assert!(server.tasks.join_next().await.unwrap().unwrap().is_ok());
 }
 
-/// A request that never ends is left behind when the patience is over.
+/// A request that never ends is abandoned after the shutdown timeout.
 #[tokio::test]
-async fn a_stuck_request_does_not_hold_up_the_end() {
+async fn a_stuck_request_does_not_prevent_shutdown() {
     let capacity = Capacity {
         deadline: std::time::Duration::from_mins(1),
         ..Capacity::default()

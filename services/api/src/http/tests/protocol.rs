@@ -1,4 +1,4 @@
-//! Status codes, media types, bodies, methods, headers.
+//! Status codes, media types, bodies, methods and headers.
 
 use axum::http::HeaderValue;
 use serde_json::json;
@@ -37,7 +37,7 @@ async fn the_status_of_request_errors_depends_on_the_media_type() {
         assert!(strict.json().get("data").is_none());
     }
     let failed = server.post(STRICT, &query("{ fails }")).await;
-    assert_eq!(failed.status, 200, "execution had begun: {failed:?}");
+    assert_eq!(failed.status, 200, "execution had started: {failed:?}");
     assert_eq!(failed.json()["data"], json!(null));
     assert_eq!(
         failed.json()["errors"][0]["extensions"]["requestId"],
@@ -47,7 +47,7 @@ async fn the_status_of_request_errors_depends_on_the_media_type() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_as_http_is_told_in_our_own_shape() {
+async fn http_errors_have_the_shape_of_graphql_errors() {
     let server = Server::plain().await;
     let large = format!("{{\"query\":\"{}\"}}", "x".repeat(256 * 1024));
     for (headers, body, status) in [
@@ -101,7 +101,7 @@ async fn what_is_wrong_as_http_is_told_in_our_own_shape() {
 }
 
 #[tokio::test]
-async fn batches_are_off() {
+async fn batches_are_refused() {
     let server = Server::plain().await;
     let answer = server.post(JSON, &format!(" [{}]", query("{ ok }"))).await;
     assert_eq!(answer.status, 400);
@@ -114,9 +114,9 @@ async fn batches_are_off() {
     );
 }
 
-/// A body without a declared length is cut off while it arrives.
+/// A body without a declared length is cut off when it exceeds the limit.
 #[tokio::test]
-async fn a_body_of_unknown_length_is_bounded_too() {
+async fn a_body_of_unknown_length_is_limited() {
     let server = Server::plain().await;
     let chunk = format!("{:x}\r\n{}\r\n", 65_536, "x".repeat(65_536));
     let request = format!(
@@ -128,7 +128,7 @@ async fn a_body_of_unknown_length_is_bounded_too() {
 }
 
 #[tokio::test]
-async fn queries_may_be_sent_with_get_and_mutations_may_not() {
+async fn get_allows_queries_and_refuses_mutations() {
     let server = Server::plain().await;
     let answer = server
         .get(
@@ -169,7 +169,7 @@ async fn other_methods_and_paths_are_refused_in_json() {
 }
 
 #[tokio::test]
-async fn the_playground_is_shown_to_browsers_if_at_all() {
+async fn the_playground_is_shown_to_browsers_if_enabled() {
     let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
     let server = Server::plain().await;
     assert_eq!(server.get("/graphql", browser).await.status, 400);
@@ -185,18 +185,18 @@ async fn the_playground_is_shown_to_browsers_if_at_all() {
 }
 
 #[tokio::test]
-async fn ids_of_requests_are_kept_or_made() {
+async fn request_ids_are_kept_or_generated() {
     let server = Server::plain().await;
-    let kept = server.get("/health/live", "X-Request-Id: abc-1\r\n").await;
-    assert_eq!(kept.header("x-request-id"), Some("abc-1"));
+    let sent = server.get("/health/live", "X-Request-Id: abc-1\r\n").await;
+    assert_eq!(sent.header("x-request-id"), Some("abc-1"));
     let made = server.get("/health/live", "X-Request-Id: a b\r\n").await;
     assert_eq!(made.header("x-request-id").unwrap().len(), 32);
 }
 
 #[tokio::test]
-async fn callers_are_admitted_with_what_they_bring() {
+async fn callers_are_authenticated_and_get_a_context() {
     let server = Server::start(Capacity::default(), |api| {
-        api.admit(|headers| {
+        api.authenticate(|headers| {
             let token = bearer(headers)?.map(str::to_owned);
             if token.as_deref() == Some("spent") {
                 let failure = Failure::new(ErrorCode::RateLimited, "Slow down.");
@@ -207,7 +207,7 @@ async fn callers_are_admitted_with_what_they_bring() {
                 outcome: Ok(()),
             };
             Ok(RequestContext::new()
-                .attach(|request| request.data(token))
+                .with_context(|request| request.data(token))
                 .cost_check(cost_check)
                 .hide_schema())
         })
@@ -221,8 +221,8 @@ async fn callers_are_admitted_with_what_they_bring() {
         known.body,
         r#"{"data":{"token":"abc"},"extensions":{"cost":3}}"#
     );
-    let stranger = ask("", "{ token }").await;
-    assert_eq!(stranger.json()["data"], json!({ "token": null }));
+    let anonymous = ask("", "{ token }").await;
+    assert_eq!(anonymous.json()["data"], json!({ "token": null }));
     let garbled = ask("Authorization: Basic abc\r\n", "{ token }").await;
     assert_eq!(
         (garbled.status, garbled.code().as_str()),
@@ -236,9 +236,9 @@ async fn callers_are_admitted_with_what_they_bring() {
 }
 
 #[tokio::test]
-async fn a_panic_while_admitting_is_an_internal_error() {
+async fn a_panic_during_authentication_is_an_internal_error() {
     let server = Server::start(Capacity::default(), |api| {
-        api.admit(|headers| {
+        api.authenticate(|headers| {
             Err(Failure::bad_input(
                 headers["missing"].to_str().unwrap().to_owned(),
             ))
@@ -252,7 +252,7 @@ async fn a_panic_while_admitting_is_an_internal_error() {
 }
 
 #[tokio::test]
-async fn other_origins_are_let_in_by_name_only() {
+async fn only_listed_origins_are_allowed() {
     let preflight = "OPTIONS /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nOrigin: https://shop.example\r\n\
         Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n\r\n";
     let server = Server::plain().await;
@@ -277,7 +277,7 @@ async fn other_origins_are_let_in_by_name_only() {
 }
 
 #[tokio::test]
-async fn health_is_two_questions() {
+async fn liveness_does_not_depend_on_readiness() {
     let server = Server::start(Capacity::default(), |api| {
         api.ready(|| Err("the database does not answer".to_owned()))
     })

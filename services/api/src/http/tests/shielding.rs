@@ -1,4 +1,4 @@
-//! Work outlives the connections that asked for it, and there is only so much of it.
+//! Work outlives the connection that started it, and its amount is limited.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use super::{JSON, STRICT, Server, post, query, read};
 use crate::http::{Capacity, RequestLimiter};
 
 /// Long enough for anything that is not stuck.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn capacity(running: usize, waiting: usize) -> Capacity {
     Capacity {
         running,
         waiting,
-        patience: PATIENCE,
-        deadline: PATIENCE,
+        queue_timeout: TIMEOUT,
+        deadline: TIMEOUT,
     }
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_does_not_stop_the_work() {
+async fn a_disconnected_client_does_not_stop_the_work() {
     let server = Server::plain().await;
     let mut clients = Vec::new();
     for _ in 0..20 {
@@ -26,17 +26,17 @@ async fn a_client_that_goes_away_does_not_stop_the_work() {
         server.gate.started().await;
     }
     drop(clients);
-    // The server notices closed connections while it serves others.
+    // The server notices closed connections while it serves other requests.
     assert_eq!(server.post(JSON, &query("{ ok }")).await.status, 200);
     assert_eq!(server.gate.finished(), 0);
     assert_eq!(server.request_limiter.unfinished(), 20);
     server.gate.open(20);
-    assert!(server.request_limiter.drain(PATIENCE).await);
+    assert!(server.request_limiter.drain(TIMEOUT).await);
     assert_eq!(server.gate.finished(), 20);
 }
 
 #[tokio::test]
-async fn the_deadline_answers_and_the_work_goes_on() {
+async fn the_work_continues_after_the_deadline() {
     let deadline = Duration::ZERO;
     let server = Server::start(
         Capacity {
@@ -61,7 +61,7 @@ async fn the_deadline_answers_and_the_work_goes_on() {
 }
 
 #[tokio::test]
-async fn more_than_the_service_can_hold_is_shed() {
+async fn excess_requests_are_refused() {
     let server = Server::start(capacity(1, 0), |api| api).await;
     let first = server.send(&post(JSON, &query("{ gated }"))).await;
     server.gate.started().await;
@@ -75,7 +75,7 @@ async fn more_than_the_service_can_hold_is_shed() {
 }
 
 #[tokio::test]
-async fn waiting_is_in_order_and_can_be_given_up() {
+async fn the_queue_is_in_order_and_waiting_can_be_cancelled() {
     let request_limiter = RequestLimiter::new(capacity(1, 1));
     let (release, held) = tokio::sync::oneshot::channel::<()>();
     let first = request_limiter.run(async move { drop(held.await) });
@@ -92,14 +92,14 @@ async fn waiting_is_in_order_and_can_be_given_up() {
     release.send(()).unwrap();
     first.await.unwrap();
     assert_eq!(fourth.await.unwrap(), 4);
-    assert!(request_limiter.drain(PATIENCE).await);
+    assert!(request_limiter.drain(TIMEOUT).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_too_long_for_a_turn_is_shed() {
-    let patience = Duration::from_millis(250);
+async fn a_request_that_waits_too_long_is_refused() {
+    let queue_timeout = Duration::from_millis(250);
     let request_limiter = RequestLimiter::new(Capacity {
-        patience,
+        queue_timeout,
         ..capacity(1, 10)
     });
     let mut stuck = Box::pin(request_limiter.run(std::future::pending::<()>()));
@@ -107,11 +107,11 @@ async fn whoever_waits_too_long_for_a_turn_is_shed() {
     let start = tokio::time::Instant::now();
     let shed = request_limiter.run(async { 2 }).await.unwrap_err();
     assert_eq!(shed.code().as_str(), "UNAVAILABLE");
-    assert_eq!(start.elapsed(), patience);
+    assert_eq!(start.elapsed(), queue_timeout);
 }
 
 #[tokio::test]
-async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_place() {
+async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_slot() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
     for _ in 0..3 {
         let outcome = request_limiter.run(async { boom() }).await;
@@ -121,7 +121,7 @@ async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_place() {
 }
 
 #[tokio::test]
-async fn draining_does_not_wait_for_ever() {
+async fn draining_has_a_time_limit() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
     let stuck = request_limiter.run(std::future::pending::<()>());
     tokio::pin!(stuck);

@@ -1,4 +1,4 @@
-//! GraphQL over WebSocket, asked by a client that knows frames and JSON and nothing else.
+//! GraphQL over WebSocket, tested with a client of frames and JSON.
 
 mod callers;
 mod client;
@@ -21,9 +21,9 @@ use super::Server;
 use crate::http::{Api, Capacity, SocketLimits, Sockets};
 
 /// Long enough for anything that is not stuck.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server with limits of the test's choice.
+/// Starts a server with changed limits.
 async fn limited(limit: impl FnOnce(&mut SocketLimits)) -> Server {
     let mut limits = SocketLimits::default();
     limit(&mut limits);
@@ -31,14 +31,16 @@ async fn limited(limit: impl FnOnce(&mut SocketLimits)) -> Server {
     Server::start(Capacity::default(), |api: Api| api.sockets(sockets)).await
 }
 
-/// Waits until something that nobody announces is the case.
-async fn until(mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition holds.
+async fn until(mut condition: impl FnMut() -> bool) {
     let waiting = async {
-        while !is_so() {
+        while !condition() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, waiting).await.expect("it is never so");
+    timeout(TIMEOUT, waiting)
+        .await
+        .expect("the condition holds in time");
 }
 
 fn subscribe(id: &str, text: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Who asks, and what it costs.
+//! Authentication and cost of operations.
 
 use std::sync::{
     Arc,
@@ -13,19 +13,19 @@ use crate::{
     http::{Api, Capacity, RequestContext, bearer},
 };
 
-/// Tells resolvers the token, and knows some tokens that it does not like.
+/// Passes the token to resolvers, and refuses some tokens.
 fn guarded(api: Api) -> Api {
-    api.admit(|headers| {
+    api.authenticate(|headers| {
         let token = bearer(headers)?.map(str::to_owned);
         match token.as_deref() {
             Some("banned") => Err(Failure::new(
                 ErrorCode::Forbidden,
                 "No. ".repeat(100).trim_end().to_owned(),
             )),
-            Some("broken") => panic!("a fault while admitting"),
+            Some("broken") => panic!("a fault during authentication"),
             _ => Ok(RequestContext::new()
                 .hide_schema()
-                .attach(|request| request.data(token))),
+                .with_context(|request| request.data(token))),
         }
     })
 }
@@ -35,9 +35,9 @@ async fn server() -> Server {
 }
 
 #[tokio::test]
-async fn the_introduction_may_name_the_caller() {
+async fn connection_init_may_authenticate_the_caller() {
     let server = server().await;
-    let asked = subscribe("a", "{ token }");
+    let operation = subscribe("a", "{ token }");
     for (payload, token) in [
         (
             json!({ "authorization": "Bearer abc", "more": 1 }),
@@ -48,23 +48,29 @@ async fn the_introduction_may_name_the_caller() {
         (json!({}), json!("header")),
     ] {
         let header = [("authorization", "Bearer header")];
-        let mut client = Client::dial(server.address, &header).await.unwrap();
-        client.introduce(&payload).await;
-        client.say(&asked).await;
-        assert_eq!(client.hear().await, next("a", &json!({ "token": token })));
+        let mut client = Client::connect(server.address, &header).await.unwrap();
+        client.initialise(&payload).await;
+        client.send(&operation).await;
+        assert_eq!(
+            client.next_message().await,
+            next("a", &json!({ "token": token }))
+        );
     }
-    let mut stranger = Client::ready(&server).await;
-    stranger.say(&asked).await;
-    assert_eq!(stranger.hear().await, next("a", &json!({ "token": null })));
-    assert_eq!(stranger.hear().await, complete("a"));
-    stranger
-        .say(&subscribe("a", "{ __schema { queryType { name } } }"))
+    let mut anonymous = Client::ready(&server).await;
+    anonymous.send(&operation).await;
+    assert_eq!(
+        anonymous.next_message().await,
+        next("a", &json!({ "token": null }))
+    );
+    assert_eq!(anonymous.next_message().await, complete("a"));
+    anonymous
+        .send(&subscribe("a", "{ __schema { queryType { name } } }"))
         .await;
-    assert_eq!(stranger.hear().await["type"], "error");
+    assert_eq!(anonymous.next_message().await["type"], "error");
 }
 
 #[tokio::test]
-async fn who_is_not_admitted_is_told_why() {
+async fn a_refused_caller_receives_the_reason() {
     let server = server().await;
     for (payload, reason) in [
         (
@@ -77,15 +83,15 @@ async fn who_is_not_admitted_is_told_why() {
         ),
         (
             json!({ "authorization": 1 }),
-            "The authorization must be one text",
+            "authorization must be one string",
         ),
         (
             json!({ "authorization": "Bearer a\nb" }),
-            "The authorization must be one text",
+            "authorization must be one string",
         ),
         (
             json!({ "authorization": "Bearer a", "Authorization": "Bearer b" }),
-            "The authorization must be one text",
+            "authorization must be one string",
         ),
         (json!({ "authorization": "Bearer banned" }), "No. No. "),
         (
@@ -93,49 +99,49 @@ async fn who_is_not_admitted_is_told_why() {
             "The service failed to answer",
         ),
     ] {
-        let mut client = Client::silent(&server).await;
+        let mut client = Client::uninitialised(&server).await;
         client
-            .say(&json!({ "type": "connection_init", "payload": payload }))
+            .send(&json!({ "type": "connection_init", "payload": payload }))
             .await;
-        let (code, told) = client.closed().await;
+        let (code, received) = client.closed().await;
         assert_eq!(code, 4403, "{payload}");
-        assert!(told.starts_with(reason), "{payload}: {told}");
-        assert!(told.len() <= 123);
+        assert!(received.starts_with(reason), "{payload}: {received}");
+        assert!(received.len() <= 123);
     }
 }
 
-/// A caller may lose a right while connected.
+/// A caller may lose permissions while connected.
 #[tokio::test]
-async fn every_operation_is_admitted_anew() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+async fn every_operation_is_authenticated_again() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
     let server = Server::start(Capacity::default(), |api| {
-        api.admit(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+        api.authenticate(move |_| match count.fetch_add(1, Ordering::SeqCst) {
             0 | 1 => Ok(RequestContext::new()),
             2 => Err(Failure::new(
                 ErrorCode::Unauthenticated,
                 "The token has expired.",
             )),
-            _ => panic!("a fault while admitting"),
+            _ => panic!("a fault during authentication"),
         })
     })
     .await;
     let mut client = Client::ready(&server).await;
-    client.say(&subscribe("a", "{ ok }")).await;
-    assert_eq!(client.hear().await, next("a", &json!({ "ok": 1 })));
-    assert_eq!(client.hear().await, complete("a"));
+    client.send(&subscribe("a", "{ ok }")).await;
+    assert_eq!(client.next_message().await, next("a", &json!({ "ok": 1 })));
+    assert_eq!(client.next_message().await, complete("a"));
     for code in ["UNAUTHENTICATED", "INTERNAL"] {
-        client.say(&subscribe("a", "{ ok }")).await;
-        let refused = client.hear().await;
+        client.send(&subscribe("a", "{ ok }")).await;
+        let refused = client.next_message().await;
         assert_eq!(refused["type"], "error", "{refused}");
         assert_eq!(refused["payload"][0]["extensions"]["code"], code);
     }
 }
 
 #[tokio::test]
-async fn operations_have_a_price() {
+async fn the_cost_of_operations_is_checked() {
     let server = Server::start(Capacity::default(), |api| {
-        api.admit(|_| {
+        api.authenticate(|_| {
             Ok(RequestContext::new().cost_check(|prepared| {
                 let cost = prepared.operation().selection_set.selections.len();
                 let affordable = cost < 3;
@@ -143,29 +149,32 @@ async fn operations_have_a_price() {
                     extensions: [("cost".to_owned(), json!(cost))].into_iter().collect(),
                     outcome: affordable
                         .then_some(())
-                        .ok_or_else(|| Failure::new(ErrorCode::CostExceeded, "That is too dear.")),
+                        .ok_or_else(|| Failure::new(ErrorCode::CostExceeded, "Too expensive.")),
                 }
             }))
         })
     })
     .await;
     let mut client = Client::ready(&server).await;
-    let asked = "subscription { numbers(to: 2) }";
-    client.say(&subscribe("a", asked)).await;
-    let first = client.hear().await;
+    let text = "subscription { numbers(to: 2) }";
+    client.send(&subscribe("a", text)).await;
+    let first = client.next_message().await;
     assert_eq!(first["payload"]["extensions"], json!({ "cost": 1 }));
-    assert_eq!(client.hear().await, next("a", &json!({ "numbers": 1 })));
-    assert_eq!(client.hear().await, complete("a"));
-    client.say(&subscribe("a", "{ a: ok b: ok c: ok }")).await;
-    let refused = client.hear().await;
+    assert_eq!(
+        client.next_message().await,
+        next("a", &json!({ "numbers": 1 }))
+    );
+    assert_eq!(client.next_message().await, complete("a"));
+    client.send(&subscribe("a", "{ a: ok b: ok c: ok }")).await;
+    let refused = client.next_message().await;
     assert_eq!(refused["type"], "error");
     assert_eq!(refused["payload"][0]["extensions"]["code"], "COST_EXCEEDED");
 }
 
 #[tokio::test]
-async fn a_subscription_that_is_too_dear_is_not_started() {
+async fn a_subscription_refused_by_its_cost_is_not_started() {
     let server = Server::start(Capacity::default(), |api| {
-        api.admit(|_| {
+        api.authenticate(|_| {
             Ok(RequestContext::new().cost_check(|_| CostCheck {
                 outcome: Err(Failure::new(ErrorCode::RateLimited, "Slow down.")),
                 ..CostCheck::free()
@@ -174,8 +183,8 @@ async fn a_subscription_that_is_too_dear_is_not_started() {
     })
     .await;
     let mut client = Client::ready(&server).await;
-    client.say(&subscribe("a", "subscription { ticks }")).await;
-    let refused = client.hear().await;
+    client.send(&subscribe("a", "subscription { ticks }")).await;
+    let refused = client.next_message().await;
     assert_eq!(refused["type"], "error");
     assert_eq!(refused["payload"][0]["message"], "Slow down.");
     assert_eq!(refused["payload"][0]["extensions"]["retryable"], true);

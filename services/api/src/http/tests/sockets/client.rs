@@ -1,4 +1,4 @@
-//! The other side of a WebSocket.
+//! A WebSocket client for tests.
 
 use std::net::SocketAddr;
 
@@ -16,15 +16,15 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{PATIENCE, Server};
+use super::{Server, TIMEOUT};
 
 pub(super) struct Client<S = TcpStream> {
     pub(super) socket: WebSocketStream<S>,
 }
 
 impl Client {
-    /// Opens a WebSocket with further headers.
-    pub(super) async fn dial(
+    /// Opens a WebSocket with additional headers.
+    pub(super) async fn connect(
         address: SocketAddr,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, Box<Error>> {
@@ -32,15 +32,15 @@ impl Client {
         Self::over(stream, &address.to_string(), headers).await
     }
 
-    /// Opens a WebSocket and says nothing.
-    pub(super) async fn silent(server: &Server) -> Self {
-        Self::dial(server.address, &[]).await.unwrap()
+    /// Opens a WebSocket without `connection_init`.
+    pub(super) async fn uninitialised(server: &Server) -> Self {
+        Self::connect(server.address, &[]).await.unwrap()
     }
 
-    /// A client that has introduced itself.
+    /// Opens a WebSocket and initialises it.
     pub(super) async fn ready(server: &Server) -> Self {
-        let mut client = Self::silent(server).await;
-        client.introduce(&json!({})).await;
+        let mut client = Self::uninitialised(server).await;
+        client.initialise(&json!({})).await;
         client
     }
 }
@@ -68,60 +68,67 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Ok(Self { socket })
     }
 
-    /// Introduces itself and is welcomed.
-    pub(super) async fn introduce(&mut self, payload: &Value) {
-        self.say(&json!({ "type": "connection_init", "payload": payload }))
+    /// Sends `connection_init` and expects `connection_ack`.
+    pub(super) async fn initialise(&mut self, payload: &Value) {
+        self.send(&json!({ "type": "connection_init", "payload": payload }))
             .await;
-        assert_eq!(self.hear().await, json!({ "type": "connection_ack" }));
+        assert_eq!(
+            self.next_message().await,
+            json!({ "type": "connection_ack" })
+        );
     }
 
-    pub(super) async fn say(&mut self, message: &Value) {
-        self.send(Message::text(message.to_string())).await;
+    pub(super) async fn send(&mut self, message: &Value) {
+        self.send_frame(Message::text(message.to_string())).await;
     }
 
-    pub(super) async fn send(&mut self, message: Message) {
-        self.socket.send(message).await.unwrap();
+    pub(super) async fn send_frame(&mut self, frame: Message) {
+        self.socket.send(frame).await.unwrap();
     }
 
-    /// The next message, whatever its kind.
-    pub(super) async fn receive(&mut self) -> Option<Result<Message, Error>> {
-        timeout(PATIENCE, self.socket.next())
+    /// Returns the next frame of any kind.
+    pub(super) async fn next_frame(&mut self) -> Option<Result<Message, Error>> {
+        timeout(TIMEOUT, self.socket.next())
             .await
-            .expect("something is said")
+            .expect("a frame is received")
     }
 
-    /// The next message of the protocol.
-    pub(super) async fn hear(&mut self) -> Value {
+    /// Returns the next message of the protocol.
+    pub(super) async fn next_message(&mut self) -> Value {
         loop {
-            match self.receive().await.expect("the connection is open") {
+            match self.next_frame().await.expect("the connection is open") {
                 Ok(Message::Text(text)) => return serde_json::from_str(&text).unwrap(),
                 Ok(Message::Ping(_) | Message::Pong(_)) => {}
-                other => panic!("no message of the protocol: {other:?}"),
+                other => panic!("not a message of the protocol: {other:?}"),
             }
         }
     }
 
-    /// The code and the reason with which the server closes the connection; all messages before
-    /// that are passed over.
+    /// Returns the code and the reason with which the server closes the connection; skips all
+    /// frames before that.
     pub(super) async fn closed(&mut self) -> (u16, String) {
         loop {
-            match self.receive().await.expect("the server says why it closes") {
+            match self
+                .next_frame()
+                .await
+                .expect("the server sends a close frame")
+            {
                 Ok(Message::Close(Some(frame))) => {
-                    // Sends the answer. The server may have left without waiting for it.
-                    drop(self.receive().await);
+                    // Sends the close frame. The server may already have disconnected.
+                    drop(self.next_frame().await);
                     return (frame.code.into(), frame.reason.to_string());
                 }
                 Ok(_) => {}
-                Err(error) => panic!("closed without a word: {error}"),
+                Err(error) => panic!("closed without a close frame: {error}"),
             }
         }
     }
 
-    /// Reads to the end and counts the messages. The end may be a rude one.
+    /// Reads to the end and counts the messages. The connection may be reset at the end.
     pub(super) async fn count(&mut self) -> usize {
         let mut count = 0;
         loop {
-            match self.receive().await {
+            match self.next_frame().await {
                 Some(Ok(Message::Text(_))) => count += 1,
                 Some(Ok(_)) => {}
                 None

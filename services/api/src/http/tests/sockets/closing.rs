@@ -1,4 +1,4 @@
-//! Everything for which the server closes a connection.
+//! All reasons for which the server closes a connection.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use super::{Client, MemoryServer, Server, limited, subscribe, until};
 const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
-async fn nobody_subscribes_before_being_welcomed() {
+async fn subscribing_before_initialisation_closes_the_connection() {
     let server = Server::plain().await;
-    let mut client = Client::silent(&server).await;
-    client.say(&subscribe("a", "{ ok }")).await;
+    let mut client = Client::uninitialised(&server).await;
+    client.send(&subscribe("a", "{ ok }")).await;
     assert_eq!(client.closed().await.0, 4401);
     assert_eq!(server.sockets.operations_started(), 0);
 }
 
 #[tokio::test]
-async fn one_introduction_is_enough() {
+async fn a_second_connection_init_closes_the_connection() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
-    client.say(&json!({ "type": "connection_init" })).await;
+    client.send(&json!({ "type": "connection_init" })).await;
     let (code, reason) = client.closed().await;
     assert_eq!(
         (code, reason.as_str()),
@@ -32,19 +32,19 @@ async fn one_introduction_is_enough() {
 }
 
 #[tokio::test]
-async fn the_introduction_is_waited_for_but_not_for_long() {
-    let server = limited(|limits| limits.init_patience = SHORT).await;
-    let mut client = Client::silent(&server).await;
+async fn a_missing_connection_init_closes_the_connection() {
+    let server = limited(|limits| limits.init_timeout = SHORT).await;
+    let mut client = Client::uninitialised(&server).await;
     assert_eq!(client.closed().await.0, 4408);
 }
 
 #[tokio::test]
-async fn an_id_belongs_to_one_operation_at_a_time() {
+async fn a_duplicate_operation_id_closes_the_connection() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
-    client.say(&subscribe("a", "subscription { ticks }")).await;
+    client.send(&subscribe("a", "subscription { ticks }")).await;
     server.feed.followed(1).await;
-    client.say(&subscribe("a", "{ ok }")).await;
+    client.send(&subscribe("a", "{ ok }")).await;
     let (code, reason) = client.closed().await;
     assert_eq!(
         (code, reason.as_str()),
@@ -54,35 +54,38 @@ async fn an_id_belongs_to_one_operation_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_client_that_says_goodbye_is_answered() {
+async fn a_close_frame_of_the_client_is_answered() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
-    client.say(&subscribe("a", "subscription { ticks }")).await;
+    client.send(&subscribe("a", "subscription { ticks }")).await;
     server.feed.followed(1).await;
-    client.send(Message::Close(None)).await;
-    let answer = client.receive().await.unwrap().unwrap();
+    client.send_frame(Message::Close(None)).await;
+    let answer = client.next_frame().await.unwrap().unwrap();
     assert_eq!(answer, Message::Close(None));
-    assert!(client.receive().await.is_none());
+    assert!(client.next_frame().await.is_none());
     server.feed.dropped(1).await;
     until(|| server.sockets.connections() == 0).await;
 }
 
-/// A client that does not read does not answer pings either.
+/// A client that does not read does not respond to pings either.
 #[tokio::test(start_paused = true)]
-async fn a_connection_without_a_sign_of_life_is_closed() {
+async fn a_silent_connection_is_closed() {
     let server = MemoryServer::start(|limits| {
         limits.ping_interval = Duration::from_secs(2);
         limits.silence = Duration::from_secs(5);
     });
     let mut client = server.client().await;
-    client.say(&subscribe("a", "subscription { ticks }")).await;
+    client.send(&subscribe("a", "subscription { ticks }")).await;
     server.feed.dropped(1).await;
     let (code, reason) = client.closed().await;
-    assert_eq!((code, reason.as_str()), (1001, "nothing was heard for 5s"));
+    assert_eq!(
+        (code, reason.as_str()),
+        (1001, "nothing was received for 5s")
+    );
     until(|| server.sockets.connections() == 0).await;
 }
 
-/// Reading is enough: the answers to pings are signs of life.
+/// A client that only reads stays connected, because its library responds to pings.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_answers_pings_stays() {
     let server = MemoryServer::start(|limits| {
@@ -92,9 +95,9 @@ async fn a_connection_that_answers_pings_stays() {
     let mut client = server.client().await;
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_mins(10) {
-        let message = client.receive().await.unwrap().unwrap();
+        let message = client.next_frame().await.unwrap().unwrap();
         assert_eq!(message, Message::Ping("".into()));
     }
-    client.say(&subscribe("a", "{ ok }")).await;
-    assert_eq!(client.hear().await["type"], "next");
+    client.send(&subscribe("a", "{ ok }")).await;
+    assert_eq!(client.next_message().await["type"], "next");
 }

@@ -1,22 +1,22 @@
-//! Too many, too slow, gone.
+//! Limits on operations and connections, slow clients and disconnected clients.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Client, PATIENCE, Server, complete, limited, next, subscribe, until};
+use super::{Client, Server, TIMEOUT, complete, limited, next, subscribe, until};
 use crate::http::Capacity;
 
 #[tokio::test]
-async fn a_connection_has_a_number_of_operations_at_a_time() {
+async fn the_number_of_concurrent_operations_is_limited() {
     let server = limited(|limits| limits.operations = 2).await;
     let mut client = Client::ready(&server).await;
     for id in ["a", "b"] {
-        client.say(&subscribe(id, "subscription { ticks }")).await;
+        client.send(&subscribe(id, "subscription { ticks }")).await;
     }
     server.feed.followed(2).await;
-    client.say(&subscribe("c", "{ ok }")).await;
-    let refused = client.hear().await;
+    client.send(&subscribe("c", "{ ok }")).await;
+    let refused = client.next_message().await;
     assert_eq!(refused["type"], "error");
     let error = &refused["payload"][0];
     assert_eq!(error["extensions"]["code"], "RATE_LIMITED");
@@ -24,27 +24,31 @@ async fn a_connection_has_a_number_of_operations_at_a_time() {
         error["message"],
         "A connection may have 2 operations at a time; complete one before starting another."
     );
-    client.say(&complete("a")).await;
-    client.say(&subscribe("c", "{ ok }")).await;
-    assert_eq!(client.hear().await, next("c", &json!({ "ok": 1 })));
-    assert_eq!(client.hear().await, complete("c"));
-    server.feed.tell(1);
-    assert_eq!(client.hear().await, next("b", &json!({ "ticks": 1 })));
+    client.send(&complete("a")).await;
+    client.send(&subscribe("c", "{ ok }")).await;
+    assert_eq!(client.next_message().await, next("c", &json!({ "ok": 1 })));
+    assert_eq!(client.next_message().await, complete("c"));
+    server.feed.send(1);
+    assert_eq!(
+        client.next_message().await,
+        next("b", &json!({ "ticks": 1 }))
+    );
     assert_eq!(server.sockets.operations_started(), 3);
 }
 
-/// What is made for a client that does not read is what the two kernels take, and a little more.
+/// For a client that does not read, the server buffers only what the send queue and the kernels'
+/// socket buffers hold.
 #[tokio::test]
-async fn a_slow_reader_is_dropped_and_not_saved_up_for() {
+async fn a_slow_client_is_disconnected_and_uses_bounded_memory() {
     const QUEUE: usize = 4;
     let server = limited(|limits| {
         limits.queue = QUEUE;
-        limits.send_patience = Duration::from_millis(100);
+        limits.send_timeout = Duration::from_millis(100);
     })
     .await;
     let mut client = Client::ready(&server).await;
     client
-        .say(&subscribe("a", "subscription { flood(bytes: 100000) }"))
+        .send(&subscribe("a", "subscription { flood(bytes: 100000) }"))
         .await;
     server.feed.dropped(1).await;
     until(|| server.sockets.connections() == 0).await;
@@ -52,7 +56,7 @@ async fn a_slow_reader_is_dropped_and_not_saved_up_for() {
     assert_eq!(server.sockets.operations(), 0);
     let produced = server.feed.produced();
     let delivered = client.count().await;
-    // One is being written and one is in the hand of the operation.
+    // One message is being written and one is held by the operation.
     assert!(
         produced <= delivered + QUEUE + 2,
         "{produced} produced, {delivered} delivered"
@@ -60,53 +64,55 @@ async fn a_slow_reader_is_dropped_and_not_saved_up_for() {
 }
 
 #[tokio::test]
-async fn work_of_connections_is_shed_as_over_http() {
+async fn excess_queries_of_connections_are_refused_as_over_http() {
     let capacity = Capacity {
         running: 1,
         waiting: 0,
-        patience: PATIENCE,
-        deadline: PATIENCE,
+        queue_timeout: TIMEOUT,
+        deadline: TIMEOUT,
     };
     let server = Server::start(capacity, |api| api).await;
     let mut client = Client::ready(&server).await;
-    client.say(&subscribe("a", "{ gated }")).await;
+    client.send(&subscribe("a", "{ gated }")).await;
     server.gate.started().await;
-    client.say(&subscribe("b", "{ ok }")).await;
-    let shed = client.hear().await;
+    client.send(&subscribe("b", "{ ok }")).await;
+    let shed = client.next_message().await;
     assert_eq!((&shed["type"], &shed["id"]), (&json!("error"), &json!("b")));
     let extensions = json!({ "code": "UNAVAILABLE", "retryable": true, "retryAfter": 1 });
     assert_eq!(shed["payload"][0]["extensions"], extensions);
     server.gate.open(1);
-    assert_eq!(client.hear().await, next("a", &json!({ "gated": 1 })));
+    assert_eq!(
+        client.next_message().await,
+        next("a", &json!({ "gated": 1 }))
+    );
 }
 
-/// Another client of the same service is not held up.
 #[tokio::test]
-async fn a_slow_reader_is_nobody_elses_trouble() {
+async fn a_slow_client_does_not_delay_others() {
     let server = Server::plain().await;
     let mut slow = Client::ready(&server).await;
-    slow.say(&subscribe("a", "subscription { flood(bytes: 100000) }"))
+    slow.send(&subscribe("a", "subscription { flood(bytes: 100000) }"))
         .await;
     server.feed.followed(1).await;
     let mut quick = Client::ready(&server).await;
     for _ in 0..100 {
-        quick.say(&subscribe("a", "{ ok }")).await;
-        assert_eq!(quick.hear().await, next("a", &json!({ "ok": 1 })));
-        assert_eq!(quick.hear().await, complete("a"));
+        quick.send(&subscribe("a", "{ ok }")).await;
+        assert_eq!(quick.next_message().await, next("a", &json!({ "ok": 1 })));
+        assert_eq!(quick.next_message().await, complete("a"));
     }
     assert_eq!(server.sockets.connections(), 2);
 }
 
-/// Five hundred, a hundred at a time so that every system has enough file descriptors.
+/// Five hundred clients, a hundred at a time so that file descriptors suffice on every system.
 #[tokio::test]
-async fn clients_that_vanish_leave_nothing_behind() {
+async fn disconnected_clients_leave_nothing_behind() {
     const AT_ONCE: u32 = 100;
     let server = Server::plain().await;
     for _ in 0..5 {
         let mut clients = Vec::new();
         for _ in 0..AT_ONCE {
             let mut client = Client::ready(&server).await;
-            client.say(&subscribe("a", "subscription { ticks }")).await;
+            client.send(&subscribe("a", "subscription { ticks }")).await;
             clients.push(client);
         }
         server.feed.followed(AT_ONCE).await;

@@ -1,4 +1,4 @@
-//! What no client should send.
+//! Invalid messages and frames.
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::{Client, Server, limited, until};
 
 #[tokio::test]
-async fn what_is_no_message_closes_the_connection() {
+async fn invalid_messages_close_the_connection() {
     let server = Server::plain().await;
     let deep = format!(
         r#"{{"type":"ping","payload":{{"a":{}}}}}"#,
@@ -29,7 +29,7 @@ async fn what_is_no_message_closes_the_connection() {
         deep.as_str(),
     ] {
         let mut client = Client::ready(&server).await;
-        client.send(Message::text(text)).await;
+        client.send_frame(Message::text(text)).await;
         let (code, reason) = client.closed().await;
         assert_eq!(code, 4400, "{text}");
         assert!(reason.starts_with("Invalid message: "), "{text}: {reason}");
@@ -41,25 +41,25 @@ async fn binary_messages_close_the_connection() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
     let text = json!({ "type": "ping" }).to_string();
-    client.send(Message::binary(text.into_bytes())).await;
+    client.send_frame(Message::binary(text.into_bytes())).await;
     assert_eq!(client.closed().await.0, 4400);
 }
 
 #[tokio::test]
-async fn huge_messages_close_the_connection() {
+async fn oversized_messages_close_the_connection() {
     let server = limited(|limits| limits.message_bytes = 1_000).await;
     let mut client = Client::ready(&server).await;
     let fits = json!({ "type": "ping", "payload": { "a": "x".repeat(900) } });
-    client.say(&fits).await;
-    assert_eq!(client.hear().await["type"], "pong");
+    client.send(&fits).await;
+    assert_eq!(client.next_message().await["type"], "pong");
     let large = json!({ "type": "ping", "payload": { "a": "x".repeat(1_000) } });
-    client.say(&large).await;
+    client.send(&large).await;
     let (code, reason) = client.closed().await;
     assert_eq!(code, 4400);
     assert!(reason.ends_with("at most 1000 bytes"), "{reason}");
 }
 
-/// Frames that break the rules of WebSocket itself.
+/// Frames that violate the WebSocket protocol.
 #[tokio::test]
 async fn broken_frames_close_the_connection() {
     let server = Server::plain().await;
@@ -68,11 +68,11 @@ async fn broken_frames_close_the_connection() {
         &[0x81, 0x02, b'{', b'}'][..],
         // Text that is not UTF-8, under a mask of zeros.
         &[0x81, 0x81, 0, 0, 0, 0, 0xff],
-        // A continuation of nothing.
+        // A continuation frame without a first frame.
         &[0x80, 0x80, 0, 0, 0, 0],
-        // A kind of frame that does not exist.
+        // An unknown opcode.
         &[0x83, 0x80, 0, 0, 0, 0],
-        // 2^63 bytes are announced.
+        // A declared length of 2^63 bytes.
         &[
             0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0,
         ],

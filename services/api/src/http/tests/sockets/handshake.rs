@@ -1,4 +1,4 @@
-//! Who gets a WebSocket, and what the others are told.
+//! The WebSocket handshake and its refusals.
 
 use axum::http::HeaderValue;
 use tokio_tungstenite::tungstenite::Error;
@@ -13,10 +13,10 @@ async fn ask(server: &Server, headers: &str) -> Answer {
     server.ask(&format!("{UPGRADE}{headers}\r\n")).await
 }
 
-/// The status and the body of a refusal.
+/// Returns the status, the body and the `Retry-After` header of a refusal.
 fn refusal(outcome: Result<Client, Box<Error>>) -> (u16, String, Option<HeaderValue>) {
     let Err(Error::Http(response)) = outcome.map(drop).map_err(|error| *error) else {
-        panic!("no refusal in HTTP");
+        panic!("not refused over HTTP");
     };
     let wait = response.headers().get("retry-after").cloned();
     let (parts, body) = response.into_parts();
@@ -25,7 +25,7 @@ fn refusal(outcome: Result<Client, Box<Error>>) -> (u16, String, Option<HeaderVa
 }
 
 #[tokio::test]
-async fn another_protocol_is_refused_in_our_own_shape() {
+async fn other_protocols_are_refused() {
     let server = Server::plain().await;
     for headers in [
         "",
@@ -44,7 +44,7 @@ async fn another_protocol_is_refused_in_our_own_shape() {
 }
 
 #[tokio::test]
-async fn what_is_no_handshake_is_refused() {
+async fn invalid_handshakes_are_refused() {
     let server = Server::plain().await;
     let version = UPGRADE.replace("Version: 13", "Version: 8");
     let answer = server.ask(&format!("{version}\r\n")).await;
@@ -61,9 +61,9 @@ async fn what_is_no_handshake_is_refused() {
     );
 }
 
-/// An upgrade to something else may be ignored.
+/// The server may ignore an upgrade to another protocol.
 #[tokio::test]
-async fn ordinary_requests_are_answered_as_ever() {
+async fn other_upgrades_are_ignored() {
     let server = Server::plain().await;
     let upgrade = "Upgrade: h2c\r\n";
     let answer = server.get("/graphql?query=%7Bok%7D", upgrade).await;
@@ -76,27 +76,27 @@ async fn ordinary_requests_are_answered_as_ever() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_need_a_name() {
+async fn only_listed_origins_may_open_websockets() {
     let shop = HeaderValue::from_static("https://shop.example");
     let server = Server::start(Capacity::default(), |api| api.origins([shop])).await;
     let own = format!("http://{}", server.address);
     for origin in ["https://shop.example", own.as_str()] {
-        let dialled = Client::dial(server.address, &[("origin", origin)]).await;
-        assert!(dialled.is_ok(), "{origin}");
+        let connected = Client::connect(server.address, &[("origin", origin)]).await;
+        assert!(connected.is_ok(), "{origin}");
     }
     for origin in ["https://evil.example", "null"] {
-        let dialled = Client::dial(server.address, &[("origin", origin)]).await;
-        let (status, body, _) = refusal(dialled);
+        let connected = Client::connect(server.address, &[("origin", origin)]).await;
+        let (status, body, _) = refusal(connected);
         assert_eq!(status, 403, "{origin}");
         assert!(body.contains(r#""code":"FORBIDDEN""#), "{body}");
     }
 }
 
 #[tokio::test]
-async fn more_connections_than_the_service_can_hold_are_shed() {
+async fn excess_connections_are_refused() {
     let server = limited(|limits| limits.connections = 1).await;
     let first = Client::ready(&server).await;
-    let (status, body, wait) = refusal(Client::dial(server.address, &[]).await);
+    let (status, body, wait) = refusal(Client::connect(server.address, &[]).await);
     assert_eq!(status, 503);
     assert!(body.contains(r#""code":"UNAVAILABLE""#), "{body}");
     assert_eq!(wait, Some(HeaderValue::from(1)));

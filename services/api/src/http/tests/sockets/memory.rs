@@ -1,5 +1,5 @@
-//! A server whose connections are in memory. While time is paused it moves only when everybody waits
-//! for it, so that a busy machine makes nobody late.
+//! A server with in-memory connections. Paused time advances only when all tasks are idle, so that
+//! a busy machine causes no timeouts.
 
 use std::{future::pending, io};
 
@@ -14,14 +14,14 @@ use super::super::{Feed, Parts};
 use super::Client;
 use crate::http::{Api, Capacity, SocketLimits, Sockets};
 
-/// How many bytes one side may send before the other has read them.
+/// The number of bytes that one side may send before the other has read them.
 const BUFFER: usize = 64 * 1024;
 
-/// A server that ends when it is dropped.
+/// A server that stops when dropped.
 pub(super) struct MemoryServer {
     pub(super) feed: Feed,
     pub(super) sockets: Sockets,
-    dialled: mpsc::UnboundedSender<DuplexStream>,
+    connected: mpsc::UnboundedSender<DuplexStream>,
     _tasks: JoinSet<io::Result<()>>,
 }
 
@@ -31,24 +31,24 @@ impl MemoryServer {
         limit(&mut limits);
         let sockets = Sockets::new(limits);
         let parts = Parts::new(Capacity::default(), |api: Api| api.sockets(sockets));
-        let (dialled, accepted) = mpsc::unbounded_channel();
+        let (connected, accepted) = mpsc::unbounded_channel();
         let serving = axum::serve(Accepted(accepted), parts.router);
         let mut tasks = JoinSet::new();
         tasks.spawn(serving.into_future());
         Self {
             feed: parts.feed,
             sockets: parts.sockets,
-            dialled,
+            connected,
             _tasks: tasks,
         }
     }
 
-    /// A client that has introduced itself.
+    /// Connects and initialises a client.
     pub(super) async fn client(&self) -> Client<DuplexStream> {
         let (here, there) = duplex(BUFFER);
-        self.dialled.send(there).unwrap();
+        self.connected.send(there).unwrap();
         let mut client = Client::over(here, "memory", &[]).await.unwrap();
-        client.introduce(&serde_json::json!({})).await;
+        client.initialise(&serde_json::json!({})).await;
         client
     }
 }

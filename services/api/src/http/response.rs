@@ -1,4 +1,4 @@
-//! Answers as HTTP responses.
+//! GraphQL responses as HTTP responses.
 
 use axum::{
     body::Body,
@@ -9,44 +9,48 @@ use serde::Serialize;
 use super::accept::Media;
 use crate::execution::{ErrorCode, Failure, GraphqlResponse, ResponseError};
 
-/// The answer of GraphQL itself: it was reached, so an older client gets 200, unless every
-/// HTTP client between here and there should know better.
+/// Converts a response of the GraphQL engine. Clients that accept only `application/json` get
+/// status 200, except for errors that concern HTTP clients in general.
 pub(super) fn graphql(media: Media, answer: &GraphqlResponse) -> Response<Body> {
     let refusal = answer.errors.first().filter(|_| answer.data.is_none());
     let status = match refusal.map(|error| error.extensions.code) {
         Some(code) if media == Media::GraphqlResponse || concerns_http(code) => status(code),
         _ => StatusCode::OK,
     };
-    let waits = answer.errors.iter();
-    let wait = waits.filter_map(|error| error.extensions.retry_after).max();
+    let waits = answer
+        .errors
+        .iter()
+        .map(|error| error.extensions.retry_after);
+    let wait = waits.flatten().max();
     with_wait(json(status, media, answer), wait)
 }
 
-/// Refusals that say nothing about the document, only about who asks, and when.
+/// Whether an error is about the caller or the time, and not about the document.
 fn concerns_http(code: ErrorCode) -> bool {
     code.retryable() || code == ErrorCode::Unauthenticated
 }
 
-/// The answer when GraphQL was not reached; the status is the same for every client.
+/// Creates the response to a request that did not reach the engine. The status does not depend on
+/// the client.
 pub(super) fn failure(media: Media, failure: &Failure, request_id: &str) -> Response<Body> {
     let answer = GraphqlResponse::failed(failure, request_id);
     let response = json(status(failure.code()), media, &answer);
     with_wait(response, failure.wait())
 }
 
-/// The answer to something that is wrong as HTTP.
+/// Creates the response to a request that is invalid on the HTTP level.
 pub(super) fn protocol(status: StatusCode, message: &str) -> Response<Body> {
     let error = ResponseError::new(ErrorCode::BadUserInput, message);
     json(status, Media::Json, &GraphqlResponse::refused(vec![error]))
 }
 
-/// The answer after a panic outside execution.
+/// Creates the response after a panic outside execution.
 pub(super) fn internal(request_id: &str) -> Response<Body> {
     let answer = GraphqlResponse::refused(vec![ResponseError::internal(request_id)]);
     json(StatusCode::INTERNAL_SERVER_ERROR, Media::Json, &answer)
 }
 
-/// A response with a JSON body, keys in the order in which they are serialised.
+/// Creates a response with a JSON body. Keys keep the order in which they are serialised.
 pub(super) fn json(status: StatusCode, media: Media, body: &impl Serialize) -> Response<Body> {
     let bytes = serde_json::to_vec(body).expect("our answers have string keys and finite numbers");
     let mut response = Response::new(Body::from(bytes));
@@ -64,7 +68,7 @@ fn with_wait(mut response: Response<Body>, wait: Option<std::time::Duration>) ->
     response
 }
 
-/// What an error means for HTTP when nothing was executed.
+/// Returns the HTTP status of an error if nothing was executed.
 fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,

@@ -1,4 +1,4 @@
-//! The normal form of an operation, as the library's own syntax tree.
+//! The normal form of an operation, in the library's syntax tree.
 
 use apollo_compiler::{ExecutableDocument, ast::OperationType, executable::Operation};
 use async_graphql::{
@@ -17,20 +17,20 @@ use super::{
 };
 
 /// An operation in normal form.
-pub(super) struct Normal {
-    /// What the library executes: one operation, no fragment definitions.
+pub(super) struct NormalForm {
+    /// The document that the library executes: one operation, no fragment definitions.
     pub(super) document: LibraryDocument,
-    /// How many fields it has, over all concrete types.
+    /// The number of fields, over all concrete types.
     pub(super) fields: usize,
 }
 
-/// Brings an operation into normal form for these variables.
+/// Converts an operation to normal form for these variables.
 pub(super) fn normalise(
     rules: &Rules,
     document: &ExecutableDocument,
     operation: &Operation,
     variables: &Variables,
-) -> Result<Normal, TooLarge> {
+) -> Result<NormalForm, TooLarge> {
     let mut writer = Writer {
         collector: Collector {
             rules,
@@ -42,7 +42,7 @@ pub(super) fn normalise(
         fields: 0,
     };
     let set = writer.set(operation.object_type(), &[&operation.selection_set])?;
-    Ok(Normal {
+    Ok(NormalForm {
         document: LibraryDocument {
             operations: DocumentOperations::Single(here(definition(operation, set))),
             fragments: std::collections::HashMap::new(),
@@ -66,7 +66,7 @@ fn definition(operation: &Operation, set: library::SelectionSet) -> OperationDef
                     name: here(name(&variable.name)),
                     var_type: here(convert::ty(&variable.ty)),
                     directives: Vec::new(),
-                    // Coercion has filled defaults in.
+                    // Coercion has already applied defaults.
                     default_value: None,
                 })
             })
