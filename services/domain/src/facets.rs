@@ -174,6 +174,19 @@ struct Counts {
     as_of: Timestamp,
 }
 
+impl Counts {
+    fn exact(panel: Panel, as_of: Timestamp) -> Self {
+        Self {
+            panel,
+            accuracy: FacetAccuracy::Exact,
+            current: true,
+            sample: None,
+            counted: Vec::new(),
+            as_of,
+        }
+    }
+}
+
 /// One pass over the products.
 struct Pass {
     filter: ProductFilter,
@@ -229,19 +242,7 @@ impl Catalog {
         request: FacetsQuery,
     ) -> Result<Vec<Facet>, DomainError> {
         let query = &list.query;
-        let (reference, _) = self
-            .product_condition(&query.filter, query.visibility)
-            .await?;
-        let reference = match &request.keys {
-            None => reference,
-            Some(keys) => {
-                let is_known = |reference: &Reference, key: &String| {
-                    key.starts_with('@') || reference.dictionary.get(key).is_some()
-                };
-                self.reference_knowing(|r| keys.iter().all(|key| is_known(r, key)))
-                    .await?
-            }
-        };
+        let reference = self.reference_for(query, request.keys.as_deref()).await?;
         let plan = Plan::new(&query.filter, request, &reference)?;
         let passes = plan.passes(&query.filter, &reference)?;
         let counted: Vec<_> = passes
@@ -283,6 +284,25 @@ impl Catalog {
         }
         plan.sort(&mut facets);
         Ok(facets)
+    }
+
+    /// The reference data, reloaded if it lacks something that the request names.
+    async fn reference_for(
+        &self,
+        query: &ProductsQuery,
+        keys: Option<&[String]>,
+    ) -> Result<Arc<Reference>, DomainError> {
+        let (reference, _) = self
+            .product_condition(&query.filter, query.visibility)
+            .await?;
+        let Some(keys) = keys else {
+            return Ok(reference);
+        };
+        let is_known = |reference: &Reference, key: &String| {
+            key.starts_with('@') || reference.dictionary.get(key).is_some()
+        };
+        self.reference_knowing(|r| keys.iter().all(|key| is_known(r, key)))
+            .await
     }
 
     async fn count_pass(
@@ -369,13 +389,11 @@ impl Catalog {
                     reference,
                 )
                 .await?;
-            rare.extend(tally.map(|tally| Counts {
-                panel: panel::panel(&tally, reference, &plan.units, usize::MAX),
-                accuracy: FacetAccuracy::Exact,
-                current: true,
-                sample: None,
-                counted: Vec::new(),
-                as_of,
+            rare.extend(tally.map(|tally| {
+                Counts::exact(
+                    panel::panel(&tally, reference, &plan.units, usize::MAX),
+                    as_of,
+                )
             }));
         }
         Ok(rare)
@@ -482,18 +500,14 @@ impl Catalog {
             distinct: counts.len().try_into().unwrap_or(u64::MAX),
             data: PanelData::Category { counts },
         };
-        Ok(Counts {
-            panel: Panel {
+        Ok(Counts::exact(
+            Panel {
                 products,
                 facets: vec![facet],
                 ..Panel::default()
             },
-            accuracy: FacetAccuracy::Exact,
-            current: true,
-            sample: None,
-            counted: Vec::new(),
             as_of,
-        })
+        ))
     }
 
     async fn count_live(
@@ -520,14 +534,7 @@ impl Catalog {
         };
         let panel = |tally: &FacetTally| panel::panel(tally, reference, &plan.units, limit);
         if condition.is_nothing() {
-            return Ok(Counts {
-                panel: panel(&FacetTally::new(fields)),
-                accuracy: FacetAccuracy::Exact,
-                current: true,
-                sample: None,
-                counted: Vec::new(),
-                as_of,
-            });
+            return Ok(Counts::exact(panel(&FacetTally::new(fields)), as_of));
         }
         if let Some(condition) = self.countable(list, condition.clone()).await?
             && let Some(tally) = self
@@ -539,14 +546,7 @@ impl Catalog {
                 )
                 .await?
         {
-            return Ok(Counts {
-                panel: panel(&tally),
-                accuracy: FacetAccuracy::Exact,
-                current: true,
-                sample: None,
-                counted: Vec::new(),
-                as_of,
-            });
+            return Ok(Counts::exact(panel(&tally), as_of));
         }
         let (tally, sample) = self.sample(&condition, fields, reference).await?;
         let accuracy = if sample.is_all() {
@@ -601,13 +601,12 @@ impl Catalog {
         let request = TallyRequest {
             condition: condition.clone(),
             slots: None,
-            max: max,
+            max,
             max_time,
             renamed: renamed(reference),
         };
         let tally = FacetTally::new(fields);
-        // Acquired by the caller, not in the detached task: a caller that goes away frees its
-        // place.
+        // Acquired by the caller, not in the detached task: a caller that goes away releases it.
         let _permit = self.panel_cache().counting_permit().await;
         self.read(|store| async move { store.tally(request, tally).await })
             .await
@@ -653,7 +652,7 @@ impl Catalog {
                 .div_ceil(in_one)
                 .min(max)
                 .clamp(1, u64::from(vitrine_model::derived::SLOTS));
-            let slots = u8::try_from(slots).expect("at max a hundred");
+            let slots = u8::try_from(slots).expect("at most a hundred");
             let tally = if slots > 1 {
                 store.tally(request((1, slots)), tally).await?.expect(whole)
             } else {
@@ -960,7 +959,7 @@ impl Plan {
 /// The requested keys, with aliases resolved and without unknown ones.
 fn requested_keys(keys: &[String], reference: &Reference) -> Result<Vec<FacetKey>, DomainError> {
     if keys.len() > MAX_FACETS {
-        let reason = format!("at max {MAX_FACETS} facets at once, not {}", keys.len());
+        let reason = format!("at most {MAX_FACETS} facets at once, not {}", keys.len());
         return Err(DomainError::invalid("keys", reason));
     }
     let mut all = Vec::with_capacity(keys.len());

@@ -152,12 +152,12 @@ impl Resolver<'_> {
     }
 
     fn allowed(&self, requested: &[ProductStatus], path: &str) -> Resolved<()> {
-        let seen = self.visibility.states();
-        if requested.iter().all(|state| seen.contains(state)) {
+        let visible = self.visibility.states();
+        if requested.iter().all(|state| visible.contains(state)) {
             return Ok(());
         }
         let reason =
-            format!("{path}: only ACTIVE products may be requested for without the role admin");
+            format!("{path}: only ACTIVE products may be requested without the role admin");
         Err(DomainError::Forbidden(reason))
     }
 
@@ -585,7 +585,7 @@ fn half_stars(min: f64, path: &str) -> Resolved<Condition> {
 }
 
 fn no_bounds(path: &str, fields: &str) -> DomainError {
-    DomainError::invalid(path, format!("give at min one of {fields}"))
+    DomainError::invalid(path, format!("give at least one of {fields}"))
 }
 
 fn reversed(path: &str) -> DomainError {

@@ -79,7 +79,7 @@ pub(crate) fn address(url: &str) -> Checked {
     let plain = url.len() <= MAX_ADDRESS_BYTES
         && !url.contains(|c: char| c.is_whitespace() || c.is_control());
     ensure(web && plain, || {
-        "an address begins with https:// or http:// and has at max 2,048 characters".to_owned()
+        "an address begins with https:// or http:// and has at most 2,048 characters".to_owned()
     })
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn spec_count(count: usize) -> Checked {
 pub(crate) fn items(count: usize, mut quantities: impl Iterator<Item = i32>) -> Checked {
     let quantities = quantities.all(|quantity| self::quantity(quantity).is_ok());
     ensure(quantities && count <= MAX_ITEMS, || {
-        format!("a bundle has at max {MAX_ITEMS} items, each 1 to 10,000 times")
+        format!("a bundle has at most {MAX_ITEMS} items, each 1 to 10,000 times")
     })
 }
 

@@ -72,21 +72,21 @@ impl UserError {
     /// An error at the given input path.
     pub(crate) fn new(
         code: UserErrorCode,
-        place: FieldPath<'_>,
+        path: FieldPath<'_>,
         message: impl Into<String>,
     ) -> Self {
         Self {
             code,
             message: message.into(),
-            path: place.iter().map(ToString::to_string).collect(),
+            path: path.iter().map(ToString::to_string).collect(),
             current_revision: None,
         }
     }
 
     /// The same error at another input path.
-    pub(crate) fn at(self, place: FieldPath<'_>) -> Self {
+    pub(crate) fn at(self, path: FieldPath<'_>) -> Self {
         Self {
-            path: place.iter().map(ToString::to_string).collect(),
+            path: path.iter().map(ToString::to_string).collect(),
             ..self
         }
     }
@@ -100,40 +100,40 @@ impl ValidationErrors {
     pub(crate) fn add(
         &mut self,
         code: UserErrorCode,
-        place: FieldPath<'_>,
+        path: FieldPath<'_>,
         message: impl Into<String>,
     ) {
-        self.0.push(UserError::new(code, place, message));
+        self.0.push(UserError::new(code, path, message));
     }
 
-    /// Notes that the input at this place is wrong.
-    pub(crate) fn invalid(&mut self, place: FieldPath<'_>, message: impl Into<String>) {
-        self.add(UserErrorCode::Invalid, place, message);
+    /// Adds an error: the value at this path is invalid.
+    pub(crate) fn invalid(&mut self, path: FieldPath<'_>, message: impl Into<String>) {
+        self.add(UserErrorCode::Invalid, path, message);
     }
 
-    /// Notes that what is named at this place does not exist.
-    pub(crate) fn missing(&mut self, place: FieldPath<'_>, message: impl Into<String>) {
-        self.add(UserErrorCode::NotFound, place, message);
+    /// Adds an error: the object named at this path does not exist.
+    pub(crate) fn missing(&mut self, path: FieldPath<'_>, message: impl Into<String>) {
+        self.add(UserErrorCode::NotFound, path, message);
     }
 
-    /// Notes that the name at this place belongs to something else.
-    pub(crate) fn taken(&mut self, place: FieldPath<'_>, message: impl Into<String>) {
-        self.add(UserErrorCode::Taken, place, message);
+    /// Adds an error: the name at this path belongs to another object.
+    pub(crate) fn taken(&mut self, path: FieldPath<'_>, message: impl Into<String>) {
+        self.add(UserErrorCode::Taken, path, message);
     }
 
-    /// Notes what a check says of the input at this place.
-    pub(crate) fn check(&mut self, place: FieldPath<'_>, checked: Checked) {
-        self.check_as(UserErrorCode::Invalid, place, checked);
+    /// Adds the error of a failed check.
+    pub(crate) fn check(&mut self, path: FieldPath<'_>, checked: Checked) {
+        self.check_as(UserErrorCode::Invalid, path, checked);
     }
 
-    /// Notes that a cap is exceeded.
-    pub(crate) fn cap(&mut self, place: FieldPath<'_>, checked: Checked) {
-        self.check_as(UserErrorCode::TooLarge, place, checked);
+    /// Adds the error of an exceeded limit.
+    pub(crate) fn cap(&mut self, path: FieldPath<'_>, checked: Checked) {
+        self.check_as(UserErrorCode::TooLarge, path, checked);
     }
 
-    fn check_as(&mut self, code: UserErrorCode, place: FieldPath<'_>, checked: Checked) {
+    fn check_as(&mut self, code: UserErrorCode, path: FieldPath<'_>, checked: Checked) {
         if let Err(reason) = checked {
-            self.add(code, place, reason);
+            self.add(code, path, reason);
         }
     }
 
@@ -144,9 +144,9 @@ impl ValidationErrors {
 
 #[cfg(test)]
 impl ValidationErrors {
-    /// Code and path of each, for tests.
-    pub(crate) fn places(&self) -> Vec<(UserErrorCode, String)> {
-        let place = |refusal: &UserError| (refusal.code, refusal.path.join("."));
-        self.0.iter().map(place).collect()
+    /// Code and path of each error.
+    pub(crate) fn codes_and_paths(&self) -> Vec<(UserErrorCode, String)> {
+        let path = |refusal: &UserError| (refusal.code, refusal.path.join("."));
+        self.0.iter().map(path).collect()
     }
 }

@@ -55,9 +55,9 @@ impl<T> ListedRow<T> {
 }
 
 /// Whether a list has rows beyond a page.
-pub(crate) enum Beyond {
+pub(crate) enum HasMore {
     Known(bool),
-    Look(Boundary),
+    Lookup(Boundary),
 }
 
 impl PageArguments {
@@ -152,25 +152,25 @@ impl<T, L> Listed<T, L> {
     }
 
     /// Whether rows follow: known when paging forwards, requires a lookup when paging backwards.
-    pub(crate) fn beyond_end(&self) -> Beyond {
+    pub(crate) fn has_more_after(&self) -> HasMore {
         match &self.request.from {
-            Boundary::After(_) => Beyond::Known(self.more),
-            Boundary::Before(None) => Beyond::Known(false),
+            Boundary::After(_) => HasMore::Known(self.more),
+            Boundary::Before(None) => HasMore::Known(false),
             Boundary::Before(Some(_)) => {
                 let last = self.rows.last().map(|row| row.position.clone());
-                Beyond::Look(Boundary::After(last))
+                HasMore::Lookup(Boundary::After(last))
             }
         }
     }
 
     /// Whether rows precede: known when paging backwards, requires a lookup when paging forwards.
-    pub(crate) fn beyond_start(&self) -> Beyond {
+    pub(crate) fn has_more_before(&self) -> HasMore {
         match &self.request.from {
-            Boundary::Before(_) => Beyond::Known(self.more),
-            Boundary::After(None) => Beyond::Known(false),
+            Boundary::Before(_) => HasMore::Known(self.more),
+            Boundary::After(None) => HasMore::Known(false),
             Boundary::After(Some(_)) => {
                 let first = self.rows.first().map(|row| row.position.clone());
-                Beyond::Look(Boundary::Before(first))
+                HasMore::Lookup(Boundary::Before(first))
             }
         }
     }

@@ -17,7 +17,7 @@ use vitrine_storage::products::{ProductList, SpecSort};
 pub use vitrine_storage::views::ProductView;
 
 pub use crate::filter::Hint;
-use crate::page::{Beyond, Listed, PageArguments};
+use crate::page::{HasMore, Listed, PageArguments};
 use crate::reference::Reference;
 use crate::search::Search;
 use crate::{Catalog, DomainError};
@@ -185,12 +185,12 @@ impl Catalog {
 
     /// Whether the list has products after a page. At most one command.
     pub async fn products_follow(&self, page: &ListedProducts) -> Result<bool, DomainError> {
-        self.has_products(&page.list, page.beyond_end()).await
+        self.has_products(&page.list, page.has_more_after()).await
     }
 
     /// Whether the list has products before a page. At most one command.
     pub async fn products_precede(&self, page: &ListedProducts) -> Result<bool, DomainError> {
-        self.has_products(&page.list, page.beyond_start()).await
+        self.has_products(&page.list, page.has_more_before()).await
     }
 
     /// The number of products in the list of a page, counted up to `max`. One command; none when
@@ -300,11 +300,15 @@ impl Catalog {
         }))
     }
 
-    async fn has_products(&self, list: &ProductList, beyond: Beyond) -> Result<bool, DomainError> {
-        match beyond {
-            Beyond::Known(more) => Ok(more),
-            Beyond::Look(_) if list.condition.is_nothing() => Ok(false),
-            Beyond::Look(from) => {
+    async fn has_products(
+        &self,
+        list: &ProductList,
+        has_more: HasMore,
+    ) -> Result<bool, DomainError> {
+        match has_more {
+            HasMore::Known(more) => Ok(more),
+            HasMore::Lookup(_) if list.condition.is_nothing() => Ok(false),
+            HasMore::Lookup(from) => {
                 let list = list.clone();
                 self.read(|store| async move { store.has_product(&list, from).await })
                     .await

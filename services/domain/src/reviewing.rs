@@ -12,7 +12,7 @@ use vitrine_model::review::{DecisionReason, QueueReason, Review, ReviewStatus, V
 use vitrine_storage::keyset::Page;
 pub use vitrine_storage::reviewing::Report;
 
-use crate::page::{Beyond, Listed, PageArguments};
+use crate::page::{HasMore, Listed, PageArguments};
 use crate::{Catalog, DomainError};
 
 mod checks;
@@ -218,22 +218,22 @@ impl Catalog {
 
     /// Whether the queue has reviews after a page. At most one command.
     pub async fn queue_follows(&self, page: &QueuePage) -> Result<bool, DomainError> {
-        self.has_queued(page.list, page.beyond_end()).await
+        self.has_queued(page.list, page.has_more_after()).await
     }
 
     /// Whether the queue has reviews before a page. At most one command.
     pub async fn queue_precedes(&self, page: &QueuePage) -> Result<bool, DomainError> {
-        self.has_queued(page.list, page.beyond_start()).await
+        self.has_queued(page.list, page.has_more_before()).await
     }
 
     async fn has_queued(
         &self,
         reason: Option<QueueReason>,
-        beyond: Beyond,
+        has_more: HasMore,
     ) -> Result<bool, DomainError> {
-        match beyond {
-            Beyond::Known(more) => Ok(more),
-            Beyond::Look(from) => {
+        match has_more {
+            HasMore::Known(more) => Ok(more),
+            HasMore::Lookup(from) => {
                 self.read(|store| async move { store.has_queued(reason, from).await })
                     .await
             }

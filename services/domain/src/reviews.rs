@@ -10,7 +10,7 @@ use vitrine_model::review::{Review, ReviewStatus, TOP_REVIEWS, TopReview};
 use vitrine_storage::keyset::{Boundary, Page, PageRequest, Row};
 use vitrine_storage::reviews::ReviewList;
 
-use crate::page::{Beyond, Listed, PageArguments};
+use crate::page::{HasMore, Listed, PageArguments};
 use crate::products::{ProductView, Visibility};
 use crate::{Catalog, DomainError};
 
@@ -113,11 +113,11 @@ impl Catalog {
         let hot = view.outlier()?.is_hot(self.now());
         // A list may be longer than the count, and shorter than this release makes it.
         let known = counted.max(top.len());
-        let wanted = request.size.min(known);
-        if hot || top.len() < wanted {
+        let size = request.size.min(known);
+        if hot || top.len() < size {
             return Ok(None);
         }
-        let rows = top.into_iter().take(wanted).map(|top| Row {
+        let rows = top.into_iter().take(size).map(|top| Row {
             position: Position {
                 keys: vec![
                     KeyValue::Int(top.helpful),
@@ -130,7 +130,7 @@ impl Catalog {
         });
         let page = Page {
             rows: rows.collect(),
-            more: wanted < known,
+            more: size < known,
         };
         let list = ReviewList {
             product: query.product,
@@ -143,12 +143,12 @@ impl Catalog {
 
     /// Whether the list has reviews after a page. At most one command.
     pub async fn reviews_follow(&self, page: &ListedReviews) -> Result<bool, DomainError> {
-        self.has_reviews(&page.list, page.beyond_end()).await
+        self.has_reviews(&page.list, page.has_more_after()).await
     }
 
     /// Whether the list has reviews before a page. At most one command.
     pub async fn reviews_precede(&self, page: &ListedReviews) -> Result<bool, DomainError> {
-        self.has_reviews(&page.list, page.beyond_start()).await
+        self.has_reviews(&page.list, page.has_more_before()).await
     }
 
     /// The reviews with these ids that a reader may see. One command.
@@ -168,10 +168,10 @@ impl Catalog {
             .collect())
     }
 
-    async fn has_reviews(&self, list: &ReviewList, beyond: Beyond) -> Result<bool, DomainError> {
-        match beyond {
-            Beyond::Known(more) => Ok(more),
-            Beyond::Look(from) => {
+    async fn has_reviews(&self, list: &ReviewList, has_more: HasMore) -> Result<bool, DomainError> {
+        match has_more {
+            HasMore::Known(more) => Ok(more),
+            HasMore::Lookup(from) => {
                 let list = list.clone();
                 self.read(|store| async move { store.has_review(&list, from).await })
                     .await
@@ -221,12 +221,15 @@ pub fn count_in(stats: &RatingStats, filter: &ReviewFilter) -> i64 {
     match &filter.ratings {
         None => histogram.count(),
         Some(ratings) => {
-            let mut wanted = [false; 5];
+            let mut included = [false; 5];
             for stars in ratings {
-                wanted[stars.index()] = true;
+                included[stars.index()] = true;
             }
-            let counted = histogram.0.iter().zip(wanted);
-            counted.filter(|(_, wanted)| *wanted).map(|(n, _)| n).sum()
+            let counted = histogram.0.iter().zip(included);
+            counted
+                .filter(|(_, included)| *included)
+                .map(|(n, _)| n)
+                .sum()
         }
     }
 }

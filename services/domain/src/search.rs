@@ -437,7 +437,7 @@ impl Catalog {
             };
             words.extend(near.map(|near| (near, word.products)));
         }
-        // First all words, each as what comes nearest to it; then without the rarest of them.
+        // First with all words, each corrected; then without the rarest.
         for _ in 0..MAX_PROPOSALS {
             if words.is_empty() {
                 break;
@@ -454,8 +454,8 @@ impl Catalog {
         Ok(None)
     }
 
-    /// The word that comes nearest to one that nobody has, at most two typing mistakes away, of
-    /// those that begin alike.
+    /// The word most similar to an unknown one: the same first two letters, at most two typing
+    /// mistakes.
     async fn nearest(
         &self,
         word: &str,
@@ -479,13 +479,13 @@ impl Catalog {
         Ok(counted.into_iter().next().map(|(word, _)| word))
     }
 
-    /// Whether a text finds something under the filter of a list.
+    /// Whether a text has results under the filter of a list.
     async fn finds(&self, text: &str, page: &ListedProducts) -> Result<bool, DomainError> {
         let visibility = page.query.visibility;
         let (_, filter) = self
             .product_condition(&page.query.filter, visibility)
             .await?;
-        // A blank at the end: the last word is a whole one.
+        // The blank marks the last word as complete.
         let Some(search) = self
             .parse_search(Some(&format!("{text} ")), visibility)
             .await?

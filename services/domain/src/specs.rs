@@ -6,11 +6,11 @@ use vitrine_model::unit::UnitTable;
 
 /// Specs in stored form, and the resulting changes to the dictionary.
 #[derive(Debug, Default)]
-pub(crate) struct Fitted {
+pub(crate) struct CheckedSpecs {
     /// With aliases replaced by keys, and units by their symbols.
     pub(crate) specs: Vec<Spec>,
     /// Keys that are not in the dictionary yet.
-    pub(crate) learnt: Vec<SpecKey>,
+    pub(crate) new_keys: Vec<SpecKey>,
     /// Defined keys that no product has had yet.
     pub(crate) unused: Vec<SpecKey>,
     /// The refused specs, by their index.
@@ -18,37 +18,37 @@ pub(crate) struct Fitted {
 }
 
 /// Checks the specs of one product against the dictionary. Their form has been checked already.
-pub(crate) fn fit<'a>(
+pub(crate) fn check_against_dictionary<'a>(
     specs: impl IntoIterator<Item = (usize, &'a Spec)>,
     dictionary: &Dictionary,
     units: &UnitTable,
-) -> Fitted {
-    let mut fitted = Fitted::default();
+) -> CheckedSpecs {
+    let mut checked = CheckedSpecs::default();
     for (at, spec) in specs {
-        match fit_one(spec, dictionary, &mut fitted, units) {
-            Ok(spec) => fitted.specs.push(spec),
-            Err(wrong) => fitted.refused.push((at, wrong)),
+        match check_one(spec, dictionary, &mut checked, units) {
+            Ok(spec) => checked.specs.push(spec),
+            Err(wrong) => checked.refused.push((at, wrong)),
         }
     }
-    fitted
+    checked
 }
 
-fn fit_one(
+fn check_one(
     spec: &Spec,
     dictionary: &Dictionary,
-    fitted: &mut Fitted,
+    checked: &mut CheckedSpecs,
     units: &UnitTable,
 ) -> Result<Spec, SpecError> {
     let known = dictionary.get(&spec.key);
     if let Some(known) = known {
         known.accepts(spec, units)?;
-        if !known.used && !fitted.unused.contains(known) {
-            fitted.unused.push(known.clone());
+        if !known.used && !checked.unused.contains(known) {
+            checked.unused.push(known.clone());
         }
-    } else if let Some(learnt) = fitted.learnt.iter().find(|key| key.key == spec.key) {
-        learnt.accepts(spec, units)?;
+    } else if let Some(new_keys) = checked.new_keys.iter().find(|key| key.key == spec.key) {
+        new_keys.accepts(spec, units)?;
     } else {
-        fitted.learnt.push(SpecKey::learnt(spec, units)?);
+        checked.new_keys.push(SpecKey::learnt(spec, units)?);
     }
     let key = known.map_or(&spec.key, |known| &known.key).clone();
     Ok(Spec {
@@ -75,18 +75,18 @@ fn canonical_unit(value: &SpecValue, units: &UnitTable) -> SpecValue {
 
 /// The specs under the current names of their keys. Duplicates that result from renaming are
 /// removed.
-pub(crate) fn renamed(specs: &[Spec], dictionary: &Dictionary) -> Vec<Spec> {
+pub(crate) fn with_current_keys(specs: &[Spec], dictionary: &Dictionary) -> Vec<Spec> {
     let mut out: Vec<Spec> = Vec::with_capacity(specs.len());
-    let is_old = |spec: &Spec| main(&spec.key, dictionary) != spec.key;
+    let is_old = |spec: &Spec| current_key(&spec.key, dictionary) != spec.key;
     for spec in specs {
         let new = Spec {
-            key: main(&spec.key, dictionary).to_owned(),
+            key: current_key(&spec.key, dictionary).to_owned(),
             ..spec.clone()
         };
         let twice = out.contains(&new)
             && specs
                 .iter()
-                .any(|other| is_old(other) && main(&other.key, dictionary) == new.key);
+                .any(|other| is_old(other) && current_key(&other.key, dictionary) == new.key);
         if !twice {
             out.push(new);
         }
@@ -95,7 +95,7 @@ pub(crate) fn renamed(specs: &[Spec], dictionary: &Dictionary) -> Vec<Spec> {
 }
 
 /// The current name of a key; itself if it is unknown.
-pub(crate) fn main<'a>(key: &'a str, dictionary: &'a Dictionary) -> &'a str {
+pub(crate) fn current_key<'a>(key: &'a str, dictionary: &'a Dictionary) -> &'a str {
     dictionary.get(key).map_or(key, |entry| entry.key.as_str())
 }
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_become_keys_and_units_symbols() {
+    fn aliases_become_keys_and_units_become_symbols() {
         let litres = Spec {
             key: "volume".to_owned(),
             value: SpecValue::Quantity {
@@ -136,17 +136,21 @@ mod tests {
             qualifier: Some(" eu ".to_owned()),
         };
         let given = [text("tint", "Red"), text("colour", "Blue"), litres];
-        let fitted = fit(numbered(&given), &colors(), &UnitTable::built_in());
-        assert!(fitted.refused.is_empty(), "{:?}", fitted.refused);
-        assert_eq!(fitted.specs[0], text("color", "Red"));
-        assert_eq!(fitted.specs[1], text("color", "Blue"));
-        let SpecValue::Quantity { unit, .. } = &fitted.specs[2].value else {
+        let checked = check_against_dictionary(numbered(&given), &colors(), &UnitTable::built_in());
+        assert!(checked.refused.is_empty(), "{:?}", checked.refused);
+        assert_eq!(checked.specs[0], text("color", "Red"));
+        assert_eq!(checked.specs[1], text("color", "Blue"));
+        let SpecValue::Quantity { unit, .. } = &checked.specs[2].value else {
             panic!("a quantity")
         };
         assert_eq!(unit, "l");
-        assert_eq!(fitted.specs[2].qualifier.as_deref(), Some("EU"));
-        let learnt: Vec<&str> = fitted.learnt.iter().map(|key| key.key.as_str()).collect();
-        assert_eq!(learnt, ["volume"]);
+        assert_eq!(checked.specs[2].qualifier.as_deref(), Some("EU"));
+        let new_keys: Vec<&str> = checked
+            .new_keys
+            .iter()
+            .map(|key| key.key.as_str())
+            .collect();
+        assert_eq!(new_keys, ["volume"]);
     }
 
     #[test]
@@ -156,12 +160,12 @@ mod tests {
             ..text("ports", "")
         };
         let given = [number, text("ports", "three"), text("color", "Red")];
-        let fitted = fit(numbered(&given), &colors(), &UnitTable::built_in());
-        let refused: Vec<usize> = fitted.refused.iter().map(|(at, _)| *at).collect();
+        let checked = check_against_dictionary(numbered(&given), &colors(), &UnitTable::built_in());
+        let refused: Vec<usize> = checked.refused.iter().map(|(at, _)| *at).collect();
         assert_eq!(refused, [1]);
-        assert_eq!(fitted.learnt.len(), 1);
-        assert_eq!(fitted.learnt[0].value_type, ValueType::Number);
-        assert_eq!(fitted.specs.len(), 2);
+        assert_eq!(checked.new_keys.len(), 1);
+        assert_eq!(checked.new_keys[0].value_type, ValueType::Number);
+        assert_eq!(checked.specs.len(), 2);
     }
 
     #[test]
@@ -171,8 +175,8 @@ mod tests {
             text("fit", "wide"),
             text("color", "Red"),
         ];
-        let fitted = fit(numbered(&given), &colors(), &UnitTable::built_in());
-        let unused: Vec<&str> = fitted.unused.iter().map(|key| key.key.as_str()).collect();
+        let checked = check_against_dictionary(numbered(&given), &colors(), &UnitTable::built_in());
+        let unused: Vec<&str> = checked.unused.iter().map(|key| key.key.as_str()).collect();
         assert_eq!(unused, ["fit"]);
     }
 
@@ -198,8 +202,12 @@ mod tests {
             },
             text("color", "Blue"),
         ];
-        let after = renamed(&given, &colors());
+        let after = with_current_keys(&given, &colors());
         assert_eq!(after, expected);
-        assert_eq!(renamed(&after, &colors()), after, "renaming is idempotent");
+        assert_eq!(
+            with_current_keys(&after, &colors()),
+            after,
+            "renaming is idempotent"
+        );
     }
 }

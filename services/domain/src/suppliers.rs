@@ -3,7 +3,7 @@
 use vitrine_model::cursor::ListFingerprint;
 use vitrine_model::supplier::Supplier;
 
-use crate::page::{Beyond, Listed, PageArguments};
+use crate::page::{HasMore, Listed, PageArguments};
 use crate::{Catalog, DomainError};
 
 /// A page of suppliers.
@@ -27,12 +27,12 @@ impl Catalog {
 
     /// Whether suppliers follow the page. At most one command.
     pub async fn suppliers_follow(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
-        self.has_suppliers(page.beyond_end()).await
+        self.has_suppliers(page.has_more_after()).await
     }
 
     /// Whether suppliers precede the page. At most one command.
     pub async fn suppliers_precede(&self, page: &ListedSuppliers) -> Result<bool, DomainError> {
-        self.has_suppliers(page.beyond_start()).await
+        self.has_suppliers(page.has_more_before()).await
     }
 
     /// The number of suppliers. One command.
@@ -41,10 +41,10 @@ impl Catalog {
             .await
     }
 
-    async fn has_suppliers(&self, beyond: Beyond) -> Result<bool, DomainError> {
-        match beyond {
-            Beyond::Known(more) => Ok(more),
-            Beyond::Look(from) => {
+    async fn has_suppliers(&self, has_more: HasMore) -> Result<bool, DomainError> {
+        match has_more {
+            HasMore::Known(more) => Ok(more),
+            HasMore::Lookup(from) => {
                 self.read(|store| async move { store.has_supplier(from).await })
                     .await
             }

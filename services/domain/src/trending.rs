@@ -149,7 +149,7 @@ impl Catalog {
         if pass.from_future > 0 {
             tracing::warn!(
                 products = pass.from_future,
-                "the clock of a process was from_future, or the clock of this one is behind: \
+                "the clock of a process was ahead, or the clock of this one is behind: \
                  activity summaries from the future are recomputed"
             );
         }
@@ -261,9 +261,10 @@ impl Catalog {
         let mut lists = std::mem::take(&mut pass.lists);
         if !full {
             let keys = lists.keys();
-            let kept = self.maintain(|store| async move { store.get_trending_lists(&keys).await });
-            for (kept, as_of) in kept.await? {
-                lists.merge(&kept, now.as_millis() - as_of.as_millis());
+            let stored =
+                self.maintain(|store| async move { store.get_trending_lists(&keys).await });
+            for (stored, as_of) in stored.await? {
+                lists.merge(&stored, now.as_millis() - as_of.as_millis());
             }
         }
         let lists = lists.into_stored();
@@ -418,15 +419,15 @@ impl Lists {
     }
 
     /// Adds products of a stored list of this age that are not in the list yet.
-    fn merge(&mut self, kept: &Trending, age_millis: i64) {
-        let aged = decay(age_millis, kept.window.half_life_millis());
+    fn merge(&mut self, stored: &Trending, age_millis: i64) {
+        let aged = decay(age_millis, stored.window.half_life_millis());
         let at = TrendingWindow::ALL
             .iter()
-            .position(|one| *one == kept.window);
-        let list = at.and_then(|at| self.0[at].get_mut(&kept.category));
+            .position(|one| *one == stored.window);
+        let list = at.and_then(|at| self.0[at].get_mut(&stored.category));
         let Some(list) = list else { return };
         let known: HashSet<ProductId> = list.iter().map(|(product, _)| *product).collect();
-        let others = kept.items.iter();
+        let others = stored.items.iter();
         let others = others.filter(|(product, _)| !known.contains(product));
         list.extend(others.map(|(product, score)| (*product, score * aged)));
     }

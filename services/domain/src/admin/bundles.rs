@@ -26,11 +26,11 @@ pub(super) async fn read(
         views.into_iter().map(|view| (view.id(), view)).collect();
     let mut read = Bundle::default();
     for (at, (id, quantity)) in items.iter().enumerate() {
-        let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
+        let path: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"productId"];
         match views.get(id) {
-            None => errors.missing(place, "there is no such product"),
+            None => errors.missing(path, "there is no such product"),
             Some(view) if Kind::of(view.kind()?) == Kind::Bundle => {
-                errors.invalid(place, "is a bundle itself; name its products instead");
+                errors.invalid(path, "is a bundle itself; name its products instead");
             }
             Some(view) => read.items.push(copy(view, *quantity)?),
         }
@@ -39,17 +39,17 @@ pub(super) async fn read(
 }
 
 fn check_form(items: &[(ProductId, i32)], errors: &mut ValidationErrors) {
-    let place: FieldPath<'_> = &[&"details", &"bundle", &"items"];
+    let path: FieldPath<'_> = &[&"details", &"bundle", &"items"];
     if items.is_empty() {
-        errors.invalid(place, "a bundle has at least one item");
+        errors.invalid(path, "a bundle has at least one item");
     }
     if items.len() > MAX_ITEMS {
         let message = format!("{} items; a bundle may have {MAX_ITEMS}", items.len());
-        errors.cap(place, Err(message));
+        errors.cap(path, Err(message));
     }
     for (at, (_, quantity)) in items.iter().enumerate() {
-        let place: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"quantity"];
-        errors.check(place, limits::quantity(*quantity));
+        let path: FieldPath<'_> = &[&"details", &"bundle", &"items", &at, &"quantity"];
+        errors.check(path, limits::quantity(*quantity));
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
         check_form(&[], &mut errors);
         check_form(&vec![(id(1), 1); 101], &mut errors);
         assert_eq!(
-            errors.places(),
+            errors.codes_and_paths(),
             [
                 (
                     UserErrorCode::Invalid,

@@ -244,7 +244,7 @@ mod tests {
     }
 
     fn refused<T>(result: Result<T, Vec<UserError>>) -> Vec<(UserErrorCode, String)> {
-        ValidationErrors(result.err().unwrap_or_default()).places()
+        ValidationErrors(result.err().unwrap_or_default()).codes_and_paths()
     }
 
     #[test]

@@ -40,24 +40,24 @@ pub(super) fn read(input: &DetailsInput, errors: &mut ValidationErrors) -> Detai
 }
 
 fn read_apparel(apparel: &Apparel, errors: &mut ValidationErrors) -> Apparel {
-    let place: FieldPath<'_> = &[&"details", &"apparel"];
-    optional(apparel.fit.as_deref(), place, "fit", errors);
+    let path: FieldPath<'_> = &[&"details", &"apparel"];
+    optional(apparel.fit.as_deref(), path, "fit", errors);
     for (at, row) in apparel.size_chart.iter().enumerate() {
-        let place: FieldPath<'_> = &[&"details", &"apparel", &"sizeChart", &at];
-        label(&row.size, &within(place, &[&"size"]), errors);
+        let path: FieldPath<'_> = &[&"details", &"apparel", &"sizeChart", &at];
+        label(&row.size, &within(path, &[&"size"]), errors);
         for (nth, measurement) in row.measurements.iter().enumerate() {
-            let place = within(place, &[&"measurements", &nth]);
-            check_measurement(measurement, &place, errors);
+            let path = within(path, &[&"measurements", &nth]);
+            check_measurement(measurement, &path, errors);
         }
     }
     apparel.clone()
 }
 
 fn read_book(book: &Book, errors: &mut ValidationErrors) -> Book {
-    let place: FieldPath<'_> = &[&"details", &"book"];
-    check_people(&book.contributors, place, "contributors", errors);
-    optional(book.format.as_deref(), place, "format", errors);
-    count(book.pages, 1, place, "pages", errors);
+    let path: FieldPath<'_> = &[&"details", &"book"];
+    check_people(&book.contributors, path, "contributors", errors);
+    optional(book.format.as_deref(), path, "format", errors);
+    count(book.pages, 1, path, "pages", errors);
     let isbn = book.isbn.as_deref().map(plain_isbn);
     if let Some(isbn) = isbn.as_deref().filter(|isbn| !is_isbn(isbn)) {
         let shown = vitrine_model::text::excerpt(isbn, 40).text;
@@ -73,85 +73,77 @@ fn read_book(book: &Book, errors: &mut ValidationErrors) -> Book {
 }
 
 fn read_electronics(device: &Electronics, errors: &mut ValidationErrors) -> Electronics {
-    let place: FieldPath<'_> = &[&"details", &"electronics"];
-    optional(device.energy_label.as_deref(), place, "energyLabel", errors);
-    count(device.warranty_months, 0, place, "warrantyMonths", errors);
-    labels(&device.compatibility, place, "compatibility", errors);
+    let path: FieldPath<'_> = &[&"details", &"electronics"];
+    optional(device.energy_label.as_deref(), path, "energyLabel", errors);
+    count(device.warranty_months, 0, path, "warrantyMonths", errors);
+    labels(&device.compatibility, path, "compatibility", errors);
     device.clone()
 }
 
 fn read_grocery(grocery: &Grocery, errors: &mut ValidationErrors) -> Grocery {
-    let place: FieldPath<'_> = &[&"details", &"grocery"];
+    let path: FieldPath<'_> = &[&"details", &"grocery"];
     if let Some(ingredients) = &grocery.ingredients {
         let checked = limits::text(ingredients, 1..=MAX_DESCRIPTION_CHARACTERS);
-        errors.check(&within(place, &[&"ingredients"]), checked);
+        errors.check(&within(path, &[&"ingredients"]), checked);
     }
-    labels(&grocery.allergens, place, "allergens", errors);
+    labels(&grocery.allergens, path, "allergens", errors);
     for (at, measurement) in grocery.nutrition.iter().enumerate() {
-        check_measurement(measurement, &within(place, &[&"nutrition", &at]), errors);
+        check_measurement(measurement, &within(path, &[&"nutrition", &at]), errors);
     }
     grocery.clone()
 }
 
 fn read_movie(movie: &Movie, errors: &mut ValidationErrors) -> Movie {
-    let place: FieldPath<'_> = &[&"details", &"movie"];
-    check_people(&movie.cast, place, "cast", errors);
-    count(movie.runtime_minutes, 1, place, "runtimeMinutes", errors);
+    let path: FieldPath<'_> = &[&"details", &"movie"];
+    check_people(&movie.cast, path, "cast", errors);
+    count(movie.runtime_minutes, 1, path, "runtimeMinutes", errors);
     movie.clone()
 }
 
 fn check_people(
     people: &[Contributor],
-    place: FieldPath<'_>,
+    path: FieldPath<'_>,
     field: &str,
     errors: &mut ValidationErrors,
 ) {
     for (at, person) in people.iter().enumerate() {
-        label(
-            &person.name,
-            &within(place, &[&field, &at, &"name"]),
-            errors,
-        );
-        label(
-            &person.role,
-            &within(place, &[&field, &at, &"role"]),
-            errors,
-        );
+        label(&person.name, &within(path, &[&field, &at, &"name"]), errors);
+        label(&person.role, &within(path, &[&field, &at, &"role"]), errors);
     }
 }
 
 fn check_measurement(
     measurement: &Measurement,
-    place: FieldPath<'_>,
+    path: FieldPath<'_>,
     errors: &mut ValidationErrors,
 ) {
-    label(&measurement.name, &within(place, &[&"name"]), errors);
-    label(&measurement.unit, &within(place, &[&"unit"]), errors);
+    label(&measurement.name, &within(path, &[&"name"]), errors);
+    label(&measurement.unit, &within(path, &[&"unit"]), errors);
     if !measurement.value.is_finite() {
-        errors.invalid(&within(place, &[&"value"]), "not a finite number");
+        errors.invalid(&within(path, &[&"value"]), "not a finite number");
     }
 }
 
-fn label(text: &str, place: FieldPath<'_>, errors: &mut ValidationErrors) {
-    errors.check(place, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
+fn label(text: &str, path: FieldPath<'_>, errors: &mut ValidationErrors) {
+    errors.check(path, limits::text(text, 1..=MAX_LABEL_CHARACTERS));
 }
 
-fn optional(text: Option<&str>, place: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
+fn optional(text: Option<&str>, path: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
     if let Some(text) = text {
-        label(text, &within(place, &[&field]), errors);
+        label(text, &within(path, &[&field]), errors);
     }
 }
 
-fn labels(texts: &[String], place: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
+fn labels(texts: &[String], path: FieldPath<'_>, field: &str, errors: &mut ValidationErrors) {
     for (at, text) in texts.iter().enumerate() {
-        label(text, &within(place, &[&field, &at]), errors);
+        label(text, &within(path, &[&field, &at]), errors);
     }
 }
 
 fn count(
     number: Option<i32>,
     min: i32,
-    place: FieldPath<'_>,
+    path: FieldPath<'_>,
     field: &str,
     errors: &mut ValidationErrors,
 ) {
@@ -159,15 +151,15 @@ fn count(
         return;
     };
     let message = format!("{number} is out of range: {min} to 1,000,000");
-    errors.invalid(&within(place, &[&field]), message);
+    errors.invalid(&within(path, &[&field]), message);
 }
 
 /// A path within another one.
 fn within<'a>(
-    place: FieldPath<'a>,
+    path: FieldPath<'a>,
     inner: &[&'a dyn std::fmt::Display],
 ) -> Vec<&'a dyn std::fmt::Display> {
-    place.iter().chain(inner).copied().collect()
+    path.iter().chain(inner).copied().collect()
 }
 
 /// Removes hyphens and blanks; upper case.
@@ -201,7 +193,7 @@ mod tests {
         let Details::Book(book) = read(&input, &mut errors) else {
             panic!("a book")
         };
-        (book.isbn, errors.places())
+        (book.isbn, errors.codes_and_paths())
     }
 
     #[test]
@@ -212,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(book(given), (Some(kept.to_owned()), vec![]));
         }
-        let place = vec![(UserErrorCode::Invalid, "details.book.isbn".to_owned())];
+        let path = vec![(UserErrorCode::Invalid, "details.book.isbn".to_owned())];
         for bad in [
             "",
             "978316148410",
@@ -220,7 +212,7 @@ mod tests {
             "X598215001",
             "９783161484100",
         ] {
-            assert_eq!(book(bad).1, place, "{bad}");
+            assert_eq!(book(bad).1, path, "{bad}");
         }
     }
 
@@ -249,9 +241,13 @@ mod tests {
             runtime_minutes: Some(0),
         });
         read(&movie, &mut errors);
-        let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
+        let paths: Vec<String> = errors
+            .codes_and_paths()
+            .into_iter()
+            .map(|(_, at)| at)
+            .collect();
         assert_eq!(
-            places,
+            paths,
             [
                 "details.apparel.fit",
                 "details.apparel.sizeChart.0.measurements.0.name",

@@ -372,20 +372,20 @@ fn read_allowed(
     errors: &mut ValidationErrors,
 ) -> Option<Vec<String>> {
     let given = given?;
-    let place = "allowedValues";
+    let field = "allowedValues";
     if value_type != ValueType::Text {
         let message = format!(
             "only keys that hold text have allowed values, and this is of type {value_type}"
         );
-        errors.invalid(&[&place], message);
+        errors.invalid(&[&field], message);
         return None;
     }
     if given.is_empty() {
-        errors.invalid(&[&place], "give at least one value, or null to allow any");
+        errors.invalid(&[&field], "give at least one value, or null to allow any");
     }
     if given.len() > MAX_ALLOWED_VALUES {
         let message = format!("{} values; {MAX_ALLOWED_VALUES} are possible", given.len());
-        errors.cap(&[&place], Err(message));
+        errors.cap(&[&field], Err(message));
     }
     let mut allowed: Vec<String> = Vec::with_capacity(given.len());
     for (at, text) in given.iter().enumerate() {
@@ -395,7 +395,7 @@ fn read_allowed(
                 "{} bytes; 1 to {MAX_FILTERABLE_BYTES} without NUL characters are possible",
                 text.len()
             );
-            errors.invalid(&[&place, &at], message);
+            errors.invalid(&[&field, &at], message);
         }
         if !allowed.iter().any(|other| fold(other) == fold(&text)) {
             allowed.push(text);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     fn defined(new: &NewSpecKey) -> Result<SpecKey, Vec<(UserErrorCode, String)>> {
-        let refused = |refusals| ValidationErrors(refusals).places();
+        let refused = |refusals| ValidationErrors(refusals).codes_and_paths();
         define(new, &dictionary(), &UnitTable::built_in()).map_err(refused)
     }
 
@@ -487,7 +487,7 @@ mod tests {
         if errors.is_empty() {
             Ok(after)
         } else {
-            Err(errors.places())
+            Err(errors.codes_and_paths())
         }
     }
 
@@ -495,8 +495,8 @@ mod tests {
         given.iter().map(|&text| text.to_owned()).collect()
     }
 
-    fn at(code: UserErrorCode, place: &str) -> Vec<(UserErrorCode, String)> {
-        vec![(code, place.to_owned())]
+    fn at(code: UserErrorCode, path: &str) -> Vec<(UserErrorCode, String)> {
+        vec![(code, path.to_owned())]
     }
 
     #[test]
@@ -559,7 +559,7 @@ mod tests {
             aliases: texts(&["ok", "No", "tint", "colour", "weight", "9"]),
             ..new("Bad", ValueType::Number)
         };
-        let places: Vec<(UserErrorCode, String)> = defined(&bad).unwrap_err();
+        let paths: Vec<(UserErrorCode, String)> = defined(&bad).unwrap_err();
         let expected = [
             (UserErrorCode::Invalid, "key"),
             (UserErrorCode::Invalid, "label"),
@@ -571,8 +571,8 @@ mod tests {
             (UserErrorCode::Taken, "aliases.4"),
             (UserErrorCode::Invalid, "aliases.5"),
         ];
-        let expected = expected.map(|(code, place)| (code, place.to_owned()));
-        assert_eq!(places, expected);
+        let expected = expected.map(|(code, path)| (code, path.to_owned()));
+        assert_eq!(paths, expected);
         for taken in ["color", "tint", "colour"] {
             let refused = defined(&new(taken, ValueType::Text)).unwrap_err();
             assert_eq!(refused, at(UserErrorCode::Taken, "key"), "{taken}");
@@ -604,8 +604,8 @@ mod tests {
         );
         let long = "x".repeat(257);
         let refused = allowed(vec!["x".to_owned(), " ".to_owned(), long]).unwrap_err();
-        let places: Vec<String> = refused.into_iter().map(|(_, place)| place).collect();
-        assert_eq!(places, ["allowedValues.1", "allowedValues.2"]);
+        let paths: Vec<String> = refused.into_iter().map(|(_, path)| path).collect();
+        assert_eq!(paths, ["allowedValues.1", "allowedValues.2"]);
         let many: Vec<String> = (0..201).map(|n| n.to_string()).collect();
         assert!(allowed(many[1..].to_vec()).is_ok());
         assert_eq!(
@@ -665,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_replaced_except_what_is_being_absorbed() {
+    fn aliases_are_replaced_except_those_being_absorbed() {
         let patch = |aliases: &[&str]| SpecKeyPatch {
             aliases: Some(texts(aliases)),
             ..SpecKeyPatch::default()

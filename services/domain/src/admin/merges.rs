@@ -21,7 +21,7 @@ use super::keys::{other_values, other_values_message, unknown};
 use super::{Merge, MutationRequest};
 use crate::outcome::{Outcome, UserError, UserErrorCode};
 use crate::reference::Reference;
-use crate::specs::renamed;
+use crate::specs::with_current_keys;
 use crate::{Catalog, DomainError};
 
 /// The number of products per transaction.
@@ -261,7 +261,7 @@ impl Catalog {
 
 /// The product with the current names of its keys; `None` if it has them already.
 fn rewritten_product(before: &Product, reference: &Reference, now: Timestamp) -> Option<Product> {
-    let specs = renamed(&before.specs, &reference.dictionary);
+    let specs = with_current_keys(&before.specs, &reference.dictionary);
     (specs != before.specs).then(|| Product {
         specs,
         revision: before.revision + 1,
@@ -407,11 +407,11 @@ mod tests {
             Ok(Plan::Absorb { from, into }) => format!("{} into {}", from.key, into.key),
             Ok(Plan::Nothing { into }) => format!("{} has it", into.key),
             Err(refusals) => {
-                let places = crate::outcome::ValidationErrors(refusals).places();
-                let places = places
+                let paths = crate::outcome::ValidationErrors(refusals).codes_and_paths();
+                let paths = paths
                     .iter()
                     .map(|(code, place)| format!("{code:?} {place}"));
-                places.collect::<Vec<_>>().join(", ")
+                paths.collect::<Vec<_>>().join(", ")
             }
         };
         for (from, into, expected) in [

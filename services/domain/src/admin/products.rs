@@ -21,7 +21,7 @@ use super::{
 };
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
-use crate::specs::renamed;
+use crate::specs::with_current_keys;
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -123,8 +123,8 @@ impl Command for CreateProduct {
         draft.errors.check(&[&"kind"], limits::kind(&self.new.kind));
         draft.apply(&self.new.as_patch(), unit).await?;
         if Kind::of(&self.new.kind) == Kind::Bundle && self.new.details.is_none() {
-            let place: FieldPath<'_> = &[&"details", &"bundle"];
-            draft.errors.invalid(place, "a bundle needs its items");
+            let path: FieldPath<'_> = &[&"details", &"bundle"];
+            draft.errors.invalid(path, "a bundle needs its items");
         }
         draft.product.specs = draft.read_specs(&self.new.specs);
         if self.new.slug.is_none() {
@@ -133,7 +133,7 @@ impl Command for CreateProduct {
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(refusals, None));
         }
-        if !draft.teach(unit).await? {
+        if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
@@ -221,7 +221,7 @@ impl Command for ChangeProduct {
             return Ok(Step::refuse(refusal, Some(view)));
         }
         // A key that was merged into another one is rewritten with this write.
-        before.specs = renamed(&before.specs, &at.reference.dictionary);
+        before.specs = with_current_keys(&before.specs, &at.reference.dictionary);
         let mut draft = Draft::new(before.clone(), at);
         self.edit(&mut draft, unit).await?;
         if draft.errors.is_empty() && draft.product == before {
@@ -232,7 +232,7 @@ impl Command for ChangeProduct {
         if let Some(refusals) = draft.refusals() {
             return Ok(Step::refused(refusals, Some(view)));
         }
-        if !draft.teach(unit).await? {
+        if !draft.insert_new_keys(unit).await? {
             return Ok(Step::Retry);
         }
         let encoding = at.catalog.encoding(&at.reference.units);
@@ -289,7 +289,7 @@ struct Draft<'a> {
     product: Product,
     at: &'a Attempt,
     errors: ValidationErrors,
-    learnt: Vec<SpecKey>,
+    new_keys: Vec<SpecKey>,
     unused: Vec<SpecKey>,
 }
 
@@ -299,7 +299,7 @@ impl<'a> Draft<'a> {
             product,
             at,
             errors: ValidationErrors::default(),
-            learnt: Vec::new(),
+            new_keys: Vec::new(),
             unused: Vec::new(),
         }
     }
@@ -339,7 +339,8 @@ impl<'a> Draft<'a> {
             return;
         }
         let shown = vitrine_model::text::excerpt(slug, 80).text;
-        let message = format!("there is no category {shown:?}; give the slug of one");
+        let message =
+            format!("there is no category {shown:?}; use the slug of an existing category");
         self.errors.missing(&[&"category"], message);
     }
 
@@ -357,8 +358,8 @@ impl<'a> Draft<'a> {
             self.errors.missing(&[&"supplierId"], message);
             return Ok(());
         };
-        let carried = self.product.supplier.as_ref();
-        if carried.map(|carried| (carried.id, carried.version)) != Some((id, supplier.version)) {
+        let current = self.product.supplier.as_ref();
+        if current.map(|current| (current.id, current.version)) != Some((id, supplier.version)) {
             self.product.supplier = Some(supplier.extract(self.at.now));
         }
         Ok(())
@@ -427,7 +428,7 @@ impl<'a> Draft<'a> {
             &reference.units,
             &mut self.errors,
         );
-        self.learnt.extend(read.learnt);
+        self.new_keys.extend(read.new_keys);
         self.unused.extend(read.unused);
         read.specs
     }
@@ -450,10 +451,10 @@ impl<'a> Draft<'a> {
 
     /// Writes what the product introduces: search words outside the transaction, spec keys within
     /// it. Returns whether the dictionary was unchanged.
-    async fn teach(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
+    async fn insert_new_keys(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
         let words = self.at.catalog.words();
         words.learn(self.at.store(), [&self.product]).await?;
-        for key in &self.learnt {
+        for key in &self.new_keys {
             match unit.insert_spec_key(key).await {
                 Err(StorageError::Conflict { .. }) => return Ok(false),
                 inserted => inserted?,
@@ -467,7 +468,7 @@ impl<'a> Draft<'a> {
     }
 
     fn change(&self) -> Change {
-        if self.learnt.is_empty() && self.unused.is_empty() {
+        if self.new_keys.is_empty() && self.unused.is_empty() {
             Change::Content
         } else {
             Change::Reference
@@ -520,9 +521,9 @@ async fn free_slug(product: &Product, at: &Attempt) -> Result<String, StorageErr
     let plain = slug(&product.name)
         .or_else(|| slug(&product.sku))
         .unwrap_or_else(|| "product".to_owned());
-    let asked = [plain];
-    let taken = at.store().taken_slugs(&asked).await?;
-    let [plain] = asked;
+    let candidates = [plain];
+    let taken = at.store().taken_slugs(&candidates).await?;
+    let [plain] = candidates;
     if !taken.contains(&plain) {
         return Ok(plain);
     }
@@ -600,11 +601,11 @@ mod tests {
     fn applied(patch: &ProductPatch) -> (Product, Vec<(UserErrorCode, String)>) {
         let (mut product, mut errors) = (product(), ValidationErrors::default());
         apply_texts(&mut product, patch, &mut errors);
-        (product, errors.places())
+        (product, errors.codes_and_paths())
     }
 
     #[test]
-    fn what_is_not_named_stays_and_null_clears() {
+    fn unnamed_fields_stay_and_null_clears() {
         let (same, errors) = applied(&ProductPatch::default());
         assert_eq!(
             (same.name, same.description),
@@ -627,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_is_checked_before_anything_is_said() {
+    fn all_texts_are_checked() {
         let patch = ProductPatch {
             name: Some(" ".to_owned()),
             sku: Some("a\nb".to_owned()),
@@ -636,8 +637,8 @@ mod tests {
             brand: Some(Some(String::new())),
             ..ProductPatch::default()
         };
-        let places: Vec<String> = applied(&patch).1.into_iter().map(|(_, at)| at).collect();
-        assert_eq!(places, ["name", "sku", "slug", "description", "brand"]);
+        let paths: Vec<String> = applied(&patch).1.into_iter().map(|(_, at)| at).collect();
+        assert_eq!(paths, ["name", "sku", "slug", "description", "brand"]);
     }
 
     #[test]
@@ -654,8 +655,12 @@ mod tests {
             media("http://e.org/c", Some("\0")),
         ];
         check_media(&all, &mut errors);
-        let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
-        assert_eq!(places, ["media.1.url", "media.2.alt"]);
+        let paths: Vec<String> = errors
+            .codes_and_paths()
+            .into_iter()
+            .map(|(_, at)| at)
+            .collect();
+        assert_eq!(paths, ["media.1.url", "media.2.alt"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use vitrine_model::unit::{UnitError, UnitTable};
 
 use super::SpecRef;
 use crate::outcome::{UserErrorCode, ValidationErrors};
-use crate::specs::{Fitted, fit, main};
+use crate::specs::{CheckedSpecs, check_against_dictionary, current_key};
 
 /// Checks specs on their own and against the dictionary; adds to the errors.
 pub(super) fn read(
@@ -15,7 +15,7 @@ pub(super) fn read(
     dictionary: &Dictionary,
     units: &UnitTable,
     errors: &mut ValidationErrors,
-) -> Fitted {
+) -> CheckedSpecs {
     let (mut sound, mut refused) = (Vec::with_capacity(specs.len()), Vec::new());
     for (at, given) in specs.iter().enumerate() {
         match spec::check(given, units) {
@@ -23,14 +23,14 @@ pub(super) fn read(
             Err(wrong) => refused.push((at, wrong)),
         }
     }
-    let mut fitted = fit(sound, dictionary, units);
-    refused.append(&mut fitted.refused);
+    let mut checked = check_against_dictionary(sound, dictionary, units);
+    refused.append(&mut checked.refused);
     refused.sort_by_key(|(at, _)| *at);
     for (at, wrong) in &refused {
         refuse(*at, &specs[*at], wrong, errors);
     }
-    fitted.specs = distinct(std::mem::take(&mut fitted.specs));
-    fitted
+    checked.specs = distinct(std::mem::take(&mut checked.specs));
+    checked
 }
 
 /// The specs after some were set: those replace all with the same key and qualifier, at the
@@ -43,11 +43,11 @@ pub(super) fn set(before: &[Spec], given: &[Spec]) -> Vec<Spec> {
             continue;
         }
         done.push(spec);
-        let place = after.iter().position(|old| alike(old, spec));
+        let position = after.iter().position(|old| alike(old, spec));
         after.retain(|old| !alike(old, spec));
-        let place = place.unwrap_or(after.len());
+        let position = position.unwrap_or(after.len());
         let new = given.iter().filter(|other| alike(other, spec)).cloned();
-        after.splice(place..place, new);
+        after.splice(position..position, new);
     }
     after
 }
@@ -57,7 +57,7 @@ pub(super) fn remove(before: &[Spec], refs: &[SpecRef], dictionary: &Dictionary)
     let named = |spec: &Spec| {
         refs.iter().any(|one| {
             let qualifier = one.qualifier.as_deref().map(normal_qualifier);
-            main(&one.key, dictionary) == spec.key
+            current_key(&one.key, dictionary) == spec.key
                 && (qualifier.is_none() || qualifier == spec.qualifier)
         })
     };
@@ -80,11 +80,11 @@ fn distinct(specs: Vec<Spec>) -> Vec<Spec> {
 }
 
 fn refuse(at: usize, given: &Spec, wrong: &SpecError, errors: &mut ValidationErrors) {
-    let (code, field) = place(given, wrong);
+    let (code, field) = code_and_field(given, wrong);
     errors.add(code, &[&"specs", &at, &field], wrong.to_string());
 }
 
-fn place(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
+fn code_and_field(given: &Spec, wrong: &SpecError) -> (UserErrorCode, &'static str) {
     match wrong {
         SpecError::Key(_) => (UserErrorCode::Invalid, "key"),
         SpecError::Qualifier(_) => (UserErrorCode::Invalid, "qualifier"),
@@ -172,21 +172,21 @@ mod tests {
         ];
         let mut errors = ValidationErrors::default();
         read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
-        let places = errors.places();
-        let place = |code, place: &str| (code, place.to_owned());
+        let paths = errors.codes_and_paths();
+        let path = |code, path: &str| (code, path.to_owned());
         assert_eq!(
-            places,
+            paths,
             [
-                place(UserErrorCode::Invalid, "specs.0.key"),
-                place(UserErrorCode::Invalid, "specs.1.qualifier"),
-                place(UserErrorCode::TypeMismatch, "specs.2.text"),
-                place(UserErrorCode::NotFound, "specs.4.unit"),
-                place(UserErrorCode::TypeMismatch, "specs.5.unit"),
-                place(UserErrorCode::TypeMismatch, "specs.6.unit"),
-                place(UserErrorCode::TypeMismatch, "specs.7.unit"),
-                place(UserErrorCode::TypeMismatch, "specs.8.boolean"),
-                place(UserErrorCode::Invalid, "specs.9.number"),
-                place(UserErrorCode::Invalid, "specs.10.text"),
+                path(UserErrorCode::Invalid, "specs.0.key"),
+                path(UserErrorCode::Invalid, "specs.1.qualifier"),
+                path(UserErrorCode::TypeMismatch, "specs.2.text"),
+                path(UserErrorCode::NotFound, "specs.4.unit"),
+                path(UserErrorCode::TypeMismatch, "specs.5.unit"),
+                path(UserErrorCode::TypeMismatch, "specs.6.unit"),
+                path(UserErrorCode::TypeMismatch, "specs.7.unit"),
+                path(UserErrorCode::TypeMismatch, "specs.8.boolean"),
+                path(UserErrorCode::Invalid, "specs.9.number"),
+                path(UserErrorCode::Invalid, "specs.10.text"),
             ]
         );
         let mismatch = errors.0.iter().find(|r| r.path[1] == "8").unwrap();
@@ -205,13 +205,13 @@ mod tests {
             quantity("weight", 2000.0, "g"),
         ];
         let mut errors = ValidationErrors::default();
-        let fitted = read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
+        let checked = read(&given, &dictionary(), &UnitTable::built_in(), &mut errors);
         assert!(errors.is_empty());
         let expected = [
             quantity("weight", 2.0, "kg"),
             quantity("weight", 2000.0, "g"),
         ];
-        assert_eq!(fitted.specs, expected);
+        assert_eq!(checked.specs, expected);
     }
 
     #[test]

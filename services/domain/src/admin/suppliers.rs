@@ -166,8 +166,12 @@ mod tests {
                 country: country.map(|country| country.map(str::to_owned)),
             };
             let after = apply(&before, &patch, &mut errors);
-            let places: Vec<String> = errors.places().into_iter().map(|(_, at)| at).collect();
-            (after.name, after.country, places)
+            let paths: Vec<String> = errors
+                .codes_and_paths()
+                .into_iter()
+                .map(|(_, at)| at)
+                .collect();
+            (after.name, after.country, paths)
         };
         let (north, de) = (|| "North".to_owned(), || Some("DE".to_owned()));
         assert_eq!(after(None, None), (north(), de(), vec![]));
@@ -176,9 +180,9 @@ mod tests {
             (north(), de(), vec![])
         );
         assert_eq!(after(None, Some(None)), (north(), None, vec![]));
-        let (.., places) = after(Some(" "), Some(Some("Germany")));
-        assert_eq!(places, ["name", "country"]);
-        let (.., places) = after(None, Some(Some("")));
-        assert_eq!(places, ["country"]);
+        let (.., paths) = after(Some(" "), Some(Some("Germany")));
+        assert_eq!(paths, ["name", "country"]);
+        let (.., paths) = after(None, Some(Some("")));
+        assert_eq!(paths, ["country"]);
     }
 }

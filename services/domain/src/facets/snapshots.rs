@@ -421,7 +421,7 @@ fn parts(categories: Vec<CategoryId>, sizes: &CategoryCounts, max: u64) -> Vec<P
 fn slots(products: u64, max: u64) -> impl Iterator<Item = (u8, u8)> {
     let all = u64::from(vitrine_model::derived::SLOTS);
     let ranges = products.div_ceil(max).min(all);
-    let end = move |n: u64| u8::try_from(n * all / ranges).expect("at max a hundred");
+    let end = move |n: u64| u8::try_from(n * all / ranges).expect("at most a hundred");
     (0..ranges).map(move |n| (end(n), end(n + 1)))
 }
 

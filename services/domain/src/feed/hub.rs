@@ -205,7 +205,7 @@ impl Catalog {
     }
 
     async fn run_feed(&self, mut feed: Feed) {
-        let (mut followed, mut looked) = (Instant::now(), Instant::now());
+        let (mut followed, mut checked) = (Instant::now(), Instant::now());
         loop {
             match feed.next().await {
                 Ok(Some(event)) => self.hub().publish(event, self.events_kept()),
@@ -215,10 +215,10 @@ impl Catalog {
                     break;
                 }
             }
-            if looked.elapsed() < CHECK_EVERY {
+            if checked.elapsed() < CHECK_EVERY {
                 continue;
             }
-            looked = Instant::now();
+            checked = Instant::now();
             if self.hub().is_followed() {
                 followed = Instant::now();
             } else if followed.elapsed() > LINGER && self.hub().stop_unless_followed() {
@@ -263,8 +263,8 @@ impl Catalog {
             }
             Ok(feed.point())
         };
-        let looked = tokio::time::timeout(MAX_WAIT_FOR_EVENT, looking).await;
-        let reached = looked.map_err(|_| StorageError::HistoryLost).flatten()?;
+        let outcome = tokio::time::timeout(MAX_WAIT_FOR_EVENT, looking).await;
+        let reached = outcome.map_err(|_| StorageError::HistoryLost).flatten()?;
         Ok((missed, reached.filter(|reached| *reached < to)))
     }
 }

@@ -7,13 +7,13 @@ use vitrine_storage::StorageError;
 
 use super::ImportSession;
 use crate::DomainError;
-use crate::specs::{Fitted, fit};
+use crate::specs::{CheckedSpecs, check_against_dictionary};
 
 /// The changes to the dictionary that products cause.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryChanges {
     /// Keys that are not in the dictionary yet.
-    pub(super) learnt: Vec<SpecKey>,
+    pub(super) new_keys: Vec<SpecKey>,
     /// Defined keys that no product has had yet.
     pub(super) unused: Vec<SpecKey>,
 }
@@ -23,15 +23,15 @@ pub(super) fn check(
     draft: &ProductDraft,
     dictionary: &Dictionary,
     units: &UnitTable,
-) -> Result<Fitted, Vec<Rejection>> {
-    let fitted = fit(draft.specs.iter().enumerate(), dictionary, units);
-    if fitted.refused.is_empty() {
-        return Ok(fitted);
+) -> Result<CheckedSpecs, Vec<Rejection>> {
+    let checked = check_against_dictionary(draft.specs.iter().enumerate(), dictionary, units);
+    if checked.refused.is_empty() {
+        return Ok(checked);
     }
     let rejection = |(at, wrong): &(usize, vitrine_model::spec::SpecError)| {
         Rejection::new(format!("specs.{}", draft.specs[*at].key), wrong.to_string())
     };
-    Err(fitted.refused.iter().map(rejection).collect())
+    Err(checked.refused.iter().map(rejection).collect())
 }
 
 impl ImportSession {
@@ -41,7 +41,7 @@ impl ImportSession {
         &mut self,
         changes: DictionaryChanges,
     ) -> Result<bool, DomainError> {
-        Ok(self.add_keys(changes.learnt).await? && self.use_keys(changes.unused).await?)
+        Ok(self.add_keys(changes.new_keys).await? && self.use_keys(changes.unused).await?)
     }
 
     async fn add_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {

@@ -135,10 +135,10 @@ impl ImportSession {
                 match self.check_product(*at, &drafts[*at], found, &dictionary) {
                     Err(outcome) => drop(outcomes.insert(*at, outcome)),
                     Ok((one, keys)) => {
-                        for key in &keys.learnt {
+                        for key in &keys.new_keys {
                             dictionary.add(key.clone());
                         }
-                        changes.learnt.extend(keys.learnt);
+                        changes.new_keys.extend(keys.new_keys);
                         changes.unused.extend(keys.unused);
                         passed.push(one);
                     }
@@ -171,7 +171,7 @@ impl ImportSession {
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
         let changes = DictionaryChanges {
-            learnt: checked.learnt,
+            new_keys: checked.new_keys,
             unused: checked.unused,
         };
         let passed = ValidDraft {
@@ -526,14 +526,14 @@ impl ImportSession {
             .iter()
             .map(|(_, prepared)| plain_slug(prepared.draft))
             .collect();
-        let asked: Vec<String> = plain
+        let candidates: Vec<String> = plain
             .iter()
             .cloned()
             .collect::<HashSet<_>>()
             .into_iter()
             .collect();
         let mut taken = self
-            .store(|store| async move { store.taken_slugs(&asked).await })
+            .store(|store| async move { store.taken_slugs(&candidates).await })
             .await?;
         let pick = |(plain, (_, prepared)): (String, &(usize, Prepared<'_>))| {
             let slug = if tries == 0 && !taken.contains(&plain) {

@@ -214,7 +214,8 @@ const fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Subtags of letters and digits; the first one letters. What they mean is not looked up.
+/// Whether a tag has the form of a language tag: subtags of letters and digits, the first one of
+/// letters. Subtags are not looked up.
 fn is_language(tag: &str) -> bool {
     let mut subtags = tag.split('-');
     let first = subtags.next().is_some_and(|first| {
@@ -229,7 +230,7 @@ fn is_language(tag: &str) -> bool {
 fn media(media: &[Media], errors: &mut ValidationErrors) {
     if media.len() > MAX_REVIEW_MEDIA {
         let message = format!(
-            "{} pictures and films; at most {MAX_REVIEW_MEDIA} are possible",
+            "{} images and videos; at most {MAX_REVIEW_MEDIA} are possible",
             media.len()
         );
         errors.add(UserErrorCode::TooLarge, &[&"media"], message);
@@ -296,15 +297,19 @@ mod tests {
         }
     }
 
-    fn places(given: &ReviewContent) -> Vec<String> {
+    fn paths(given: &ReviewContent) -> Vec<String> {
         let mut errors = ValidationErrors::default();
         let checked = content(given, &["fit".to_owned()], &mut errors);
         assert_eq!(checked.is_none(), !errors.is_empty());
-        errors.places().into_iter().map(|(_, at)| at).collect()
+        errors
+            .codes_and_paths()
+            .into_iter()
+            .map(|(_, at)| at)
+            .collect()
     }
 
     #[test]
-    fn what_is_right_is_tidied() {
+    fn valid_content_is_normalized() {
         let mut errors = ValidationErrors::default();
         let checked = content(&given(), &["fit".to_owned()], &mut errors).unwrap();
         assert_eq!(checked.title, "Warm and soft");
@@ -316,11 +321,11 @@ mod tests {
     #[test]
     fn a_wrong_rating_or_body_is_named() {
         for rating in [0, 6, -1, i64::MAX] {
-            assert_eq!(places(&ReviewContent { rating, ..given() }), ["rating"]);
+            assert_eq!(paths(&ReviewContent { rating, ..given() }), ["rating"]);
         }
         let body = |body: &str| {
             let body = body.to_owned();
-            places(&ReviewContent { body, ..given() })
+            paths(&ReviewContent { body, ..given() })
         };
         assert_eq!(body(" \n "), ["body"]);
         assert_eq!(body(&"x".repeat(100_000)), ["body"]);
@@ -336,7 +341,7 @@ mod tests {
     fn a_title_with_invisible_or_control_characters_is_named() {
         let title = |title: &str| {
             let title = title.to_owned();
-            places(&ReviewContent { title, ..given() })
+            paths(&ReviewContent { title, ..given() })
         };
         assert_eq!(title(""), [""; 0]);
         for tricky in [
@@ -361,7 +366,7 @@ mod tests {
     fn a_wrong_language_or_dimension_is_named() {
         let language = |tag: &str| {
             let language = Some(tag.to_owned());
-            places(&ReviewContent {
+            paths(&ReviewContent {
                 language,
                 ..given()
             })
@@ -375,7 +380,7 @@ mod tests {
                 .iter()
                 .map(|(name, n)| ((*name).to_owned(), *n))
                 .collect();
-            places(&ReviewContent {
+            paths(&ReviewContent {
                 dimensions,
                 ..given()
             })

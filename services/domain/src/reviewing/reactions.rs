@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{AuthorId, ReviewId};
 use vitrine_model::idempotency::is_printable;
 use vitrine_model::review::{ReportReason, Review, Vote};
@@ -108,26 +109,9 @@ impl Catalog {
         &self,
         purchase: Purchase,
     ) -> Result<Outcome<Purchased>, DomainError> {
-        let mut errors = ValidationErrors::default();
-        checks::subject(&purchase.customer, "customerId", &mut errors);
         let now = self.now();
         let at = purchase.at.unwrap_or(now);
-        if at > now.plus_millis(24 * 60 * 60 * 1000) {
-            let message = "a purchase can be at most one day in the future";
-            errors.invalid(&[&"purchasedAt"], message);
-        }
-        if !(1..=MAX_UNITS).contains(&purchase.quantity) {
-            let message = format!("must be 1 to {MAX_UNITS}, not {}", purchase.quantity);
-            errors.invalid(&[&"quantity"], message);
-        }
-        if purchase
-            .order
-            .as_deref()
-            .is_some_and(|order| !is_printable(order))
-        {
-            let message = "an order id has 1 to 128 printable ASCII characters";
-            errors.invalid(&[&"orderId"], message);
-        }
+        let errors = check_purchase(&purchase, at, now);
         if !errors.is_empty() {
             return Ok(Outcome::Refused {
                 refusals: errors.0,
@@ -176,10 +160,29 @@ impl Catalog {
     /// Fails with the database; the next call continues.
     pub async fn recheck_purchases(&self) -> Result<WorkerRun, DomainError> {
         let now = self.now();
-        let looked =
+        let checked =
             self.maintain(|store| async move { store.recheck_purchases(now, RECHECK_BATCH).await });
-        Ok(batch(looked.await?, RECHECK_BATCH))
+        Ok(batch(checked.await?, RECHECK_BATCH))
     }
+}
+
+fn check_purchase(purchase: &Purchase, at: Timestamp, now: Timestamp) -> ValidationErrors {
+    let mut errors = ValidationErrors::default();
+    checks::subject(&purchase.customer, "customerId", &mut errors);
+    if at > now.plus_millis(24 * 60 * 60 * 1000) {
+        let message = "a purchase can be at most one day in the future";
+        errors.invalid(&[&"purchasedAt"], message);
+    }
+    if !(1..=MAX_UNITS).contains(&purchase.quantity) {
+        let message = format!("must be 1 to {MAX_UNITS}, not {}", purchase.quantity);
+        errors.invalid(&[&"quantity"], message);
+    }
+    let order = purchase.order.as_deref();
+    if order.is_some_and(|order| !is_printable(order)) {
+        let message = "an order id has 1 to 128 printable ASCII characters";
+        errors.invalid(&[&"orderId"], message);
+    }
+    errors
 }
 
 fn answer(outcome: ReactionOutcome, own: &str) -> Outcome<Review> {

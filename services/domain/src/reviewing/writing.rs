@@ -559,8 +559,8 @@ impl Catalog {
     /// Folds a change if it affects the rating statistics. Returns whether that is still to be
     /// done.
     async fn fold_change(&self, before: &Review, after: &Review) -> bool {
-        let seen = |review: &Review| review.status == ReviewStatus::Published;
-        if !seen(before) && !seen(after) && before.applied.is_none() {
+        let counts = |review: &Review| review.status == ReviewStatus::Published;
+        if !counts(before) && !counts(after) && before.applied.is_none() {
             return false;
         }
         self.fold_now_or_later(after.product_id).await
