@@ -1,11 +1,11 @@
-//! The data directory of one instance: who owns it, and what lies where.
+//! The data directory of an instance: its layout and its owner.
 //!
 //! ```text
 //! db/                   the database files of mongod
-//! mongod.log            what mongod prints in this run
-//! mongod.previous.log   and in the run before
+//! mongod.log            the output of mongod in this run
+//! mongod.previous.log   the output of the previous run
 //! port                  the port of the last run
-//! owner.lock            locked by the owning process, whose id it holds
+//! owner.lock            locked by the owning process; contains its process id
 //! ```
 
 use std::fs::{self, File};
@@ -18,17 +18,17 @@ use crate::lock;
 use crate::space;
 use crate::start_error::{Holder, StartError};
 
-/// Free space below which starting is refused: the first start writes 300 MiB, nearly all of
-/// it journal files that are allocated in advance.
+/// The minimum free space: the first start writes 300 MiB, nearly all of it preallocated journal
+/// files.
 const NEEDED_MIB: u64 = 512;
 
-/// How long a predecessor that was told to stop may take to let go.
+/// How long to wait for a previous owner that is shutting down.
 const OWNER_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a mongod whose owner was killed may take to shut down.
+/// How long to wait for a mongod whose owner was killed.
 const MONGOD_GRACE: Duration = Duration::from_secs(15);
 
-/// A data directory that belongs to this process until the value is dropped.
+/// A data directory that this process owns until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct DataDir {
     root: PathBuf,
@@ -37,20 +37,20 @@ pub(crate) struct DataDir {
 }
 
 impl DataDir {
-    /// Creates the directory if needed and makes sure that nobody else works in it.
+    /// Creates the directory if needed and locks it for this process.
     pub(crate) async fn claim(root: &Path) -> Result<Self, StartError> {
         let unwritable = |problem| StartError::Unwritable {
             path: root.to_owned(),
             problem,
         };
-        // Absolute, so that every message names a place that can be found.
+        // Absolute, so that messages contain the full path.
         let root = std::path::absolute(root).map_err(unwritable)?;
         fs::create_dir_all(root.join("db")).map_err(unwritable)?;
         let mut owner = lock::open(&root.join("owner.lock")).map_err(unwritable)?;
-        take(&root, &owner, OWNER_GRACE, Holder::Vitrine).await?;
+        lock_or_fail(&root, &owner, OWNER_GRACE, Holder::Vitrine).await?;
         require_space(&root).await?;
         write_pid(&mut owner).map_err(unwritable)?;
-        await_mongod(&root).await?;
+        wait_for_mongod(&root).await?;
         let claimed = Self {
             log_path: root.join("mongod.log"),
             root,
@@ -64,12 +64,12 @@ impl DataDir {
         self.root.join("db")
     }
 
-    /// What mongod prints in this run.
+    /// The log of mongod in this run.
     pub(crate) fn log_path(&self) -> &Path {
         &self.log_path
     }
 
-    /// An empty log; the one of the run before is kept beside it.
+    /// Creates an empty log and keeps the previous one under another name.
     pub(crate) fn start_log(&self) -> Result<File, StartError> {
         if self.log_path.exists() {
             fs::rename(&self.log_path, self.root.join("mongod.previous.log"))
@@ -78,9 +78,9 @@ impl DataDir {
         File::create(&self.log_path).map_err(|problem| self.unwritable(problem))
     }
 
-    /// A port that is free now: the one of the last run if possible, since the replica set
-    /// then needs no new configuration, otherwise one that the kernel chooses. Somebody else
-    /// may take it before mongod does.
+    /// Returns a port that is free now: that of the last run if possible, since the replica set
+    /// then needs no reconfiguration, otherwise one chosen by the kernel. Another program may take
+    /// it before mongod does.
     pub(crate) fn free_port(&self) -> Result<u16, StartError> {
         let last = fs::read_to_string(self.port_path()).unwrap_or_default();
         let last = last.trim().parse().ok();
@@ -91,8 +91,8 @@ impl DataDir {
         port.map_err(|problem| self.unwritable(problem))
     }
 
-    /// Remembers the port for the next run.
-    pub(crate) fn remember_port(&self, port: u16) -> Result<(), StartError> {
+    /// Saves the port for the next run.
+    pub(crate) fn save_port(&self, port: u16) -> Result<(), StartError> {
         fs::write(self.port_path(), port.to_string()).map_err(|problem| self.unwritable(problem))
     }
 
@@ -108,15 +108,15 @@ impl DataDir {
     }
 }
 
-/// Binds and closes; 0 leaves the choice to the kernel.
+/// Binds a port and releases it; the kernel chooses it if `port` is 0.
 fn probe_port(port: u16) -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, port))?
         .local_addr()?
         .port())
 }
 
-/// Locks `file` or says who has it; the holder's id is the text of the file.
-async fn take(
+/// Locks `file`, or fails with its holder. The file contains the holder's process id.
+async fn lock_or_fail(
     root: &Path,
     file: &File,
     grace: Duration,
@@ -136,13 +136,13 @@ async fn take(
     }
 }
 
-/// Waits until no mongod holds the database files. When the owner was killed, its mongod ends
-/// a moment later, and starting another one before that would fail.
-async fn await_mongod(root: &Path) -> Result<(), StartError> {
-    // Only opened: the file is mongod's, and it is not there before the first start.
+/// Waits until no mongod holds the database files. If the owner was killed, its mongod exits
+/// shortly after; starting another one before that would fail.
+async fn wait_for_mongod(root: &Path) -> Result<(), StartError> {
+    // Opened without creating it: mongod creates the file at its first start.
     let path = root.join("db/mongod.lock");
     match File::options().read(true).write(true).open(path) {
-        Ok(file) => take(root, &file, MONGOD_GRACE, Holder::Mongod).await,
+        Ok(file) => lock_or_fail(root, &file, MONGOD_GRACE, Holder::Mongod).await,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(problem) => Err(StartError::Unwritable {
             path: root.to_owned(),
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_owner_at_a_time_and_the_second_is_told_who_it_is() {
+    async fn a_second_owner_is_refused_with_the_id_of_the_first() {
         let root = tempfile::tempdir().unwrap();
         let first = DataDir::claim(root.path()).await.unwrap();
         let error = DataDir::claim(root.path()).await.unwrap_err();
@@ -202,14 +202,14 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = DataDir::claim(root.path()).await.unwrap();
         let port = directory.free_port().unwrap();
-        directory.remember_port(port).unwrap();
+        directory.save_port(port).unwrap();
         assert_eq!(directory.free_port().unwrap(), port);
         let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
         assert_ne!(directory.free_port().unwrap(), port);
     }
 
     #[tokio::test]
-    async fn the_log_of_the_run_before_is_kept() {
+    async fn the_log_of_the_previous_run_is_kept() {
         let root = tempfile::tempdir().unwrap();
         let directory = DataDir::claim(root.path()).await.unwrap();
         directory.start_log().unwrap().write_all(b"first").unwrap();

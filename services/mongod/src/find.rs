@@ -1,4 +1,4 @@
-//! Looks for a `mongod` binary: a named one, the ones on `PATH`, the cache, a download.
+//! Finding a `mongod` binary: the configured one, those on `PATH`, the cache, a download.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,13 +12,13 @@ use crate::version::Version;
 /// What to look for and where.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// The one binary to use (`VITRINE_MONGOD`); when it is set nothing else is looked at.
+    /// The binary to use (`VITRINE_MONGOD`); if it is set, no other is tried.
     pub binary: Option<PathBuf>,
-    /// The value of `PATH`; `None` leaves that step out.
+    /// The value of `PATH`; `None` skips that step.
     pub path_var: Option<OsString>,
-    /// Where provisioned binaries are kept between runs; see [`default_cache_dir`].
+    /// The directory for downloaded binaries; see [`default_cache_dir`].
     pub cache_dir: PathBuf,
-    /// Whether a binary may be downloaded when none is found.
+    /// Whether a binary may be downloaded if none is found.
     pub provision: bool,
 }
 
@@ -29,26 +29,26 @@ pub struct Mongod {
     version: Version,
 }
 
-/// One place that was looked at in vain.
+/// A place that was tried without success.
 #[derive(Debug)]
 pub struct Attempt {
-    /// Where: a setting, a path, or the download.
+    /// The place: a setting, a path, or the download.
     pub place: String,
-    /// Why nothing came of it.
+    /// Why it was not used.
     pub problem: Problem,
 }
 
-/// Why a place yielded no binary.
+/// Why a place provided no binary.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There was nothing to look at.
+    /// The place is empty or not configured.
     #[error("{0}")]
-    Nothing(&'static str),
+    Unavailable(&'static str),
     /// There is a binary, but it cannot be used.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The download did not succeed.
+    /// The download failed.
     #[error("{0}")]
     NotProvisioned(ProvisionError),
 }
@@ -56,23 +56,23 @@ pub enum Problem {
 /// No usable binary was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The binary that was asked for by name cannot be used.
+    /// The configured binary cannot be used.
     #[error(
         "cannot use {} as mongod: {problem}; set VITRINE_MONGOD to a MongoDB server binary of \
-         version {oldest} or newer, or unset it to have one looked for",
+         version {oldest} or newer, or unset it to search for one",
         path.display(), oldest = Version::OLDEST
     )]
     Named {
-        /// The path that was given.
+        /// The configured path.
         path: PathBuf,
         /// What is wrong with it.
         problem: Rejection,
     },
-    /// Every place was tried; they are listed in the order in which they were.
+    /// All places were tried without success.
     #[error(
         "found no usable mongod (MongoDB server {oldest} or newer); tried, in order:\n{list}\n\
-         install one and put it on PATH, name its binary with VITRINE_MONGOD, or name a running \
-         replica set with VITRINE_MONGODB_URI",
+         install one and put it on PATH, set VITRINE_MONGOD to its binary, or set \
+         VITRINE_MONGODB_URI to a running replica set",
         oldest = Version::OLDEST, list = Numbered(tried)
     )]
     NotFound {
@@ -82,21 +82,21 @@ pub enum FindError {
 }
 
 impl Mongod {
-    /// Finds a binary, in this order: [`Search::binary`], `PATH`, the cache, a download into
-    /// the cache. `report` gets a line for people about whatever takes long or is skipped.
+    /// Finds a binary, in this order: [`Search::binary`], `PATH`, the cache, a download into the
+    /// cache. `report` receives a line for people about anything that takes long or is skipped.
     ///
     /// # Errors
-    /// [`FindError::Named`] if the named binary cannot be used; otherwise
+    /// [`FindError::Named`] if the configured binary cannot be used, otherwise
     /// [`FindError::NotFound`] with everything that was tried.
     pub async fn find(search: &Search, report: &(dyn Fn(&str) + Sync)) -> Result<Self, FindError> {
         if let Some(path) = &search.binary {
             return Self::named(path).await;
         }
-        let mut locate = Locator::new(search, report);
-        match locate.run().await {
+        let mut locator = Locator::new(search, report);
+        match locator.run().await {
             Some(found) => Ok(found),
             None => Err(FindError::NotFound {
-                tried: locate.into_tried(),
+                tried: locator.into_tried(),
             }),
         }
     }
@@ -122,7 +122,7 @@ impl Mongod {
             })
     }
 
-    /// The binary at `path`, if it can be used.
+    /// Returns the binary at `path` if it can be used.
     pub(crate) async fn probed(path: &Path) -> Result<Self, Rejection> {
         let version = probe(path).await?;
         let path = path.to_owned();
@@ -130,9 +130,9 @@ impl Mongod {
     }
 }
 
-/// Where provisioned binaries are kept unless something else is said: `vitrine` under the
-/// user's cache directory, given `XDG_CACHE_HOME` and `HOME`. `None` if neither is usable
-/// (the base directory specification has relative values ignored).
+/// The default directory for downloaded binaries: `vitrine` in the user's cache directory, as
+/// determined by `XDG_CACHE_HOME` and `HOME`. `None` if neither is usable (the XDG Base Directory
+/// Specification requires relative values to be ignored).
 #[must_use]
 pub fn default_cache_dir(xdg_cache_home: Option<&Path>, home: Option<&Path>) -> Option<PathBuf> {
     let absolute = |path: &&Path| path.is_absolute();
@@ -147,12 +147,8 @@ struct Numbered<'a>(&'a [Attempt]);
 impl fmt::Display for Numbered<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Attempt { place, problem }) in self.0.iter().enumerate() {
-            let break_before = if index == 0 { "" } else { "\n" };
-            write!(
-                formatter,
-                "{break_before}  {}. {place}: {problem}",
-                index + 1
-            )?;
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(formatter, "{separator}  {}. {place}: {problem}", index + 1)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! One running mongod: a replica set of one member on a loopback port.
+//! A running mongod: a replica set of one member on a loopback port.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -12,33 +12,33 @@ use crate::replica_set;
 use crate::start_error::StartError;
 use crate::wrapper::Supervised;
 
-/// How long mongod may take to become the primary: half a second as a rule, more when it
-/// recovers data or shares the machine with a build.
+/// How long mongod may take to become primary: usually half a second, longer if it recovers data or
+/// the machine is busy.
 const READY_LIMIT: Duration = Duration::from_secs(90);
 
-/// How many ports are tried when other programs are quicker.
+/// How many ports are tried if other programs take them first.
 const PORT_ATTEMPTS: usize = 5;
 
-/// A running mongod that accepts writes. It ends when this value is dropped or the process
-/// ends, in whatever way; [`Instance::stop`] also waits for it.
+/// A running mongod that accepts writes. It is stopped when this value is dropped or the process
+/// ends for any reason; [`Instance::stop`] also waits for it to exit.
 #[derive(Debug)]
 pub struct Instance {
-    // Before `directory`: fields are dropped in order, and the directory is given up last.
+    // Before `directory`: fields are dropped in order, and the directory must be released last.
     process: Supervised,
     directory: DataDir,
     uri: String,
 }
 
-/// An instance did not stop as it should. Its data is safe: mongod recovers from its journal.
+/// An instance did not stop cleanly. Its data is safe: mongod recovers from its journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StopError {
-    /// mongod ended with an error, or had ended before.
+    /// mongod exited with an error, or had exited before.
     #[error("mongod did not stop cleanly: {0}")]
-    Died(ExitReason),
-    /// mongod or the shell that supervises it did not end.
+    Exited(ExitReason),
+    /// mongod or the shell that supervises it did not exit.
     #[error(
-        "mongod (process {pid}) did not stop in time; end it with `kill -9 {pid}`; its log is {}",
+        "mongod (process {pid}) did not stop in time; stop it with `kill -9 {pid}`; its log is {}",
         log_path.display()
     )]
     TimedOut {
@@ -50,11 +50,11 @@ pub enum StopError {
 }
 
 impl Instance {
-    /// Starts `mongod` in `options.data_dir` and waits until it accepts writes. Data of an
-    /// earlier run is kept; a predecessor that is still shutting down is waited for.
+    /// Starts `mongod` in `options.data_dir` and waits until it accepts writes. Existing data is
+    /// kept. Waits for a previous owner of the directory that is shutting down.
     ///
     /// # Errors
-    /// [`StartError`] says what is wrong and what to do; nothing is left running then.
+    /// [`StartError`] says what is wrong and what to do; no process is left running.
     pub async fn start(mongod: &Mongod, options: &StartOptions) -> Result<Self, StartError> {
         let mut directory = DataDir::claim(&options.data_dir).await?;
         for _ in 0..PORT_ATTEMPTS {
@@ -63,9 +63,9 @@ impl Instance {
             let arguments = arguments(options, &directory, port);
             let process = Supervised::spawn(mongod.path(), &arguments, log);
             let process = process.map_err(StartError::Shell)?;
-            match Self::settle(process, directory, port).await? {
-                Settled::Ready(instance) => return Ok(instance),
-                Settled::PortTaken(unused) => directory = unused,
+            match Self::wait_for_startup(process, directory, port).await? {
+                StartAttempt::Ready(instance) => return Ok(instance),
+                StartAttempt::PortTaken(unused) => directory = unused,
             }
         }
         Err(StartError::Ports {
@@ -91,21 +91,20 @@ impl Instance {
         self.directory.log_path()
     }
 
-    /// Why mongod has ended by itself, for example because the disk is full; `None` while it
-    /// runs.
+    /// Why mongod has exited, for example because the disk is full; `None` while it is running.
     pub fn exit(&mut self) -> Option<ExitReason> {
-        let status = self.process.ended()?;
+        let status = self.process.try_wait()?;
         Some(ExitReason::explain(status, self.log_path()))
     }
 
-    /// Shuts mongod down, which takes about a second, and waits for it.
+    /// Shuts mongod down, which takes about a second, and waits until it has exited.
     ///
     /// # Errors
-    /// [`StopError`] if it ended otherwise than by a clean shutdown.
+    /// [`StopError`] if it did not shut down cleanly.
     pub async fn stop(mut self) -> Result<(), StopError> {
         match self.process.stop().await {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(StopError::Died(ExitReason::explain(
+            Some(status) => Err(StopError::Exited(ExitReason::explain(
                 status,
                 self.log_path(),
             ))),
@@ -116,25 +115,29 @@ impl Instance {
         }
     }
 
-    /// Waits until a mongod that was just started is ready or has failed.
-    async fn settle(
+    /// Waits until a mongod that has just been started is ready or has failed.
+    async fn wait_for_startup(
         mut process: Supervised,
         directory: DataDir,
         port: u16,
-    ) -> Result<Settled, StartError> {
+    ) -> Result<StartAttempt, StartError> {
         let log_path = directory.log_path().to_owned();
-        match outcome(&mut process, port).await {
-            Outcome::Ready => {
-                directory.remember_port(port)?;
-                Ok(Settled::Ready(Self::new(process, directory, port)))
+        match first_event(&mut process, port).await {
+            Startup::Ready => {
+                directory.save_port(port)?;
+                Ok(StartAttempt::Ready(Self::new(process, directory, port)))
             }
-            Outcome::Ended(status) if port_was_taken(status) => Ok(Settled::PortTaken(directory)),
-            Outcome::Ended(status) => Err(StartError::Died(ExitReason::explain(status, &log_path))),
-            Outcome::Refused(source) => {
+            Startup::Ended(status) if port_was_taken(status) => {
+                Ok(StartAttempt::PortTaken(directory))
+            }
+            Startup::Ended(status) => {
+                Err(StartError::Exited(ExitReason::explain(status, &log_path)))
+            }
+            Startup::Refused(source) => {
                 process.stop().await;
                 Err(StartError::ReplicaSet { source, log_path })
             }
-            Outcome::TimedOut => {
+            Startup::TimedOut => {
                 process.stop().await;
                 let waited = READY_LIMIT;
                 Err(StartError::TimedOut { waited, log_path })
@@ -154,28 +157,28 @@ impl Instance {
     }
 }
 
-/// What came of one attempt to start.
-enum Settled {
+/// The outcome of one attempt to start, on one port.
+enum StartAttempt {
     Ready(Instance),
     PortTaken(DataDir),
 }
 
-/// What a mongod that was just started did first.
-enum Outcome {
+/// The first event after mongod was started.
+enum Startup {
     Ready,
     Ended(ExitStatus),
     Refused(mongodb::error::Error),
     TimedOut,
 }
 
-async fn outcome(process: &mut Supervised, port: u16) -> Outcome {
+async fn first_event(process: &mut Supervised, port: u16) -> Startup {
     let pid = process.pid();
     tokio::select! {
-        status = process.end() => Outcome::Ended(status),
-        ready = replica_set::ready(port, pid) => match ready {
-            Ok(()) => Outcome::Ready,
-            Err(error) => Outcome::Refused(error),
+        status = process.wait() => Startup::Ended(status),
+        ready = replica_set::wait_until_primary(port, pid) => match ready {
+            Ok(()) => Startup::Ready,
+            Err(error) => Startup::Refused(error),
         },
-        () = tokio::time::sleep(READY_LIMIT) => Outcome::TimedOut,
+        () = tokio::time::sleep(READY_LIMIT) => Startup::TimedOut,
     }
 }

@@ -1,9 +1,9 @@
 //! Finds, provisions, starts and stops a local `mongod`, for development and tests.
 //!
-//! [`Mongod::find`] looks for a server binary and, if allowed, downloads one into a cache;
-//! [`Instance::start`] runs it as a replica set of one member on a free loopback port;
-//! [`ReplicaSet::start`] runs several members, for tests of what happens when one fails.
-//! Transactions and change streams need a replica set, so a standalone server would not do.
+//! [`Mongod::find`] looks for a server binary and, if allowed, downloads one into a cache.
+//! [`Instance::start`] runs it as a replica set of one member on a free loopback port.
+//! [`ReplicaSet::start`] runs several members, for tests of failovers. Transactions and change
+//! streams need a replica set, so a standalone server would not suffice.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,12 +18,12 @@
 //! # }
 //! ```
 //!
-//! What callers may rely on:
+//! Guarantees:
 //!
-//! - A `mongod` never outlives the process that started it, also when that process is killed
-//!   with SIGKILL (see `wrapper`).
-//! - One data directory has one owner at a time; a second start waits for a server that is
-//!   still shutting down and then says who holds the directory (see `data_dir`).
+//! - A `mongod` never outlives the process that started it, even if that process is killed with
+//!   SIGKILL (see `wrapper`).
+//! - A data directory has one owner at a time. A second start waits for a server that is still
+//!   shutting down, and otherwise fails with the owner's process id (see `data_dir`).
 //! - Every error is one message: what was attempted, what is wrong, what to do.
 
 mod command;

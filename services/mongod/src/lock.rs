@@ -1,7 +1,7 @@
 //! Advisory file locks with a deadline.
 //!
-//! The lock is `flock(2)`, the same that mongod takes on its `mongod.lock`; the kernel
-//! releases it with the process, however the process ends, so there are no stale locks.
+//! The lock is `flock(2)`, as mongod takes it on its `mongod.lock`. The kernel releases it with the
+//! process, however the process ends, so there are no stale locks.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,8 +11,8 @@ use tokio::time::sleep;
 
 const RETRY: Duration = Duration::from_millis(20);
 
-/// Takes the exclusive lock on `file`; `false` if somebody else still holds it after `limit`.
-/// The lock is released when `file` is dropped.
+/// Acquires the exclusive lock on `file`; returns `false` if another process still holds it after
+/// `limit`. The lock is released when `file` is dropped.
 pub(crate) async fn lock_within(file: &File, limit: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + limit;
     loop {
@@ -25,7 +25,7 @@ pub(crate) async fn lock_within(file: &File, limit: Duration) -> io::Result<bool
     }
 }
 
-/// Opens a lock file, creating it when it is not there; its content is left alone.
+/// Opens a lock file, creating it if needed, without changing its content.
 pub(crate) fn open(path: &std::path::Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_second_taker_waits_and_then_gives_up_or_gets_it() {
+    async fn a_second_process_waits_and_times_out_or_acquires_the_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let first = open(file.path()).unwrap();
         let second = open(file.path()).unwrap();

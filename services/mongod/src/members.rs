@@ -1,5 +1,4 @@
-//! A replica set of several members on this machine, for tests of what happens when some of them
-//! fail.
+//! A replica set of several members on this machine, for tests of failovers.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,45 +10,45 @@ use crate::data_dir::DataDir;
 use crate::exit::{ExitReason, port_was_taken};
 use crate::find::Mongod;
 use crate::options::{StartOptions, arguments};
-use crate::replica_set::{self, Direct};
+use crate::replica_set::{self, DirectConnection};
 use crate::start_error::StartError;
 use crate::wrapper::Supervised;
 
-/// How long the members may take to start, and then to elect a primary.
+/// How long the members may take to start, and again to elect a primary.
 const READY_LIMIT: Duration = Duration::from_secs(90);
-/// How long one member is waited for when it is asked whether it is the primary.
+/// How long to wait for a member's answer whether it is the primary.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
-/// How many ports are tried for a member when other programs are quicker.
+/// How many ports are tried for a member if other programs take them first.
 const PORT_ATTEMPTS: usize = 5;
 const POLL: Duration = Duration::from_millis(50);
 
-/// Running members of one replica set. All of them end when this value is dropped or the process
-/// ends, in whatever way.
+/// The running members of a replica set. All of them are stopped when this value is dropped or the
+/// process ends for any reason.
 #[derive(Debug)]
 pub struct ReplicaSet {
     members: Vec<Member>,
 }
 
-/// One running member of a [`ReplicaSet`].
+/// A running member of a [`ReplicaSet`].
 #[derive(Debug)]
 pub struct Member {
-    // Before `directory`: fields are dropped in order, and the directory is given up last.
+    // Before `directory`: fields are dropped in order, and the directory must be released last.
     process: Supervised,
     directory: DataDir,
     port: u16,
 }
 
 impl ReplicaSet {
-    /// Starts a member in each of the directories that `members` name, and waits until they have
-    /// elected a primary. The directories must be empty. `election` is how long the others do
-    /// without a primary before they elect another one.
+    /// Starts a member for each of `members` and waits until they have elected a primary. Their
+    /// data directories must be empty. `election_timeout` is how long members wait without a
+    /// primary before they elect another.
     ///
     /// # Errors
-    /// [`StartError`] says what is wrong and what to do; nothing is left running then.
+    /// [`StartError`] says what is wrong and what to do; no process is left running.
     pub async fn start(
         mongod: &Mongod,
         members: &[StartOptions],
-        election: Duration,
+        election_timeout: Duration,
     ) -> Result<Self, StartError> {
         let mut started = Vec::new();
         for options in members {
@@ -58,12 +57,12 @@ impl ReplicaSet {
         let set = Self { members: started };
         let first = &set.members[0];
         let ports: Vec<u16> = set.members.iter().map(|member| member.port).collect();
-        let initiated = replica_set::initiate(&ports, election).await;
+        let initiated = replica_set::initiate(&ports, election_timeout).await;
         initiated.map_err(|source| StartError::ReplicaSet {
             source,
             log_path: first.log_path().to_owned(),
         })?;
-        let elected = timeout(READY_LIMIT, set.elected()).await;
+        let elected = timeout(READY_LIMIT, set.wait_for_election()).await;
         elected.map_err(|_| StartError::TimedOut {
             waited: READY_LIMIT,
             log_path: first.log_path().to_owned(),
@@ -71,7 +70,7 @@ impl ReplicaSet {
         Ok(set)
     }
 
-    /// The connection string, with the addresses of all members.
+    /// The connection string with the addresses of all members.
     #[must_use]
     pub fn uri(&self) -> String {
         let hosts: Vec<String> = self.members.iter().map(Member::host).collect();
@@ -85,7 +84,7 @@ impl ReplicaSet {
         &self.members
     }
 
-    async fn elected(&self) {
+    async fn wait_for_election(&self) {
         loop {
             for member in &self.members {
                 if member.is_primary().await {
@@ -108,8 +107,8 @@ impl Member {
             let mut process = process.map_err(StartError::Shell)?;
             let pid = process.pid();
             let ended = tokio::select! {
-                status = process.end() => Some(status),
-                () = replica_set::answers(port, pid) => None,
+                status = process.wait() => Some(status),
+                () = replica_set::wait_until_answering(port, pid) => None,
                 () = sleep(READY_LIMIT) => {
                     process.stop().await;
                     let log_path = directory.log_path().to_owned();
@@ -127,7 +126,7 @@ impl Member {
                 Some(status) if port_was_taken(status) => {}
                 Some(status) => {
                     let exit = ExitReason::explain(status, directory.log_path());
-                    return Err(StartError::Died(exit));
+                    return Err(StartError::Exited(exit));
                 }
             }
         }
@@ -154,15 +153,15 @@ impl Member {
         self.directory.log_path()
     }
 
-    /// Whether this member says that it is the primary. One that does not answer is none; one that
-    /// was cut off from the others may believe that it still is.
+    /// Returns true if this member reports itself as primary. A member that does not answer is not
+    /// primary; one that is cut off from the others may still consider itself primary.
     pub async fn is_primary(&self) -> bool {
-        let asked = async {
-            let direct = Direct::connect(self.port)?;
-            let answer = direct.is_primary().await;
+        let answer = async {
+            let direct = DirectConnection::connect(self.port)?;
+            let is_primary = direct.is_primary().await;
             direct.close().await;
-            answer
+            is_primary
         };
-        matches!(timeout(ANSWER_LIMIT, asked).await, Ok(Ok(true)))
+        matches!(timeout(ANSWER_LIMIT, answer).await, Ok(Ok(true)))
     }
 }

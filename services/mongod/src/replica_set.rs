@@ -1,5 +1,5 @@
-//! Makes a running mongod the writable primary of a replica set of one, or several of them members
-//! of one set.
+//! Configuring a running mongod as the primary of a replica set of one, or several of them as
+//! members of one set.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use mongodb::{Client, Database};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-/// The name of the replica set, as given to `--replSet`.
+/// The name of the replica set.
 pub(crate) const NAME: &str = "vitrine";
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Server error codes, by the names that the manual's list of error codes gives them.
+/// Server error codes (MongoDB manual, "Error Codes").
 const ALREADY_INITIALIZED: i32 = 23;
 const SHUTDOWN_IN_PROGRESS: i32 = 91;
 const NOT_YET_INITIALIZED: i32 = 94;
@@ -24,43 +24,43 @@ const CONFIGURATION_IN_PROGRESS: i32 = 109;
 const INTERRUPTED_AT_SHUTDOWN: i32 = 11_600;
 const INTERRUPTED_BY_STATE_CHANGE: i32 = 11_602;
 
-/// Waits until the mongod with this process id is the writable primary at this port,
-/// configuring the replica set when it is new or was at another port before.
+/// Waits until the mongod with this process id is the writable primary at this port. Configures the
+/// replica set if it is new or was at another port before.
 ///
-/// This never gives up: the caller limits the time and watches the process.
+/// Has no time limit: the caller sets one and watches the process.
 ///
 /// # Errors
-/// What the server or the driver said, if it does not belong to a normal start.
-pub(crate) async fn ready(port: u16, pid: u32) -> Result<()> {
-    listens(port).await;
-    let member = Direct::connect(port)?;
-    while !settled(member.advance(pid).await)? {
+/// Errors of the server or the driver that do not occur in a normal start.
+pub(crate) async fn wait_until_primary(port: u16, pid: u32) -> Result<()> {
+    wait_until_listening(port).await;
+    let member = DirectConnection::connect(port)?;
+    while !false_if_transient(member.advance(pid).await)? {
         sleep(POLL).await;
     }
     member.close().await;
     Ok(())
 }
 
-/// Waits until the mongod with this process id answers at this port. This never gives up: the
-/// caller limits the time and watches the process.
-pub(crate) async fn answers(port: u16, pid: u32) {
-    listens(port).await;
-    while let Ok(member) = Direct::connect(port) {
-        let found = member.is_process(pid).await;
+/// Waits until the mongod with this process id answers at this port. Has no time limit: the caller
+/// sets one and watches the process.
+pub(crate) async fn wait_until_answering(port: u16, pid: u32) {
+    wait_until_listening(port).await;
+    while let Ok(member) = DirectConnection::connect(port) {
+        let is_process = member.is_process(pid).await;
         member.close().await;
-        if matches!(found, Ok(true)) {
+        if matches!(is_process, Ok(true)) {
             break;
         }
         sleep(POLL).await;
     }
 }
 
-/// Makes the servers at these ports, which are members of no set yet, one replica set.
+/// Configures the servers at these ports, which are not members of a set yet, as one replica set.
 ///
 /// # Errors
-/// What the server or the driver said.
-pub(crate) async fn initiate(ports: &[u16], election: Duration) -> Result<()> {
-    let member = Direct::connect(ports[0])?;
+/// Any error of the server or the driver.
+pub(crate) async fn initiate(ports: &[u16], election_timeout: Duration) -> Result<()> {
+    let member = DirectConnection::connect(ports[0])?;
     let hosts = ports
         .iter()
         .map(|port| format!("{}:{port}", Ipv4Addr::LOCALHOST));
@@ -68,12 +68,12 @@ pub(crate) async fn initiate(ports: &[u16], election: Duration) -> Result<()> {
         .zip(hosts)
         .map(|(id, host)| doc! { "_id": id, "host": host })
         .collect();
-    let millis = i64::try_from(election.as_millis()).unwrap_or(i64::MAX);
+    let millis = i64::try_from(election_timeout.as_millis()).unwrap_or(i64::MAX);
     let settings = doc! {
         "electionTimeoutMillis": millis,
         "heartbeatIntervalMillis": millis / 4,
-        "heartbeatTimeoutSecs": i32::try_from(election.as_secs()).unwrap_or(i32::MAX).max(1),
-        // A primary that was elected does not wait for members that are gone.
+        "heartbeatTimeoutSecs": i32::try_from(election_timeout.as_secs()).unwrap_or(i32::MAX).max(1),
+        // A newly elected primary does not wait for members that are down.
         "catchUpTimeoutMillis": millis,
     };
     let config = doc! { "_id": NAME, "members": members, "settings": settings };
@@ -82,9 +82,9 @@ pub(crate) async fn initiate(ports: &[u16], election: Duration) -> Result<()> {
     initiated.map(|_| ())
 }
 
-/// Waits until somebody listens at this port.
-async fn listens(port: u16) {
-    // The driver looks again for a server that was not there only every 500 ms.
+/// Waits until a server listens at this port.
+async fn wait_until_listening(port: u16) {
+    // The driver would check a missing server only every 500 ms.
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port))
         .await
         .is_err()
@@ -93,9 +93,9 @@ async fn listens(port: u16) {
     }
 }
 
-/// Answers that mean "ask again": the server is still loading its configuration, or closed
-/// connections because it changed its state.
-fn settled(step: Result<bool>) -> Result<bool> {
+/// Returns `false` for errors that mean "not yet": the server is still loading its configuration,
+/// or closed connections because its state changed.
+fn false_if_transient(step: Result<bool>) -> Result<bool> {
     match step {
         Err(error) if is_transient(&error) => Ok(false),
         other => other,
@@ -127,14 +127,14 @@ fn code(error: &Error) -> Option<i32> {
     }
 }
 
-/// A direct connection to one member.
-pub(crate) struct Direct {
+/// A direct connection to a member.
+pub(crate) struct DirectConnection {
     client: Client,
     admin: Database,
     host: String,
 }
 
-impl Direct {
+impl DirectConnection {
     pub(crate) fn connect(port: u16) -> Result<Self> {
         let host = Ipv4Addr::LOCALHOST.to_string();
         let address = ServerAddress::Tcp {
@@ -159,16 +159,16 @@ impl Direct {
         self.client.shutdown().immediate(true).await;
     }
 
-    /// One step towards a writable primary, whatever the state: `true` when it is reached.
+    /// Takes the next step towards a writable primary; returns `true` when it is reached.
     async fn advance(&self, pid: u32) -> Result<bool> {
         if !self.is_process(pid).await? {
-            // Somebody else has the port; our mongod will notice and end.
+            // Another program has the port; our mongod will notice and exit.
             return Ok(false);
         }
         match self.config().await? {
             None => self.initiate().await,
             Some(config) if host_of(&config) == Some(&self.host) => self.is_primary().await,
-            Some(config) => self.move_here(config).await,
+            Some(config) => self.reconfigure(config).await,
         }
     }
 
@@ -177,7 +177,7 @@ impl Direct {
     }
 
     async fn is_process(&self, pid: u32) -> Result<bool> {
-        // `none` leaves out every section but the basic facts.
+        // `none` excludes all sections but the basic ones.
         let status = self.run(doc! { "serverStatus": 1, "none": true }).await?;
         Ok(status.get_i64("pid").ok() == Some(i64::from(pid)))
     }
@@ -187,7 +187,7 @@ impl Direct {
         Ok(hello.get_bool("isWritablePrimary").unwrap_or(false))
     }
 
-    /// The configuration in the data directory; `None` before the first `replSetInitiate`.
+    /// Returns the stored configuration; `None` before `replSetInitiate`.
     async fn config(&self) -> Result<Option<Document>> {
         match self.run(doc! { "replSetGetConfig": 1 }).await {
             Ok(mut answer) => Ok(answer
@@ -205,11 +205,12 @@ impl Direct {
         self.is_primary().await
     }
 
-    /// The member was at another port in an earlier run, so it does not find itself in its
-    /// configuration and would wait for the others. Only `force` is accepted in that state.
-    /// mongod first asks whoever has the old port whether that is itself: if that program
-    /// accepts connections and says nothing, it waits for 30 s before it comes to this state.
-    async fn move_here(&self, mut config: Document) -> Result<bool> {
+    /// Replaces the host in the configuration. The member was at another port in an earlier run, so
+    /// it does not find itself in its configuration and would wait for the others. Only `force` is
+    /// accepted in that state. mongod first asks the program at the old port whether it is itself:
+    /// if that program accepts connections and sends nothing, mongod takes 30 s to reach this
+    /// state.
+    async fn reconfigure(&self, mut config: Document) -> Result<bool> {
         let version = config.get_i32("version").unwrap_or(1);
         config.insert("version", version + 1);
         config.insert("members", [doc! { "_id": 0, "host": &self.host }].to_vec());

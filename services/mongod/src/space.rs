@@ -1,4 +1,4 @@
-//! Free disk space, as `df` tells it.
+//! Free disk space, as reported by `df`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use tokio::process::Command;
 
 use crate::command::run;
 
-/// Free space for this user on the file system of `path`, in MiB; `None` if `df` cannot say,
-/// which is no reason to refuse anything.
+/// Returns the free space for this user on the file system of `path`, in MiB; `None` if `df` fails,
+/// which is not treated as an error.
 pub(crate) async fn free_mib(path: &Path) -> Option<u64> {
     let mut command = Command::new("df");
     command.arg("-Pk").arg(path);
@@ -16,7 +16,7 @@ pub(crate) async fn free_mib(path: &Path) -> Option<u64> {
     available_kib(&String::from_utf8_lossy(&output.stdout)).map(|kib| kib / 1024)
 }
 
-/// Reads the figure before the percentage; names around it may contain spaces.
+/// Reads the number before the percentage; the names around it may contain spaces.
 fn available_kib(table: &str) -> Option<u64> {
     let cells: Vec<&str> = table.lines().last()?.split_whitespace().collect();
     let percentage = cells.iter().rposition(|cell| is_percentage(cell))?;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_portable_table() {
+    fn the_posix_output_of_df_is_read() {
         let heading = "Filesystem 1024-blocks Used Available Capacity Mounted on\n";
         let read = |row: &str| available_kib(&format!("{heading}{row}"));
         assert_eq!(
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn df_answers_here_and_not_for_a_missing_path() {
+    async fn free_space_is_known_unless_the_path_is_missing() {
         assert!(free_mib(Path::new("/")).await.is_some());
         assert_eq!(free_mib(Path::new("/nonexistent")).await, None);
     }

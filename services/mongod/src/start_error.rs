@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::exit::ExitReason;
 
-/// An instance was not started; nothing of it is left running.
+/// An instance was not started; no process is left running.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -19,10 +19,10 @@ pub enum StartError {
     Unwritable {
         /// The data directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         problem: io::Error,
     },
-    /// Somebody else works in the data directory.
+    /// Another process uses the data directory.
     #[error(
         "cannot use the data directory {}: {holder}; stop that process or choose another \
          directory", path.display()
@@ -30,10 +30,10 @@ pub enum StartError {
     InUse {
         /// The data directory.
         path: PathBuf,
-        /// Who works in it.
+        /// The process that uses it.
         holder: Holder,
     },
-    /// The disk is as good as full.
+    /// The disk is nearly full.
     #[error(
         "cannot use the data directory {}: its disk has {free_mib} MiB free and mongod needs \
          {needed_mib} MiB to start; free some space or choose another directory",
@@ -42,67 +42,67 @@ pub enum StartError {
     TooLittleSpace {
         /// The data directory.
         path: PathBuf,
-        /// What is free, in MiB.
+        /// The free space in MiB.
         free_mib: u64,
-        /// What is needed, in MiB.
+        /// The required space in MiB.
         needed_mib: u64,
     },
-    /// The shell that supervises mongod did not run.
+    /// The shell that supervises mongod could not be run.
     #[error("cannot run /bin/sh, which is needed to supervise mongod: {0}")]
     Shell(io::Error),
-    /// Other programs took one port after the other.
+    /// Other programs took all ports that were tried.
     #[error(
-        "no free port on 127.0.0.1 could be kept: other programs took {attempts} of them first; \
+        "no port on 127.0.0.1 could be used: other programs took {attempts} of them first; \
          start again"
     )]
     Ports {
-        /// How many ports were tried.
+        /// The number of ports tried.
         attempts: usize,
     },
-    /// mongod ended instead of becoming ready.
+    /// mongod exited instead of becoming ready.
     #[error("mongod did not start: {0}")]
-    Died(ExitReason),
-    /// mongod runs but did not become ready.
+    Exited(ExitReason),
+    /// mongod was running but did not become ready.
     #[error(
         "mongod was not ready after {} s and was stopped; its log is {}; if it was recovering \
          much data or the machine is very busy, start again", waited.as_secs(), log_path.display()
     )]
     TimedOut {
-        /// How long it was waited for.
+        /// The time limit.
         waited: Duration,
         /// The log of mongod.
         log_path: PathBuf,
     },
-    /// A command that sets up the replica set was refused.
+    /// The replica set could not be configured.
     #[error(
         "the replica set could not be set up; the log of mongod is {}; if the data directory \
-         was used by something else, choose another one", log_path.display()
+         was used by another program, choose another one", log_path.display()
     )]
     ReplicaSet {
-        /// What the server or the driver said.
+        /// The error of the server or the driver.
         source: mongodb::error::Error,
         /// The log of mongod.
         log_path: PathBuf,
     },
 }
 
-/// Who holds a data directory.
+/// The process that uses a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// A process of this service, with its id if that could be read.
+    /// A process of this service, with its process id if known.
     Vitrine(Option<u32>),
-    /// A mongod that no such process owns: one that was started by hand, or one that takes
-    /// very long to shut down.
+    /// A mongod without such a process, with its process id if known: one that was started
+    /// manually, or one that takes very long to shut down.
     Mongod(Option<u32>),
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, pid) = match self {
+        let (name, pid) = match self {
             Self::Vitrine(pid) => ("another vitrine", pid),
             Self::Mongod(pid) => ("a mongod", pid),
         };
-        write!(formatter, "{who} is running with it")?;
+        write!(formatter, "{name} is running with it")?;
         pid.map_or(Ok(()), |pid| write!(formatter, " (process {pid})"))
     }
 }

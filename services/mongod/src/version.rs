@@ -1,38 +1,38 @@
-//! Server versions: which are accepted, and which one everybody gets by default.
+//! Server versions: the oldest supported one, and the one installed by default.
 
 use std::fmt;
 
-/// The version that provisioning installs and that the compose files run, as written in
-/// `docker/mongodb-version`, the one place where it is pinned.
+/// The version that is downloaded and that the compose files run. It is set only in
+/// `docker/mongodb-version`.
 pub(crate) const PINNED: &str = include_str!("../../../docker/mongodb-version").trim_ascii();
 
 /// The version of a MongoDB server, for example `6.0.5`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// First number: the release series together with `minor`.
+    /// The first number; with `minor`, the release series.
     pub major: u16,
-    /// Second number; 0 for every series since 5.0 except rapid releases.
+    /// The second number; 0 for every series since 5.0 except rapid releases.
     pub minor: u16,
-    /// Third number: the patch within the series.
+    /// The third number: the patch within the series.
     pub patch: u16,
 }
 
 impl Version {
-    /// The oldest version that is accepted, 6.0.0: the queries rely on its window functions
-    /// and on its change streams with images from before the change.
+    /// The oldest supported version, 6.0.0: queries rely on its window functions and on change
+    /// streams with pre-images.
     pub const OLDEST: Self = Self {
         major: 6,
         minor: 0,
         patch: 0,
     };
 
-    /// Reads the first line of what `mongod --version` prints: `db version v6.0.5`.
+    /// Reads the first line of the output of `mongod --version`: `db version v6.0.5`.
     pub(crate) fn from_banner(output: &str) -> Option<Self> {
         let line = output.lines().find(|line| line.starts_with("db version"))?;
         Self::parse(line.rsplit('v').next()?.trim())
     }
 
-    /// Reads `6.0.5`; what follows a hyphen (`-rc1`, a packager's number) is left out.
+    /// Reads `6.0.5`; ignores a suffix after a hyphen (`-rc1`, a packager's number).
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split('-').next()?.split('.').map(str::parse);
         let mut next = || numbers.next()?.ok();

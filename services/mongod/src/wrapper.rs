@@ -1,9 +1,9 @@
-//! Runs mongod so that it cannot outlive this process, however this process ends.
+//! Supervising mongod, so that it cannot outlive this process, however this process ends.
 //!
-//! A shell starts mongod and reads from a pipe whose only write end is held here. When the
-//! pipe closes, because it was released or because the kernel closed it with this process,
-//! the shell ends mongod. Destructors alone would not do: they do not run for statics or
-//! after SIGKILL, and the kernel's parent-exit signal cannot be asked for in safe code.
+//! A shell starts mongod and reads from a pipe whose only write end is in this process. When the
+//! pipe closes, either explicitly or because the process ended, the shell stops mongod. Destructors
+//! would not suffice: they do not run for statics or after SIGKILL, and the kernel's parent-death
+//! signal cannot be requested in safe code.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,11 +15,10 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-/// `$@` is the command line of mongod. Two shells watch, one for the end of mongod and one for
-/// the end of the pipe, and neither starts a program that could be left behind. Descriptor 3
-/// is the pipe; a background command would otherwise get an empty standard input. The process
-/// id is the only thing said on standard output, and it is said when the watch is complete.
-/// mongod has 20 s to end by itself.
+/// `$@` is the command line of mongod. Two shells wait, one for the exit of mongod and one for the
+/// end of the pipe, and neither starts a program that could be left behind. Descriptor 3 is the
+/// pipe, because a background command would get an empty standard input. Standard output receives
+/// only the process id, once both shells are waiting. mongod has 20 s to shut down.
 const SCRIPT: &str = r#"
 exec 3<&0 </dev/null
 "$@" >&2 3<&- &
@@ -44,24 +43,24 @@ kill "$guard" 2>/dev/null
 exit "$status"
 "#;
 
-/// Longer than what the script gives mongod, so that only a stopped shell exceeds it.
-const END_LIMIT: Duration = Duration::from_secs(25);
+/// Longer than the time limit in the script, so that only a stopped shell exceeds it.
+const STOP_LIMIT: Duration = Duration::from_secs(25);
 
-/// A loopback server's start and stop take tenths of a second; this adds little to it.
+/// Short compared with the tenths of a second that starting and stopping take.
 const POLL: Duration = Duration::from_millis(10);
 
-/// A mongod that ends when this value is dropped.
+/// A mongod that is stopped when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Supervised {
-    // Not tokio's child: that one is bound to the runtime that made it, and tests share one
-    // instance between runtimes.
+    // Not tokio's `Child`, which is bound to the runtime that created it: tests share an instance
+    // between runtimes.
     shell: Child,
     lifeline: Option<ChildStdin>,
     pid: u32,
 }
 
 impl Supervised {
-    /// Starts `program`; what it prints, and what the shell says about it, goes to `log`.
+    /// Starts `program`. Its output, and that of the shell, goes to `log`.
     pub(crate) fn spawn(program: &Path, arguments: &[OsString], log: File) -> io::Result<Self> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", SCRIPT, "vitrine-mongod"]);
@@ -70,12 +69,12 @@ impl Supervised {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log);
-        // A group of its own: Ctrl-C in the terminal reaches this process only, which then
-        // stops mongod after its last work, not before.
+        // A separate process group: Ctrl-C in the terminal reaches only this process, which stops
+        // mongod after its own last work.
         let mut shell = shell.process_group(0).spawn()?;
         let lifeline = shell.stdin.take();
         let pid = first_line(&mut shell)?.trim().parse();
-        let pid = pid.map_err(|_| io::Error::other("the shell did not name the process"))?;
+        let pid = pid.map_err(|_| io::Error::other("the shell did not print the process id"))?;
         Ok(Self {
             shell,
             lifeline,
@@ -88,30 +87,30 @@ impl Supervised {
         self.pid
     }
 
-    /// How mongod ended, if it has.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        // An error would mean that this is no child of ours, which it always is.
+    /// Returns how mongod exited, if it has.
+    pub(crate) fn try_wait(&mut self) -> Option<ExitStatus> {
+        // An error would mean that the shell is not a child of this process.
         self.shell.try_wait().ok().flatten()
     }
 
-    /// Waits until mongod ends by itself.
-    pub(crate) async fn end(&mut self) -> ExitStatus {
+    /// Waits until mongod exits.
+    pub(crate) async fn wait(&mut self) -> ExitStatus {
         loop {
-            if let Some(status) = self.ended() {
+            if let Some(status) = self.try_wait() {
                 return status;
             }
             sleep(POLL).await;
         }
     }
 
-    /// Ends mongod and waits for it; `None` if it is still there after the time limit.
+    /// Stops mongod and waits until it has exited; `None` if the time limit is exceeded.
     pub(crate) async fn stop(&mut self) -> Option<ExitStatus> {
         self.lifeline = None;
-        timeout(END_LIMIT, self.end()).await.ok()
+        timeout(STOP_LIMIT, self.wait()).await.ok()
     }
 }
 
-/// The shell says the process id right after it has started, so this does not block for long.
+/// The shell prints the process id right after its start, so this blocks only briefly.
 fn first_line(shell: &mut Child) -> io::Result<String> {
     let mut line = String::new();
     if let Some(output) = shell.stdout.take() {
@@ -142,7 +141,7 @@ mod tests {
             .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
     }
 
-    async fn gone(pid: u32) -> bool {
+    async fn exits(pid: u32) -> bool {
         let deadline = Instant::now() + Duration::from_secs(5);
         while is_running(pid) && Instant::now() < deadline {
             sleep(POLL).await;
@@ -151,21 +150,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_exit_code_comes_through() {
-        assert_eq!(supervise("exit 48").end().await.code(), Some(48));
+    async fn the_exit_code_is_passed_on() {
+        assert_eq!(supervise("exit 48").wait().await.code(), Some(48));
     }
 
     #[tokio::test]
-    async fn a_death_by_signal_becomes_the_code_of_the_shell() {
-        assert_eq!(supervise("kill -9 $$").end().await.code(), Some(137));
+    async fn a_signal_becomes_an_exit_code_above_128() {
+        assert_eq!(supervise("kill -9 $$").wait().await.code(), Some(137));
     }
 
     #[tokio::test]
-    async fn stop_lets_the_program_end_by_itself() {
+    async fn stop_lets_the_program_shut_down() {
         let mut program = supervise("trap 'exit 7' TERM; while :; do sleep 0.01; done");
         let pid = program.pid();
         assert!(is_running(pid));
-        assert!(program.ended().is_none());
+        assert!(program.try_wait().is_none());
         let code = program.stop().await.and_then(|status| status.code());
         // TERM may come before the trap is set.
         assert!(matches!(code, Some(7 | 143)), "{code:?}");
@@ -173,21 +172,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn dropping_ends_the_program() {
+    async fn dropping_stops_the_program() {
         let program = supervise("exec sleep 600");
         let pid = program.pid();
         drop(program);
-        assert!(gone(pid).await);
+        assert!(exits(pid).await);
     }
 
     #[tokio::test]
-    async fn a_killed_shell_still_ends_the_program() {
+    async fn the_program_is_stopped_even_if_its_shell_was_killed() {
         let mut program = supervise("exec sleep 600");
         let pid = program.pid();
         program.shell.kill().unwrap();
         program.shell.wait().unwrap();
         assert!(is_running(pid));
         program.lifeline = None;
-        assert!(gone(pid).await);
+        assert!(exits(pid).await);
     }
 }

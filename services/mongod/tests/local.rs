@@ -1,4 +1,4 @@
-//! Real servers: provisioned, started, stopped, killed and started again.
+//! Tests with real servers: downloaded, started, stopped, killed and started again.
 #![expect(
     clippy::unwrap_used,
     reason = "clippy exempts only the bodies of tests, and here is nothing else"
@@ -21,10 +21,10 @@ use vitrine_mongod::{
 
 const PINNED: &str = include_str!("../../../docker/mongodb-version").trim_ascii();
 
-/// Set for a second process of this test binary, which then holds an instance until killed.
+/// Set for a second process of this test binary, which then runs an instance until it is killed.
 const HOLD: &str = "VITRINE_TEST_HOLD";
 
-/// The binary that all tests share, provisioned once per target directory.
+/// The binary that all tests share, downloaded once per target directory.
 async fn mongod() -> Mongod {
     let cache_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mongod");
     provisioned_in(cache_dir).await
@@ -39,7 +39,7 @@ async fn provisioned_in(cache_dir: PathBuf) -> Mongod {
     Mongod::find(&search, &|_| ()).await.unwrap()
 }
 
-/// A script that answers `--version` like mongod and otherwise runs `body`.
+/// A script that prints the version as mongod does, and otherwise runs `body`.
 async fn fake(directory: &TempDir, body: &str) -> Mongod {
     let path = directory.path().join("fake-mongod");
     let version = r#"if [ "$1" = --version ]; then echo "db version v6.0.5"; exit; fi"#;
@@ -82,14 +82,14 @@ async fn count(instance: &Instance) -> u64 {
     things.count_documents(doc! {}).await.unwrap()
 }
 
-/// Whether the process runs; one that has ended and waits for its parent does not.
+/// Returns true if the process is running and not a zombie.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-async fn ends(pid: u32) -> bool {
+async fn exits(pid: u32) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);
     while is_running(pid) && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -103,7 +103,7 @@ fn kill(pid: u32) {
 }
 
 #[tokio::test]
-async fn two_at_once_provision_one_binary_of_the_pinned_version() {
+async fn concurrent_downloads_produce_one_binary_of_the_pinned_version() {
     let cache = tempfile::tempdir().unwrap();
     let find = || provisioned_in(cache.path().to_owned());
     let (first, second) = tokio::join!(find(), find());
@@ -149,9 +149,9 @@ async fn an_instance_has_transactions_and_test_commands_and_stops_with_clients_c
     assert!(!is_running(pid));
 }
 
-/// What a killed process leaves open is in the way of others for seconds, not for a minute.
+/// Transactions of a killed process conflict with others for seconds, not for a minute.
 #[tokio::test]
-async fn transactions_that_nobody_ends_are_ended_soon() {
+async fn abandoned_transactions_are_aborted_after_20_seconds() {
     let data = tempfile::tempdir().unwrap();
     let instance = start(data.path()).await;
     let admin = client(&instance).await.database("admin");
@@ -199,7 +199,7 @@ async fn a_second_start_keeps_the_data_and_the_port_and_is_quick() {
     let took = begin.elapsed();
     assert_eq!(second.uri(), uri);
     assert_eq!(count(&second).await, 1);
-    // A fraction of a second as a rule; the margin is for machines that do other work.
+    // Usually a fraction of a second; the margin is for busy machines.
     assert!(took < Duration::from_secs(5), "{took:?}");
     second.stop().await.unwrap();
 }
@@ -225,14 +225,14 @@ async fn a_start_at_another_port_keeps_the_data() {
     second.stop().await.unwrap();
 }
 
-/// Takes a port until the process ends, like a program that speaks another protocol.
+/// Occupies a port until the process ends, like a program with another protocol.
 fn occupy(address: &str) {
     let listener = TcpListener::bind(address).unwrap();
     std::thread::spawn(move || listener.incoming().for_each(drop));
 }
 
 #[tokio::test]
-async fn dropping_an_instance_ends_it_and_the_next_start_waits_for_that() {
+async fn dropping_an_instance_stops_it_and_the_next_start_waits_for_that() {
     let data = tempfile::tempdir().unwrap();
     let first = start(data.path()).await;
     insert(&first, 1).await;
@@ -251,7 +251,7 @@ async fn a_killed_mongod_is_noticed_and_the_next_start_recovers() {
     kill(first.pid());
     let error = first.stop().await.unwrap_err();
     assert!(
-        matches!(error, StopError::Died(ExitReason::Unexplained { status, .. }) if status == "signal 9")
+        matches!(error, StopError::Exited(ExitReason::Unexplained { status, .. }) if status == "signal 9")
     );
     let second = start(data.path()).await;
     assert_eq!(count(&second).await, 1);
@@ -266,7 +266,7 @@ async fn after_kill_9_of_the_owner_no_mongod_is_left_and_the_next_start_recovers
     owner.kill().unwrap();
     owner.wait().unwrap();
     let next = start(data.path()).await;
-    assert!(ends(pid).await);
+    assert!(exits(pid).await);
     assert_eq!(count(&next).await, 1);
     next.stop().await.unwrap();
 }
@@ -286,7 +286,7 @@ fn hold_in_another_process(data_dir: &Path) -> (Child, u32) {
     (owner, pid.unwrap())
 }
 
-/// No test of its own: the body of the process that is killed.
+/// Not a test: the body of the process that is killed.
 #[tokio::test]
 async fn holder() {
     #[expect(
@@ -312,7 +312,7 @@ async fn a_full_disk_is_one_clear_message() {
         .unwrap_err();
     assert!(matches!(
         error,
-        StartError::Died(ExitReason::DiskFull { .. })
+        StartError::Exited(ExitReason::DiskFull { .. })
     ));
     assert!(
         error
@@ -322,7 +322,7 @@ async fn a_full_disk_is_one_clear_message() {
 }
 
 #[tokio::test]
-async fn losing_every_port_is_one_clear_message() {
+async fn no_usable_port_is_one_clear_message() {
     let data = tempfile::tempdir().unwrap();
     let mongod = fake(&data, "exit 48").await;
     let error = Instance::start(&mongod, &options(data.path()))
@@ -332,7 +332,7 @@ async fn losing_every_port_is_one_clear_message() {
 }
 
 #[tokio::test]
-async fn a_refused_command_line_is_quoted() {
+async fn the_error_of_an_invalid_command_line_is_quoted() {
     let data = tempfile::tempdir().unwrap();
     let mongod = fake(&data, "echo 'Error parsing command line' >&2; exit 2").await;
     let error = Instance::start(&mongod, &options(data.path()))

@@ -227,7 +227,7 @@ pub(crate) fn cannot_use_data(error: &anyhow::Error) -> bool {
     let start = error.downcast_ref::<StartError>();
     matches!(
         start,
-        Some(StartError::Died(_) | StartError::ReplicaSet { .. })
+        Some(StartError::Exited(_) | StartError::ReplicaSet { .. })
     )
 }
 

@@ -23,7 +23,7 @@ async fn find(search: &Search) -> Result<Mongod, FindError> {
 }
 
 #[tokio::test]
-async fn the_named_binary_wins_over_path() {
+async fn the_configured_binary_takes_precedence_over_path() {
     let (named, other) = (directory_with("7.0.1"), directory_with("8.0.1"));
     let search = Search {
         binary: Some(named.path().join("mongod")),
@@ -36,7 +36,7 @@ async fn the_named_binary_wins_over_path() {
 }
 
 #[tokio::test]
-async fn a_named_binary_that_is_too_old_is_an_error_even_if_path_has_a_good_one() {
+async fn a_configured_binary_that_is_too_old_is_an_error_even_if_path_has_a_good_one() {
     let (old, good) = (directory_with("5.0.9"), directory_with("7.0.1"));
     let search = Search {
         binary: Some(old.path().join("mongod")),
@@ -53,7 +53,7 @@ async fn a_named_binary_that_is_too_old_is_an_error_even_if_path_has_a_good_one(
 }
 
 #[tokio::test]
-async fn a_named_binary_that_is_not_there_is_an_error() {
+async fn a_configured_binary_that_does_not_exist_is_an_error() {
     let search = Search {
         binary: Some("/nonexistent/mongod".into()),
         ..Search::default()
@@ -64,7 +64,7 @@ async fn a_named_binary_that_is_not_there_is_an_error() {
 }
 
 #[tokio::test]
-async fn path_is_searched_past_an_old_one_and_the_old_one_is_reported() {
+async fn an_old_binary_on_path_is_skipped_and_reported() {
     let (old, good) = (directory_with("4.4.1"), directory_with("6.0.0"));
     let search = Search {
         path_var: Some(path_of(&[&old, &good])),
@@ -90,8 +90,8 @@ async fn the_final_error_lists_every_place_in_order() {
     assert_eq!(lines.len(), 6, "{message}");
     assert_eq!(lines[1], "  1. VITRINE_MONGOD: it is not set");
     assert!(lines[2].starts_with("  2. PATH, ") && lines[2].contains("4.4.1 is too old"));
-    assert!(lines[3].starts_with("  3. the cache, ") && lines[3].ends_with("it is not there"));
-    assert_eq!(lines[4], "  4. the download: it is switched off");
+    assert!(lines[3].starts_with("  3. the cache, ") && lines[3].ends_with("it does not exist"));
+    assert_eq!(lines[4], "  4. the download: it is disabled");
     assert!(lines[5].contains("VITRINE_MONGODB_URI"));
 }
 

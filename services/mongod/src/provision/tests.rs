@@ -20,7 +20,7 @@ async fn a_wrong_checksum_is_refused_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn an_unknown_package_is_reported_in_the_words_of_pip() {
+async fn an_unknown_package_is_reported_with_the_output_of_pip() {
     let cache = tempfile::tempdir().unwrap();
     let unknown = Wheel {
         requirement: "./there-is-no-such-wheel.whl",
@@ -48,9 +48,9 @@ async fn a_cache_below_a_file_cannot_be_written() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed() {
+fn leftovers_of_a_killed_process_are_removed() {
     let cache = tempfile::tempdir().unwrap();
-    let left = cache.path().join(".provision-of-the-dead");
+    let left = cache.path().join(".provision-leftover");
     fs::create_dir(&left).unwrap();
     fs::write(left.join("half.whl"), "half").unwrap();
     drop(fresh_work_dir(cache.path()).unwrap());
