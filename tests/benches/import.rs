@@ -19,11 +19,11 @@ use mongodb::bson::{RawDocumentBuf, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_harness::environment::target_dir;
 use vitrine_harness::mongod::find_mongod;
-use vitrine_harness::surroundings::target_dir;
 use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_ingest::mapping::Mapping;
-use vitrine_ingest::run::{ImportOrder, import};
+use vitrine_ingest::run::{ImportOptions, import};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::money::Currency;
 use vitrine_mongod::{Instance, StartOptions};
@@ -102,7 +102,7 @@ async fn import_all(store: &Store, arguments: &[String]) -> (usize, Duration) {
 }
 
 async fn import_feed(catalog: &Catalog, file: &str, mapping: &str) -> usize {
-    let order = ImportOrder {
+    let order = ImportOptions {
         files: vec![PathBuf::from(file)],
         mapping: Arc::new(Mapping::load(mapping).unwrap()),
         mode: ImportMode::Write,

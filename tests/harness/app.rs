@@ -1,4 +1,4 @@
-//! The catalogue and the API on a database of their own, and what happens around a test.
+//! The catalogue and the API on a database of their own, and the set-up and audit of a test.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,35 +17,36 @@ use vitrine_model::id::ProductId;
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
 use vitrine_storage::audit::Audit;
-use vitrine_storage::store::CommandSeen;
+use vitrine_storage::store::SentCommand;
 use vitrine_storage::versions::VersionStep;
 use vitrine_storage::{Store, StoreOptions};
 
-use crate::ask::Ask;
 use crate::mongod::Server;
 use crate::replica_set::Members;
+use crate::request::Request;
 
-/// The instant at which the clock of every test stands.
+/// The instant at which the clock of every test stops.
 pub const NOW: &str = "2026-05-31T12:00:00Z";
 
-/// The schema is built once: it is the same for all tests.
+/// The schema, built once for all tests.
 static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| vitrine_api::graphql::engine().expect("the schema is valid"));
 
 /// The commands that a store has sent.
 type Commands = Arc<Mutex<Vec<String>>>;
 
-/// What of the commands that a store has sent would reach all shards of a cluster without a reason.
+/// The commands that a store has sent that would reach all shards of a cluster without a stated
+/// reason.
 type Scattered = Arc<Mutex<BTreeSet<String>>>;
 
 /// The catalogue and the API on a database of their own.
 #[derive(Clone)]
 pub struct App {
-    /// The database as the service sees it.
+    /// The store under the catalogue.
     pub store: Store,
-    /// What the service can do.
+    /// The use cases of the service.
     pub catalog: Catalog,
-    /// What answers queries.
+    /// The GraphQL engine.
     pub engine: Engine,
     /// The clock; it stands at [`NOW`] until it is moved.
     pub clock: Arc<ManualClock>,
@@ -64,7 +65,7 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// An app on an empty database of the servers at this address.
+    /// Creates an app on an empty database of the servers at this address.
     async fn on(uri: &str) -> anyhow::Result<Self> {
         let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
         let commands = Commands::default();
@@ -95,13 +96,13 @@ impl App {
         })
     }
 
-    /// A query, sent when it is awaited.
+    /// Builds a query, which is sent when it is awaited.
     #[must_use]
-    pub fn query(&self, query: &str) -> Ask<'_> {
-        Ask::new(self, query)
+    pub fn query(&self, query: &str) -> Request<'_> {
+        Request::new(self, query)
     }
 
-    /// The commands that were sent since the last query began or [`App::forget_commands`].
+    /// Returns the commands that were sent since the last query began or [`App::forget_commands`].
     ///
     /// # Panics
     /// When a thread panicked while it held the list.
@@ -124,30 +125,30 @@ impl App {
             .clear();
     }
 
-    /// The database without the service: to look at documents and to damage them.
+    /// Returns the database by another client, to read and damage documents.
     #[must_use]
     pub fn direct(&self) -> &mongodb::Database {
         &self.direct
     }
 
-    /// The documents of a collection that fulfil a filter, in the order of their ids.
+    /// Returns the documents of a collection that match a filter, in the order of their ids.
     ///
     /// # Panics
     /// When the database fails.
     pub async fn documents(&self, collection: &str, filter: Document) -> Vec<Document> {
         let collection = self.direct.collection::<Document>(collection);
-        let found = collection.find(filter).sort(doc! { "_id": 1 }).await;
-        let found = found.expect("the database answers").try_collect().await;
-        found.expect("the database answers")
+        let cursor = collection.find(filter).sort(doc! { "_id": 1 }).await;
+        let documents = cursor.expect("the database answers").try_collect().await;
+        documents.expect("the database answers")
     }
 
-    /// The connection string of the server.
+    /// Returns the connection string of the server.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Another catalogue on the same database, as another process would have it.
+    /// Opens another catalogue on the same database, as another process would.
     ///
     /// # Panics
     /// When the database fails.
@@ -158,56 +159,56 @@ impl App {
             .expect("the database answers")
     }
 
-    /// The same service with this bound on the products that are read for one answer.
+    /// Opens the service with another limit of the products that are read for one answer.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn that_reads(&self, most: u32) -> Self {
+    pub async fn with_max_read(&self, most: u32) -> Self {
         let options = CatalogOptions {
-            most_read: most,
+            max_products_read: most,
             ..options_with(Arc::clone(&self.clock))
         };
-        self.set_up_as(options).await
+        self.reopen_with(options).await
     }
 
-    /// The same service that keeps so few events for those who follow.
+    /// Opens the service with another number of events that are buffered for subscribers.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn that_keeps_events(&self, kept: usize) -> Self {
+    pub async fn with_events_kept(&self, kept: usize) -> Self {
         let options = CatalogOptions {
             events_kept: kept,
             ..options_with(Arc::clone(&self.clock))
         };
-        self.set_up_as(options).await
+        self.reopen_with(options).await
     }
 
-    /// The same service where moderators look at reviews before anybody else.
+    /// Opens the service such that reviews are published by moderators only.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn that_moderates_first(&self) -> Self {
+    pub async fn with_moderation_before_publishing(&self) -> Self {
         let options = CatalogOptions {
             moderation: Moderation::Before,
             ..options_with(Arc::clone(&self.clock))
         };
-        self.set_up_as(options).await
+        self.reopen_with(options).await
     }
 
-    /// The same service with these steps between versions of documents.
+    /// Opens the service with these steps between versions of documents.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn that_upgrades(&self, steps: Vec<VersionStep>) -> Self {
+    pub async fn with_version_steps(&self, steps: Vec<VersionStep>) -> Self {
         let with_steps = Self {
             store: self.store.clone().with_version_steps(steps),
             ..self.clone()
         };
         let options = options_with(Arc::clone(&self.clock));
-        with_steps.set_up_as(options).await
+        with_steps.reopen_with(options).await
     }
 
-    async fn set_up_as(&self, options: CatalogOptions) -> Self {
+    async fn reopen_with(&self, options: CatalogOptions) -> Self {
         let catalog = Catalog::open(self.store.clone(), options).await;
         Self {
             catalog: catalog.expect("the database answers"),
@@ -215,13 +216,13 @@ impl App {
         }
     }
 
-    /// The store under the service.
+    /// Returns the store under the catalogue.
     #[must_use]
     pub const fn store(&self) -> &Store {
         &self.store
     }
 
-    /// An empty database beside the test's own, without collections. Whoever asks for it drops it.
+    /// Returns an empty database beside the test's own, without collections. The caller drops it.
     ///
     /// # Panics
     /// When the database fails.
@@ -246,7 +247,7 @@ impl App {
         self.all_created(products, Vec::new())
     }
 
-    /// Imports reviews; all of them must be new. The computed data of their products follows.
+    /// Imports reviews; all of them must be new. The ratings of their products are computed, too.
     ///
     /// # Panics
     /// When one is not.
@@ -266,7 +267,7 @@ impl App {
         }
     }
 
-    /// Imports in one session, batch by batch, and says what became of each draft.
+    /// Imports in one session, batch by batch; returns the outcome of each draft.
     ///
     /// # Panics
     /// When the database fails.
@@ -300,13 +301,12 @@ impl App {
         )
     }
 
-    /// Waits for what is done in the background, and does what workers do within seconds: counts
-    /// reviews that wait, gives bundles what their items are now, and puts views and purchases into
-    /// buckets.
+    /// Waits for the background tasks of the service, and runs the workers that follow within
+    /// seconds: folds reviews, updates bundles, and puts views and purchases into buckets.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn rest(&self) {
+    pub async fn run_background_work(&self) {
         self.catalog.drain().await;
         let folded = self.catalog.fold_pending().await;
         folded.expect("the database answers");
@@ -316,23 +316,23 @@ impl App {
         }
     }
 
-    /// What an audit finds. It reads everything, from all shards that there are.
+    /// Audits the database. The audit reads everything, from all shards.
     ///
     /// # Panics
     /// When the database fails.
-    pub async fn audited(&self) -> Audit {
-        self.reaches_few_shards();
-        let found = self.catalog.audit().await;
-        self.forget_reached();
-        found.expect("the database answers")
+    pub async fn audit_report(&self) -> Audit {
+        self.assert_few_shards();
+        let audit = self.catalog.audit().await;
+        self.forget_scattered();
+        audit.expect("the database answers")
     }
 
-    /// Fails the test if anything computed or copied is not what it should be.
+    /// Fails the test when any derived value is wrong or a review is not counted.
     ///
     /// # Panics
-    /// When something is not, with a list of what.
+    /// With a list of the differences.
     pub async fn audit(&self) {
-        let found = self.audited().await;
+        let found = self.audit_report().await;
         let line = |d: &vitrine_storage::audit::Difference| {
             format!(
                 "{}: {} is {}, should be {}",
@@ -341,7 +341,7 @@ impl App {
         };
         let mut lines: Vec<String> = found.differences.iter().map(line).collect();
         if found.waiting > 0 {
-            lines.push(format!("{} reviews that wait to be counted", found.waiting));
+            lines.push(format!("{} reviews are not counted", found.waiting));
         }
         assert!(
             lines.is_empty() && found.count() == 0,
@@ -352,31 +352,31 @@ impl App {
 }
 
 impl App {
-    /// Fails the test if a command was sent that would reach all shards of a cluster, or a transaction
-    /// that would reach many, and neither `SCATTER_GATHER` nor `MANY_SHARDS` has it.
+    /// Fails the test when a command was sent that would reach all shards of a cluster, or a
+    /// transaction that would reach many, and neither `SCATTER_GATHER` nor `MANY_SHARDS` lists it.
     ///
     /// # Panics
-    /// When one was.
-    pub fn reaches_few_shards(&self) {
+    /// With a list of such commands.
+    pub fn assert_few_shards(&self) {
         let scattered = self.scattered.lock().expect("nobody panics with the lock");
         assert!(
             scattered.is_empty(),
-            "many shards would be asked: {scattered:#?}"
+            "these commands would reach many shards: {scattered:#?}"
         );
     }
 
-    fn forget_reached(&self) {
+    fn forget_scattered(&self) {
         let mut scattered = self.scattered.lock().expect("nobody panics with the lock");
         scattered.clear();
     }
 }
 
-/// How many drafts are imported at a time.
+/// The number of drafts in a batch.
 const BATCH: usize = 1000;
 
-/// Runs a test on an empty database of the server that all tests share. Afterwards, when all is at
-/// rest, the whole database is audited and dropped; when the test fails it is kept, and the way to open it
-/// printed.
+/// Runs a test on an empty database of the server that all tests share. Afterwards background work
+/// is finished, the whole database is audited, and dropped. When the test fails, the database is kept
+/// and the way to open it is printed.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.
@@ -385,25 +385,25 @@ pub fn test<F: AsyncFnOnce(&App)>(body: F) {
     run(server.uri(), |database| server.keep(database), body);
 }
 
-/// The same with a server that nobody else uses, for tests that make it fail.
+/// Runs a test on a server of its own, for tests that make the server fail. Starting one is slow.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.
-pub fn alone<F: AsyncFnOnce(&App)>(body: F) {
+pub fn test_on_own_server<F: AsyncFnOnce(&App)>(body: F) {
     let runtime = runtime();
     let server = runtime
-        .block_on(Server::start("alone"))
+        .block_on(Server::start("own"))
         .expect("mongod starts");
     run(server.uri(), |database| server.keep(database), body);
     runtime.block_on(server.stop()).expect("mongod ends");
 }
 
-/// The same with three servers that nobody else uses, which are one replica set, for tests of what
-/// happens when some of them fail. Those that are frozen go on before the database is audited.
+/// Runs a test on a replica set of three servers of its own, for tests in which some of them fail.
+/// Frozen servers are thawed before the database is audited.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.
-pub fn with_members<F: AsyncFnOnce(&App, &Members)>(body: F) {
+pub fn test_on_replica_set<F: AsyncFnOnce(&App, &Members)>(body: F) {
     let runtime = runtime();
     let members = runtime.block_on(Members::start());
     let members = members.expect("three mongods start");
@@ -423,7 +423,7 @@ fn run<F: AsyncFnOnce(&App)>(uri: &str, keep: impl FnOnce(&str) -> String, body:
     let tested = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
             body(&app).await;
-            app.rest().await;
+            app.run_background_work().await;
             app.audit().await;
         });
     }));
@@ -454,8 +454,8 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     }
 }
 
-fn note(commands: &Mutex<Vec<String>>, scattered: &Mutex<BTreeSet<String>>, command: CommandSeen) {
-    let CommandSeen {
+fn note(commands: &Mutex<Vec<String>>, scattered: &Mutex<BTreeSet<String>>, command: SentCommand) {
+    let SentCommand {
         name,
         collection,
         scattered: everywhere,

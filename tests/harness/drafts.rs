@@ -1,5 +1,5 @@
-//! Products and reviews, built in the words of the API. What a test does not say has a sensible
-//! value, so that a value that is spelled out is one that the test is about.
+//! Builders of products and reviews. Every field has a sensible default, so that a value in a test is
+//! one that the test is about.
 
 use std::fmt;
 
@@ -16,11 +16,10 @@ use vitrine_model::spec::{Spec, SpecValue};
 
 use crate::app::NOW;
 
-/// The system that drafts come from unless another is named.
+/// The source system of drafts, unless another is named.
 pub const SYSTEM: &str = "feed";
 
-/// A product of this name: active, generic, in the category `Things`, known to the feed by its
-/// name.
+/// Builds a product: active, generic, in the category `Things`, with its name as its id in the feed.
 pub fn product(name: &str) -> ProductBuilder {
     ProductBuilder {
         draft: ProductDraft {
@@ -44,8 +43,8 @@ pub fn product(name: &str) -> ProductBuilder {
     }
 }
 
-/// A review of the product that the feed knows by this name, anonymous and without a text, written
-/// at the instant where the clock stands.
+/// Builds a review of the product with this id in the feed: anonymous, without a text, written at
+/// [`NOW`].
 pub fn review(product: &str, external_id: impl fmt::Display, stars: i64) -> ReviewBuilder {
     ReviewBuilder {
         draft: ReviewDraft {
@@ -93,25 +92,25 @@ impl From<ReviewBuilder> for ReviewDraft {
 }
 
 impl ProductBuilder {
-    /// Where the feed has it from.
+    /// Sets its source system and its id there.
     pub fn source(mut self, system: &str, external_id: &str) -> Self {
         self.draft.source = external(system, external_id);
         self
     }
 
-    /// Its stock-keeping unit.
+    /// Sets its stock-keeping unit.
     pub fn sku(mut self, sku: &str) -> Self {
         self.draft.sku = Some(sku.to_owned());
         self
     }
 
-    /// Its kind, without details.
+    /// Sets its kind, without details.
     pub fn kind(mut self, kind: &str) -> Self {
         kind.clone_into(&mut self.draft.kind);
         self
     }
 
-    /// Its kind, with details.
+    /// Sets its details, and so its kind.
     pub fn details(mut self, details: Details) -> Self {
         details
             .kind()
@@ -121,31 +120,31 @@ impl ProductBuilder {
         self
     }
 
-    /// What there is to say about it.
+    /// Sets its description.
     pub fn description(mut self, text: &str) -> Self {
         self.draft.description = Some(text.to_owned());
         self
     }
 
-    /// Its brand.
+    /// Sets its brand.
     pub fn brand(mut self, brand: &str) -> Self {
         self.draft.brand = Some(brand.to_owned());
         self
     }
 
-    /// Its state.
+    /// Sets its status.
     pub fn status(mut self, status: ProductStatus) -> Self {
         self.draft.status = status;
         self
     }
 
-    /// Its category, from the top down.
+    /// Sets its category, from the root of the tree down.
     pub fn category<const N: usize>(mut self, path: [&str; N]) -> Self {
         self.draft.category = path.map(str::to_owned).to_vec();
         self
     }
 
-    /// Its supplier and the supplier's country.
+    /// Sets its supplier and the supplier's country.
     pub fn supplier(mut self, name: &str, country: &str) -> Self {
         self.draft.supplier = Some(SupplierDraft {
             name: name.to_owned(),
@@ -154,19 +153,19 @@ impl ProductBuilder {
         self
     }
 
-    /// Its price in euros.
+    /// Sets its price in euros.
     pub fn price(self, amount: &str) -> Self {
         self.price_in(amount, "EUR")
     }
 
-    /// Its price in any currency.
+    /// Sets its price in any currency.
     pub fn price_in(mut self, amount: &str, currency: &str) -> Self {
         let currency = Currency::parse(currency).expect("a currency");
         self.draft.price = Some(Money::parse(amount, currency).expect("an amount"));
         self
     }
 
-    /// One more picture.
+    /// Adds a picture.
     pub fn image(mut self, url: &str, alt: &str) -> Self {
         let (url, alt) = (url.to_owned(), Some(alt.to_owned()));
         self.draft.media.push(Media {
@@ -177,7 +176,7 @@ impl ProductBuilder {
         self
     }
 
-    /// One more spec.
+    /// Adds a spec.
     pub fn spec(mut self, key: &str, value: SpecValue) -> Self {
         self.draft.specs.push(Spec {
             key: key.to_owned(),
@@ -187,17 +186,17 @@ impl ProductBuilder {
         self
     }
 
-    /// A spec that is text.
+    /// Adds a spec with a text.
     pub fn text(self, key: &str, text: &str) -> Self {
         self.spec(key, SpecValue::Text(text.to_owned()))
     }
 
-    /// A spec that is a plain number.
+    /// Adds a spec with a plain number.
     pub fn number(self, key: &str, value: f64) -> Self {
         self.spec(key, SpecValue::Number(value))
     }
 
-    /// A spec that is a number of units.
+    /// Adds a spec with a quantity.
     pub fn quantity(self, key: &str, value: f64, unit: &str) -> Self {
         self.spec(
             key,
@@ -208,12 +207,12 @@ impl ProductBuilder {
         )
     }
 
-    /// A spec that is a yes or no.
+    /// Adds a spec with a boolean.
     pub fn boolean(self, key: &str, value: bool) -> Self {
         self.spec(key, SpecValue::Boolean(value))
     }
 
-    /// A spec that is a day.
+    /// Adds a spec with a date.
     pub fn date(self, key: &str, day: &str) -> Self {
         self.spec(
             key,
@@ -221,17 +220,17 @@ impl ProductBuilder {
         )
     }
 
-    /// What the spec that was added last holds for.
+    /// Sets the qualifier of the spec that was added last.
     ///
     /// # Panics
     /// When there is none.
-    pub fn only_for(mut self, qualifier: &str) -> Self {
+    pub fn qualified(mut self, qualifier: &str) -> Self {
         let spec = self.draft.specs.last_mut().expect("a spec comes first");
         spec.qualifier = Some(qualifier.to_owned());
         self
     }
 
-    /// One more product of a bundle, by the name that the feed knows it by.
+    /// Adds an item of a bundle, by the id of the product in the feed.
     pub fn item(mut self, product: &str, quantity: i32) -> Self {
         "bundle".clone_into(&mut self.draft.kind);
         self.draft.bundle.push(BundleItemDraft {
@@ -241,13 +240,13 @@ impl ProductBuilder {
         self
     }
 
-    /// When it was added to the shop.
+    /// Sets when it was added to the shop.
     pub fn created_at(mut self, at: &str) -> Self {
         self.draft.created_at = Some(instant(at));
         self
     }
 
-    /// Leaves it as it is when it is there already.
+    /// Makes the import create it only, never update it.
     pub fn create_only(mut self) -> Self {
         self.draft.create_only = true;
         self
@@ -255,7 +254,7 @@ impl ProductBuilder {
 }
 
 impl ReviewBuilder {
-    /// Who wrote it.
+    /// Sets its author, by a name that is the id as well.
     pub fn author(mut self, name: &str) -> Self {
         self.draft.author = Some(Author {
             id: AuthorId(name.to_owned()),
@@ -264,57 +263,57 @@ impl ReviewBuilder {
         self
     }
 
-    /// Its title.
+    /// Sets its title.
     pub fn title(mut self, title: &str) -> Self {
         title.clone_into(&mut self.draft.title);
         self
     }
 
-    /// Its text.
+    /// Sets its body.
     pub fn body(mut self, body: &str) -> Self {
         body.clone_into(&mut self.draft.body);
         self
     }
 
-    /// How many found it helpful.
+    /// Sets the number of helpful votes.
     pub fn helpful(mut self, votes: i64) -> Self {
         self.draft.helpful = votes;
         self
     }
 
-    /// How many did not.
+    /// Sets the number of unhelpful votes.
     pub fn unhelpful(mut self, votes: i64) -> Self {
         self.draft.unhelpful = votes;
         self
     }
 
-    /// Whether it recommends the product.
+    /// Sets whether it recommends the product.
     pub fn recommends(mut self, recommended: bool) -> Self {
         self.draft.recommended = Some(recommended);
         self
     }
 
-    /// Its stars for one aspect.
+    /// Adds a rating of one aspect.
     pub fn dimension(mut self, name: &str, stars: i64) -> Self {
         let stars = Stars::new(stars).expect("one to five stars");
         self.draft.dimensions.insert(name.to_owned(), stars);
         self
     }
 
-    /// When it was written.
+    /// Sets when it was written.
     pub fn created_at(mut self, at: &str) -> Self {
         self.draft.created_at = Some(instant(at));
         self
     }
 
-    /// Leaves open when it was written.
+    /// Makes it undated.
     pub fn undated(mut self) -> Self {
         self.draft.created_at = None;
         self
     }
 }
 
-/// Something by the id that a system gave it.
+/// Builds a reference to something by its id in a source system.
 #[must_use]
 pub fn external(system: &str, external_id: &str) -> ExternalRef {
     ExternalRef {

@@ -2,18 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-/// How often it is looked.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Asks until the closure gives something, and gives that; fails the test when the time is over.
+/// Calls the closure until it returns a value, and returns that value. Deadlines are generous: they end
+/// a test that hangs, and a busy machine must not exceed them.
 ///
 /// # Panics
 /// When the deadline passes.
-pub async fn eventually<T>(what: &str, within: Duration, look: impl AsyncFn() -> Option<T>) -> T {
+pub async fn eventually<T>(what: &str, within: Duration, check: impl AsyncFn() -> Option<T>) -> T {
     let deadline = Instant::now() + within;
     loop {
-        if let Some(found) = look().await {
-            return found;
+        if let Some(value) = check().await {
+            return value;
         }
         assert!(Instant::now() < deadline, "{what}: not within {within:?}");
         tokio::time::sleep(PAUSE).await;

@@ -1,12 +1,13 @@
 //! Commands that fail on purpose, by the server's `failCommand` fail point ("Fail points" in the
-//! server's own documentation). For tests with a server of their own, see [`crate::alone`].
+//! server's own documentation). For tests with a server of their own, see
+//! [`crate::test_on_own_server`].
 
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::App;
 
 impl App {
-    /// Lets the next `times` of these commands fail in the way that `how` says: an `errorCode`, or
+    /// Makes the next `times` of these commands fail as `how` says: with an `errorCode`, or by
     /// `closeConnection`.
     ///
     /// # Panics
@@ -18,7 +19,7 @@ impl App {
             .await;
     }
 
-    /// Lets the first `times` of these commands pass and the next one fail.
+    /// Lets the first `times` of these commands pass and makes the next one fail.
     ///
     /// # Panics
     /// When the server refuses.
@@ -29,47 +30,46 @@ impl App {
             .await;
     }
 
-    /// Ends all failing.
+    /// Makes no command fail any longer.
     ///
     /// # Panics
     /// When the server refuses.
-    pub async fn fail_no_more(&self) {
+    pub async fn stop_failing(&self) {
         self.fail_point(doc! { "mode": "off" }).await;
     }
 
-    /// Has the primary step down. There is no other member, so that it is elected again a moment
-    /// later.
+    /// Makes the primary step down. There is no other member, so it is elected again a moment later.
     pub async fn step_down(&self) {
         let admin = self.direct().client().database("admin");
         let down = doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
-        // Its connection may break with it.
+        // The connection may break.
         let _ = admin.run_command(down).await;
     }
 
-    /// Has the server end transactions that nobody goes on with after two seconds instead of a
-    /// minute: until then they are in everybody's way.
+    /// Makes the server abort abandoned transactions after two seconds instead of a minute: until then
+    /// they conflict with other writers.
     ///
     /// # Panics
     /// When the server refuses.
-    pub async fn abandoned_transactions_end_soon(&self) {
+    pub async fn expire_abandoned_transactions_soon(&self) {
         let admin = self.direct().client().database("admin");
         let soon = doc! { "setParameter": 1, "transactionLifetimeLimitSeconds": 2 };
         let set = admin.run_command(soon).await;
         set.expect("the server has the parameter");
     }
 
-    /// Has the server end everything that is under way for anybody, transactions that nobody goes on
-    /// with among it. For moments in which nothing else is to be going on.
+    /// Makes the server kill all sessions, and so abort all transactions. For moments in which nothing
+    /// else is running.
     ///
     /// # Panics
     /// When the server refuses.
-    pub async fn abandoned_transactions_end(&self) {
+    pub async fn kill_abandoned_transactions(&self) {
         let admin = self.direct().client().database("admin");
         let ended = admin.run_command(doc! { "killAllSessions": [] }).await;
         ended.expect("the server ends sessions");
     }
 
-    /// What becomes of something while a field at the top of a product's document is damaged.
+    /// Returns the result of `during` while a top-level field of a product's document is damaged.
     ///
     /// # Panics
     /// When the product or the field does not exist.
@@ -90,9 +90,9 @@ impl App {
                 .expect("the database writes");
         };
         set(Bson::Boolean(true)).await;
-        let became = during.await;
+        let result = during.await;
         set(value).await;
-        became
+        result
     }
 
     async fn fail_point(&self, what: Document) {

@@ -1,4 +1,4 @@
-//! As little HTTP/1.1 as it takes to ask the real binary.
+//! A minimal HTTP/1.1 client for the real binary.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long an answer may take.
+/// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An answer.
+/// An HTTP response.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status code.
@@ -21,10 +21,10 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Panics
-    /// When it is something else.
+    /// When it is not JSON.
     #[must_use]
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -32,36 +32,36 @@ impl Reply {
     }
 }
 
-/// Asks for a page.
+/// Requests a page.
 ///
 /// # Errors
-/// When nobody listens, or no answer comes in time.
+/// When the connection is refused, or no answer comes in time.
 pub async fn get(address: &str, path: &str) -> anyhow::Result<Reply> {
     let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     exchange(address, &head).await
 }
 
-/// Asks a GraphQL query, with a token or without.
+/// Sends a GraphQL query, with a token or without.
 ///
 /// # Errors
-/// When nobody listens, or no answer comes in time.
+/// When the connection is refused, or no answer comes in time.
 pub async fn graphql(address: &str, query: &str, token: Option<&str>) -> anyhow::Result<Reply> {
-    exchange(address, &question(address, query, token)).await
+    exchange(address, &graphql_request(address, query, token)).await
 }
 
-/// Sends a GraphQL query and gives the connection before the answer has come.
+/// Sends a GraphQL query and returns the connection before the answer has come.
 ///
 /// # Errors
-/// When nobody listens.
-pub async fn ask_only(address: &str, query: &str) -> anyhow::Result<TcpStream> {
+/// When the connection is refused.
+pub async fn send_graphql(address: &str, query: &str) -> anyhow::Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
     stream
-        .write_all(question(address, query, None).as_bytes())
+        .write_all(graphql_request(address, query, None).as_bytes())
         .await?;
     Ok(stream)
 }
 
-fn question(address: &str, query: &str, token: Option<&str>) -> String {
+fn graphql_request(address: &str, query: &str, token: Option<&str>) -> String {
     let body = json!({ "query": query }).to_string();
     let token = token.map_or_else(String::new, |token| {
         format!("authorization: Bearer {token}\r\n")

@@ -1,8 +1,8 @@
-//! The database server of a test run: started once, shared by all tests, gone with the process.
+//! The database server of a test run: started once, shared by all tests, stopped with the process.
 //!
 //! It is a real mongod, a replica set of one member, in a directory of its own below
-//! `target/tmp`. The directory goes when the process has ended, unless a test has failed: then it
-//! stays until the next run, so that the database can be looked at.
+//! `target/tmp`. The directory is removed when the process has ended. When a test has failed, it is
+//! kept until the next run, so that the database can be inspected.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use vitrine_mongod::{Instance, Mongod, StartOptions};
 
-use crate::surroundings::{search, target_dir};
+use crate::environment::{search, target_dir};
 
 /// The server that all tests share.
 static SHARED: LazyLock<Server> = LazyLock::new(|| {
@@ -35,13 +35,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server that all tests share, started by whoever comes first.
+    /// Returns the server that all tests share; the first caller starts it.
     #[must_use]
     pub fn shared() -> &'static Self {
         &SHARED
     }
 
-    /// A server of its own, for tests that make it fail. Other tests do not notice.
+    /// Starts a server for one test, which may make it fail.
     ///
     /// # Errors
     /// When no mongod is found or it does not start.
@@ -62,13 +62,13 @@ impl Server {
         })
     }
 
-    /// The connection string.
+    /// Returns the connection string.
     #[must_use]
     pub fn uri(&self) -> &str {
         self.instance.uri()
     }
 
-    /// Stops the server from doing anything at all, until [`Server::thaw`].
+    /// Freezes the server until [`Server::thaw`].
     ///
     /// # Panics
     /// When it is gone.
@@ -76,7 +76,7 @@ impl Server {
         signal(self.instance.pid(), "STOP");
     }
 
-    /// Lets a frozen server go on.
+    /// Thaws a frozen server.
     ///
     /// # Panics
     /// When it is gone.
@@ -84,7 +84,7 @@ impl Server {
         signal(self.instance.pid(), "CONT");
     }
 
-    /// Keeps the directory when the process ends, and says how to look at a database in it.
+    /// Keeps the directory when the process ends; returns how to open a database in it.
     ///
     /// # Panics
     /// When the directory is gone.
@@ -104,16 +104,16 @@ impl Server {
         )
     }
 
-    /// Ends the server.
+    /// Stops the server.
     ///
     /// # Errors
-    /// When it does not end as it should.
+    /// When it does not shut down cleanly.
     pub async fn stop(self) -> anyhow::Result<()> {
         Ok(self.instance.stop().await?)
     }
 }
 
-/// The mongod that tests use.
+/// Finds the mongod that tests use.
 ///
 /// # Errors
 /// When there is none.
@@ -147,7 +147,7 @@ done
 [ -e "$directory/kept" ] || rm -rf "$directory"
 "#;
 
-/// A directory that belongs to this process while it holds the lock in it.
+/// A directory that belongs to this process while the process holds the lock in it.
 #[derive(Debug)]
 pub(crate) struct RunDirectory {
     pub(crate) path: PathBuf,
@@ -155,7 +155,7 @@ pub(crate) struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes a directory, and removes those that dead runs have left.
+    /// Creates a directory, and removes those of runs that have ended.
     pub(crate) fn claim(name: &str) -> io::Result<Self> {
         let all = target_dir().join("tmp/vitrine-tests");
         fs::create_dir_all(&all)?;
@@ -173,7 +173,7 @@ impl RunDirectory {
         fs::write(self.path.join(KEPT), database)
     }
 
-    /// Has the directory removed when this process and then each mongod has ended.
+    /// Starts a process that removes the directory when this process and then each mongod has ended.
     pub(crate) fn removed_after(&self, mongods: &[u32]) -> io::Result<()> {
         let mut janitor = Command::new("/bin/sh");
         janitor
@@ -184,22 +184,22 @@ impl RunDirectory {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // A group of its own, so that Ctrl-C in the terminal does not end it before its work.
+        // A process group of its own, so that Ctrl-C in the terminal does not end it too early.
         let mut janitor = janitor.process_group(0).spawn()?;
-        // Never closed by this process: the kernel does it.
+        // The kernel closes it when this process ends.
         std::mem::forget(janitor.stdin.take());
         Ok(())
     }
 }
 
-/// Tells apart the directories of one process.
+/// Returns a number that no other directory of this process has.
 fn fresh_number() -> usize {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Removes directories whose process is dead: nobody holds their locks.
+/// Removes directories whose lock is free, because their process has ended.
 fn remove_leftovers(all: &Path) -> io::Result<()> {
     for entry in fs::read_dir(all)? {
         let path = entry?.path();

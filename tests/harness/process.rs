@@ -1,4 +1,4 @@
-//! The real binary: built once per test run, started with settings, asked over HTTP, ended by
+//! The real binary: built once per test run, started with settings, called over HTTP, ended by
 //! signals.
 
 use std::io::{BufRead as _, BufReader, Read};
@@ -8,36 +8,36 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use crate::environment::{target_dir, workspace_dir};
 use crate::eventually;
-use crate::surroundings::{target_dir, workspace_dir};
 
-/// How long the service may take to say that it is ready.
+/// The timeout of a start, until the service reports that it is ready.
 const START: Duration = Duration::from_mins(1);
-/// How long it may take to end.
+/// The timeout of an end.
 const END: Duration = Duration::from_secs(40);
 
-/// The binary, built by whoever comes first.
+/// The binary, built by the first test that needs it.
 static BINARY: LazyLock<PathBuf> = LazyLock::new(build);
 
 /// A running service.
 #[derive(Debug)]
 pub struct Service {
     child: Child,
-    said: Arc<Mutex<String>>,
+    output: Arc<Mutex<String>>,
 }
 
-/// The path of the binary.
+/// Returns the path of the binary.
 #[must_use]
 pub fn binary() -> &'static Path {
     &BINARY
 }
 
-/// Cargo builds it as it builds the tests; with nothing to do this takes half a second.
+/// Builds it with the features of the tests; when it is up to date, this takes half a second.
 fn build() -> PathBuf {
     let release = !cfg!(debug_assertions);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace_dir());
-    // All members, so that their dependencies have the features they have in the tests.
+    // All members, so that their dependencies have the same features as in the tests.
     cargo.args([
         "build",
         "--locked",
@@ -58,7 +58,7 @@ fn build() -> PathBuf {
         .join("vitrine")
 }
 
-/// A command of the binary that ends by itself.
+/// Runs a command of the binary until it ends.
 ///
 /// # Panics
 /// When it cannot be run.
@@ -71,7 +71,7 @@ pub fn run(arguments: &[&str]) -> Output {
 }
 
 impl Service {
-    /// Starts the binary. What it says is collected.
+    /// Starts the binary and collects its output.
     ///
     /// # Panics
     /// When it cannot be run.
@@ -81,25 +81,25 @@ impl Service {
         command.args(arguments).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
-        let said = Arc::new(Mutex::new(String::new()));
-        collect(child.stdout.take().expect("piped"), &said);
-        collect(child.stderr.take().expect("piped"), &said);
-        Self { child, said }
+        let output = Arc::new(Mutex::new(String::new()));
+        collect(child.stdout.take().expect("piped"), &output);
+        collect(child.stderr.take().expect("piped"), &output);
+        Self { child, output }
     }
 
-    /// Everything it has said so far.
+    /// Returns its output so far.
     ///
     /// # Panics
-    /// When the thread that listens panicked.
+    /// When the thread that reads the output panicked.
     #[must_use]
-    pub fn said(&self) -> String {
-        self.said
+    pub fn output(&self) -> String {
+        self.output
             .lock()
             .expect("nobody panics with the lock")
             .clone()
     }
 
-    /// Waits until it is ready and gives the address it serves on.
+    /// Waits until it is ready; returns its address.
     ///
     /// # Panics
     /// When it does not become ready in time.
@@ -107,7 +107,7 @@ impl Service {
         self.address("ready at http://").await
     }
 
-    /// Waits until it listens, ready or not, and gives the address.
+    /// Waits until it listens, ready or not; returns its address.
     ///
     /// # Panics
     /// When it does not listen in time.
@@ -117,8 +117,8 @@ impl Service {
 
     async fn address(&self, before: &str) -> String {
         let look = async || {
-            let said = self.said();
-            let (_, after) = said.split_once(before)?;
+            let output = self.output();
+            let (_, after) = output.split_once(before)?;
             Some(after.split('/').next()?.to_owned())
         };
         eventually(before, START, look).await
@@ -145,12 +145,12 @@ impl Service {
                 .lock()
                 .expect("one thread")
                 .try_wait()
-                .expect("a child of ours")
+                .expect("it is our child")
         };
         eventually("the end of the service", END, look).await
     }
 
-    /// Ends it as an operator would, and says whether it ended well.
+    /// Ends it as an operator would; returns its exit status.
     ///
     /// # Panics
     /// When it does not end in time.
@@ -158,7 +158,10 @@ impl Service {
         self.signal("TERM");
         let status = self.ended().await;
         if !status.success() {
-            eprintln!("the service ended with {status} and said:\n{}", self.said());
+            eprintln!(
+                "the service ended with {status}; its output:\n{}",
+                self.output()
+            );
         }
         status
     }
@@ -170,7 +173,7 @@ impl Drop for Service {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if thread::panicking() {
-            eprintln!("the service said:\n{}", self.said());
+            eprintln!("the output of the service:\n{}", self.output());
         }
     }
 }
@@ -179,9 +182,9 @@ fn collect(from: impl Read + Send + 'static, into: &Arc<Mutex<String>>) {
     let into = Arc::clone(into);
     thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            let mut said = into.lock().expect("nobody panics with the lock");
-            said.push_str(&line);
-            said.push('\n');
+            let mut output = into.lock().expect("nobody panics with the lock");
+            output.push_str(&line);
+            output.push('\n');
         }
     });
 }

@@ -1,5 +1,5 @@
 //! How the server executed the commands that were sent, from its own profiler ("Database
-//! Profiler"): nothing about the service's queries is repeated here.
+//! Profiler"), so that no query of the service is repeated in a test.
 
 use std::collections::HashMap;
 
@@ -9,32 +9,32 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::App;
 
-/// One command as the server executed it.
+/// A command as the server executed it.
 #[derive(Clone, Debug)]
 pub struct Executed {
     entry: Document,
 }
 
 impl App {
-    /// Has the server write down every command from now on.
+    /// Makes the server record every command from now on.
     ///
     /// # Panics
     /// When the server refuses.
-    pub async fn profiled(&self) {
-        // The usual size of the collection would hold a few hundred entries.
+    pub async fn start_profiler(&self) {
+        // With its default size the collection would hold a few hundred entries.
         let create = doc! { "create": PROFILE, "capped": true, "size": 256_i64 << 20 };
         self.direct()
             .run_command(create)
             .await
-            .expect("nobody profiled before");
+            .expect("the profiler is started once");
         self.direct()
             .run_command(doc! { "profile": 2 })
             .await
             .expect("the server profiles");
     }
 
-    /// Runs `work` and gives every command with a plan that it caused, in their order. Call
-    /// [`App::profiled`] before.
+    /// Runs `work`; returns its result and every command with a plan that it sent, in their order.
+    /// Call [`App::start_profiler`] before.
     ///
     /// # Panics
     /// When the server refuses.
@@ -57,7 +57,7 @@ impl App {
         )
     }
 
-    /// The names of the indexes of a collection, by the way plans name them: `{ status: 1 }`.
+    /// Returns the names of the indexes of a collection, by their patterns in plans: `{ status: 1 }`.
     ///
     /// # Panics
     /// When the server refuses.
@@ -92,8 +92,8 @@ impl App {
             .collect()
     }
 
-    /// Commands that have a plan, but for those that read the profiler's own collection, and those
-    /// that look at what was counted ahead, which run in the background as well.
+    /// Matches commands that have a plan, without those that read the profiler's own collection, and
+    /// those that read precomputed facets, which run in the background as well.
     fn planned(&self) -> Document {
         let left_out = [PROFILE, "category_generations", "facet_panels"];
         let left_out = left_out.map(|name| format!("{}.{name}", self.direct().name()));
@@ -104,31 +104,31 @@ impl App {
 const PROFILE: &str = "system.profile";
 
 impl Executed {
-    /// How many index keys the server looked at.
+    /// Returns the number of index keys that the server examined.
     #[must_use]
     pub fn keys(&self) -> i64 {
         self.number("keysExamined")
     }
 
-    /// How many documents it looked at.
+    /// Returns the number of documents that it examined.
     #[must_use]
     pub fn docs(&self) -> i64 {
         self.number("docsExamined")
     }
 
-    /// How many it gave.
+    /// Returns the number of documents that it returned.
     #[must_use]
     pub fn rows(&self) -> i64 {
         self.number("nreturned")
     }
 
-    /// Whether it sorted in memory.
+    /// Returns whether it sorted in memory.
     #[must_use]
     pub fn sorts(&self) -> bool {
         self.entry.get_bool("hasSortStage").unwrap_or(false)
     }
 
-    /// What the command was: `find`, `aggregate`.
+    /// Returns the name of the command: `find`, `aggregate`.
     #[must_use]
     pub fn command(&self) -> String {
         let command = self.entry.get_document("command").ok();
@@ -136,14 +136,14 @@ impl Executed {
         name.cloned().unwrap_or_default()
     }
 
-    /// The plan in short: `IXSCAN { status: 1, … }`.
+    /// Returns the summary of the plan: `IXSCAN { status: 1, … }`.
     #[must_use]
     pub fn plan(&self) -> &str {
         self.entry.get_str("planSummary").unwrap_or_default()
     }
 
-    /// The names of the indexes that were used, each once. The profiler gives no stages for
-    /// aggregations: for them the patterns tell.
+    /// Returns the names of the indexes that were used, each once. The profiler records no stages of
+    /// aggregations: their indexes are found by the patterns.
     #[must_use]
     pub fn indexes(&self, patterns: &HashMap<String, String>) -> Vec<String> {
         let mut found = Vec::new();
@@ -165,7 +165,7 @@ impl Executed {
         found
     }
 
-    /// The stages of the plan, from the top down.
+    /// Returns the stages of the plan, from the top down.
     #[must_use]
     pub fn stage_names(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -173,7 +173,7 @@ impl Executed {
         found
     }
 
-    /// The bounds of a field in every scan of an index that has it.
+    /// Returns the bounds of a field in every scan of an index that has the field.
     #[must_use]
     pub fn bounds(&self, field: &str) -> Vec<Vec<String>> {
         let mut found = Vec::new();
@@ -189,7 +189,7 @@ impl Executed {
         found
     }
 
-    /// The whole entry of the profiler.
+    /// Returns the whole entry of the profiler.
     #[must_use]
     pub fn entry(&self) -> &Document {
         &self.entry

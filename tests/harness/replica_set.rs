@@ -1,8 +1,8 @@
-//! Three database servers that are one replica set, of which some are frozen or killed.
+//! A replica set of three servers, to freeze and to kill.
 //!
-//! They elect a new primary within seconds where a replica set with the default settings takes
-//! more than ten. A frozen server keeps its connections open and answers nothing, as one does whose
-//! machine is paused or cut off from the network.
+//! It elects a new primary within seconds; with default settings that takes more than ten. A frozen
+//! server keeps its connections open and answers nothing, as if its machine were paused or cut off
+//! from the network.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use vitrine_mongod::{ReplicaSet, StartOptions};
 use crate::eventually;
 use crate::mongod::{RunDirectory, find_mongod, signal};
 
-/// How long the others do without a primary before they elect another one.
+/// The election timeout: how long members wait for the primary before they elect another one.
 const ELECTION: Duration = Duration::from_secs(2);
-/// How long an election may take when the machine is busy.
+/// The timeout of an election on a busy machine.
 const ELECTED: Duration = Duration::from_mins(1);
-/// How many members there are.
+/// The number of members.
 const COUNT: usize = 3;
 
-/// A replica set of three members. Members are told by their number, from 0 on.
+/// A replica set of three members, which are numbered from 0.
 #[derive(Debug)]
 pub struct Members {
     set: ReplicaSet,
@@ -30,7 +30,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Starts three members that nobody else uses, and waits for their primary.
+    /// Starts three members and waits for their primary.
     ///
     /// # Errors
     /// When no mongod is found or one does not start.
@@ -60,13 +60,13 @@ impl Members {
         })
     }
 
-    /// The connection string, with the addresses of all three.
+    /// Returns the connection string, with the addresses of all three.
     #[must_use]
     pub fn uri(&self) -> String {
         self.set.uri()
     }
 
-    /// The member that is the primary; waits until one is.
+    /// Returns the primary; waits until there is one.
     ///
     /// # Panics
     /// When none is elected in time.
@@ -82,7 +82,7 @@ impl Members {
         eventually("a primary", ELECTED, look).await
     }
 
-    /// The members that are not the primary.
+    /// Returns the secondaries.
     ///
     /// # Panics
     /// When none is elected in time.
@@ -91,7 +91,7 @@ impl Members {
         (0..COUNT).filter(|number| *number != primary).collect()
     }
 
-    /// Stops a member from doing anything at all, until [`Members::thaw`].
+    /// Freezes a member until [`Members::thaw`].
     ///
     /// # Panics
     /// When it is gone.
@@ -100,7 +100,7 @@ impl Members {
         self.frozen[member].store(true, Ordering::SeqCst);
     }
 
-    /// Lets a frozen member go on.
+    /// Thaws a frozen member.
     ///
     /// # Panics
     /// When it is gone.
@@ -109,7 +109,7 @@ impl Members {
         self.frozen[member].store(false, Ordering::SeqCst);
     }
 
-    /// Kills a member. It does not come back.
+    /// Kills a member. It is not restarted.
     ///
     /// # Panics
     /// When it is gone.
@@ -118,25 +118,25 @@ impl Members {
         self.killed[member].store(true, Ordering::SeqCst);
     }
 
-    /// Stops a member from copying what the primary writes, until [`Members::keep_up`]; it goes on
-    /// voting, so that the primary remains the primary while nothing reaches a majority.
+    /// Stops the replication of a member until [`Members::resume_replication`]. It still votes, so
+    /// the primary stays primary while no write reaches a majority.
     ///
     /// # Panics
     /// When it refuses.
-    pub async fn fall_behind(&self, member: usize) {
-        self.set_copying(member, "alwaysOn").await;
+    pub async fn stop_replication(&self, member: usize) {
+        self.set_replication(member, "alwaysOn").await;
     }
 
-    /// Lets a member copy again what the primary writes.
+    /// Resumes the replication of a member.
     ///
     /// # Panics
     /// When it refuses.
-    pub async fn keep_up(&self, member: usize) {
-        self.set_copying(member, "off").await;
+    pub async fn resume_replication(&self, member: usize) {
+        self.set_replication(member, "off").await;
     }
 
     /// The fail point stops the member before it applies what it has fetched.
-    async fn set_copying(&self, member: usize, mode: &str) {
+    async fn set_replication(&self, member: usize, mode: &str) {
         let host = self.set.members()[member].host();
         let uri = format!("mongodb://{host}/?directConnection=true");
         let client = mongodb::Client::with_uri_str(uri).await;
@@ -146,7 +146,7 @@ impl Members {
         set.expect("the server has test commands");
     }
 
-    /// Thaws all that are frozen and waits for a primary.
+    /// Thaws all frozen members and waits for a primary.
     pub(crate) async fn recover(&self) {
         self.thaw_all();
         self.primary().await;
@@ -160,7 +160,7 @@ impl Members {
         }
     }
 
-    /// Keeps the directory when the process ends, and says where it is.
+    /// Keeps the directory when the process ends; returns where it is.
     pub(crate) fn keep(&self, database: &str) -> String {
         let kept = self.directory.keep(database);
         kept.expect("the directory of the run is there");
@@ -168,7 +168,7 @@ impl Members {
         format!("the database {database} of {uri} is kept in {path} until the next run")
     }
 
-    /// Ends all of them at once: their data is thrown away.
+    /// Kills all members: their data is thrown away.
     pub(crate) fn end(self) {
         for member in 0..COUNT {
             if !is(&self.killed[member]) {
@@ -188,7 +188,7 @@ impl Members {
 
 impl Drop for Members {
     fn drop(&mut self) {
-        // One that is frozen would not end when it is told to.
+        // A frozen member would not end on a signal.
         self.thaw_all();
     }
 }

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_domain::activity::{Event, Ignored};
-use vitrine_domain::workers::{Maintenance, Worker};
-use vitrine_harness::{App, alone, eventually, product, test};
+use vitrine_domain::activity::{Event, IgnoredReason};
+use vitrine_domain::workers::{MaintenanceState, Worker};
+use vitrine_harness::{App, eventually, product, test, test_on_own_server};
 use vitrine_model::activity::{
-    ActivityCounts, ActivityKind, Counted, DAY_MILLIS, HOUR_MILLIS, hour,
+    ActivityCounts, ActivityKind, DAY_MILLIS, HOUR_MILLIS, SampledCounts, hour,
 };
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::ProductStatus;
-use vitrine_model::worker::Run;
-use vitrine_storage::activity::Handover;
+use vitrine_model::worker::WorkerRun;
+use vitrine_storage::activity::ActivityBatch;
 
 /// The ids of products, by their slugs.
 async fn ids<const N: usize>(app: &App, slugs: [&str; N]) -> [String; N] {
@@ -33,7 +33,7 @@ fn events(kind: &str, product: &str, count: usize) -> Vec<Value> {
 
 async fn record(app: &App, events: Vec<Value>) -> Value {
     let given = app
-        .order("recordActivity", json!({ "events": events }))
+        .mutate("recordActivity", json!({ "events": events }))
         .await;
     given.done().clone()
 }
@@ -56,7 +56,7 @@ async fn series(app: &App, product: &str, resolution: &str, back: i64) -> Value 
 }
 
 #[test]
-fn what_happens_is_counted_by_hours_and_days() {
+fn activity_is_counted_by_hour_and_day() {
     test(async |app| {
         app.has([product("Lamp"), product("Chair")]).await;
         let [lamp, chair] = ids(app, ["lamp", "chair"]).await;
@@ -65,7 +65,7 @@ fn what_happens_is_counted_by_hours_and_days() {
         batch.extend(events("VIEW", &chair, 1));
         record(app, batch).await;
         let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 3 });
-        app.order("recordPurchase", bought.clone()).await.done();
+        app.mutate("recordPurchase", bought.clone()).await.done();
         // It is known, and not in the buckets yet; no other product's numbers are in doubt for it.
         let waits = series(app, &lamp, "DAY", 0).await;
         assert_eq!(
@@ -77,12 +77,12 @@ fn what_happens_is_counted_by_hours_and_days() {
             sure["purchases"],
             json!({ "value": 0, "relation": "EXACT" })
         );
-        app.rest().await;
+        app.run_background_work().await;
         app.clock.advance(HOUR_MILLIS);
         record(app, events("VIEW", &lamp, 5)).await;
         // The same purchase again is no other one.
-        app.order("recordPurchase", bought).await.done();
-        app.rest().await;
+        app.mutate("recordPurchase", bought).await.done();
+        app.run_background_work().await;
         let hours = series(app, &lamp, "HOUR", HOUR_MILLIS).await;
         assert_eq!(
             hours["points"],
@@ -113,15 +113,15 @@ fn recording_costs_no_command_once_products_are_known() {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         let input = json!({ "events": events("VIEW", &lamp, 500) });
-        let first = app.order("recordActivity", input.clone()).await;
+        let first = app.mutate("recordActivity", input.clone()).await;
         assert_eq!(first.0.sent(), ["find products"]);
-        let second = app.order("recordActivity", input).await;
+        let second = app.mutate("recordActivity", input).await;
         assert_eq!(second.0.sent(), [""; 0]);
         app.forget_commands();
-        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 1);
+        assert_eq!(app.catalog.flush_activity().await.unwrap(), 1);
         assert_eq!(app.sent(), ["insert activity_handed"]);
         app.forget_commands();
-        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 0);
+        assert_eq!(app.catalog.flush_activity().await.unwrap(), 0);
         assert_eq!(
             app.sent(),
             [""; 0],
@@ -131,7 +131,7 @@ fn recording_costs_no_command_once_products_are_known() {
 }
 
 #[test]
-fn bad_events_are_told_and_keep_no_others_from_being_counted() {
+fn an_invalid_event_is_reported_and_the_others_are_counted() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
@@ -157,7 +157,7 @@ fn bad_events_are_told_and_keep_no_others_from_being_counted() {
                 { "index": 3, "reason": "AHEAD" },
             ])
         );
-        app.rest().await;
+        app.run_background_work().await;
         let hours = series(app, &lamp, "HOUR", 2 * HOUR_MILLIS).await;
         let views: Vec<&Value> = hours["points"]
             .as_array()
@@ -167,8 +167,8 @@ fn bad_events_are_told_and_keep_no_others_from_being_counted() {
             .collect();
         assert_eq!(views, [1, 0, 2]);
         let refused = |input: Value| async move {
-            let given = app.order("recordActivity", input).await;
-            given.refused()
+            let given = app.mutate("recordActivity", input).await;
+            given.user_errors()
         };
         assert_eq!(
             refused(json!({ "events": [] })).await,
@@ -194,14 +194,14 @@ fn a_batch_that_is_sent_twice_is_counted_once() {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         let input = json!({ "events": events("VIEW", &lamp, 4), "idempotencyKey": "b-1" });
-        let sent = (0..10).map(|_| app.order("recordActivity", input.clone()).into_future());
+        let sent = (0..10).map(|_| app.mutate("recordActivity", input.clone()).into_future());
         let answers = futures_util::future::join_all(sent).await;
         let counted = answers.iter().map(|answer| answer.number("/counted"));
         assert_eq!(counted.sum::<i64>(), 4);
         // Other events are no repetition, and a batch of which nothing counts may come again.
         let other = json!({ "events": events("CART", &lamp, 1), "idempotencyKey": "b-1" });
         assert_eq!(
-            app.order("recordActivity", other).await.refused(),
+            app.mutate("recordActivity", other).await.user_errors(),
             [
                 "IDEMPOTENCY_CONFLICT at idempotencyKey: this key was used for other events within ten minutes"
             ]
@@ -209,10 +209,10 @@ fn a_batch_that_is_sent_twice_is_counted_once() {
         let nobody = GlobalId::Product(ProductId::random()).encode();
         for (product, counted) in [(&nobody, 0), (&lamp, 1)] {
             let input = json!({ "events": events("VIEW", product, 1), "idempotencyKey": "b-2" });
-            let done = app.order("recordActivity", input).await;
+            let done = app.mutate("recordActivity", input).await;
             assert_eq!(done.number("/counted"), counted);
         }
-        app.rest().await;
+        app.run_background_work().await;
         let seen = series(app, &lamp, "DAY", 0).await;
         assert_eq!(
             (&seen["views"]["value"], &seen["carts"]["value"]),
@@ -222,7 +222,7 @@ fn a_batch_that_is_sent_twice_is_counted_once() {
 }
 
 #[test]
-fn what_is_not_on_sale_gets_no_attention() {
+fn a_product_that_is_not_on_sale_has_no_activity() {
     test(async |app| {
         app.has([
             product("Lamp").status(ProductStatus::Draft),
@@ -241,7 +241,7 @@ fn what_is_not_on_sale_gets_no_attention() {
 }
 
 #[test]
-fn a_purchase_of_tomorrow_is_no_purchase_of_this_month() {
+fn a_purchase_dated_tomorrow_does_not_count_in_this_month() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
@@ -251,9 +251,9 @@ fn a_purchase_of_tomorrow_is_no_purchase_of_this_month() {
             .plus_millis(DAY_MILLIS - HOUR_MILLIS)
             .to_string();
         let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 2, "purchasedAt": tomorrow });
-        app.order("recordPurchase", bought).await.done();
+        app.mutate("recordPurchase", bought).await.done();
         let counters = async || {
-            app.rest().await;
+            app.run_background_work().await;
             app.catalog.work_off(Worker::Trending).await.unwrap();
             let product = app
                 .query("{ product(slug: \"lamp\") { counters { unitsSold { value } unitsSoldInMonth { value } } } }")
@@ -271,7 +271,7 @@ fn a_purchase_of_tomorrow_is_no_purchase_of_this_month() {
 }
 
 #[test]
-fn orders_are_counted_once_each_whoever_tells_them_how_often() {
+fn an_order_is_counted_once_however_often_it_is_reported() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
@@ -290,10 +290,10 @@ fn orders_are_counted_once_each_whoever_tells_them_how_often() {
             (order("cid", None, 4), true),
         ];
         for (input, new) in told {
-            let reply = app.order("recordPurchase", input).await;
+            let reply = app.mutate("recordPurchase", input).await;
             assert_eq!(reply.done()["recorded"], new);
         }
-        app.rest().await;
+        app.run_background_work().await;
         let counters =
             "{ product(slug: \"lamp\") { counters { unitsSold { value relation asOf } } } }";
         let sold = app
@@ -313,19 +313,21 @@ fn orders_are_counted_once_each_whoever_tells_them_how_often() {
                 .len(),
             1
         );
-        let refused = app.order("recordPurchase", order("ann", Some(""), 0)).await;
+        let refused = app
+            .mutate("recordPurchase", order("ann", Some(""), 0))
+            .await;
         assert_eq!(
-            refused.refused(),
+            refused.user_errors(),
             [
                 "INVALID at quantity: must be 1 to 10000, not 0",
-                "INVALID at orderId: an order is named by 1 to 128 printable ASCII characters",
+                "INVALID at orderId: an order id has 1 to 128 printable ASCII characters",
             ]
         );
     });
 }
 
 #[test]
-fn buckets_are_filled_once_however_many_workers_try() {
+fn a_bucket_is_filled_once_however_many_workers_run() {
     test(async |app| {
         app.has([product("Lamp"), product("Chair")]).await;
         let [lamp, chair] = ids(app, ["lamp", "chair"]).await;
@@ -333,15 +335,14 @@ fn buckets_are_filled_once_however_many_workers_try() {
         for round in 0..20 {
             let both = [events("VIEW", &lamp, 3), events("CART", &chair, 2)].concat();
             let input = json!({ "events": both });
-            app.order("recordActivity", input.clone()).await.done();
-            app.order("recordActivity", input)
+            app.mutate("recordActivity", input.clone()).await.done();
+            app.mutate("recordActivity", input)
                 .through(&other)
                 .await
                 .done();
             let bought = json!({ "productId": lamp, "customerId": format!("c{round}") });
-            app.order("recordPurchase", bought).await.done();
-            let (one, two) =
-                tokio::join!(app.catalog.hand_over_activity(), other.hand_over_activity());
+            app.mutate("recordPurchase", bought).await.done();
+            let (one, two) = tokio::join!(app.catalog.flush_activity(), other.flush_activity());
             assert_eq!((one.unwrap(), two.unwrap()), (2, 2));
         }
         let (one, two) = tokio::join!(
@@ -349,7 +350,7 @@ fn buckets_are_filled_once_however_many_workers_try() {
             other.work_off(Worker::Activity)
         );
         assert!(one.is_ok() && two.is_ok());
-        app.rest().await;
+        app.run_background_work().await;
         let seen = series(app, &lamp, "DAY", 0).await;
         assert_eq!(
             (&seen["views"]["value"], &seen["purchases"]["value"]),
@@ -361,7 +362,7 @@ fn buckets_are_filled_once_however_many_workers_try() {
 
 #[test]
 fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
-    alone(async |app| {
+    test_on_own_server(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         let product = match GlobalId::decode(&lamp) {
@@ -373,7 +374,7 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
             kind: ActivityKind::View,
             at: None,
         };
-        app.abandoned_transactions_end_soon().await;
+        app.expire_abandoned_transactions_soon().await;
         let ways = [
             doc! { "errorCode": 10_107 },
             doc! { "closeConnection": true },
@@ -385,19 +386,19 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
                 app.catalog.record_activity(&[view; 5], None).await.unwrap();
                 counted += 5;
                 app.fail_next(2, &[command], how.clone()).await;
-                let _ = app.catalog.hand_over_activity().await;
+                let _ = app.catalog.flush_activity().await;
                 let _ = app.catalog.work_off(Worker::Activity).await;
-                app.fail_no_more().await;
+                app.stop_failing().await;
                 let bought = json!({ "productId": lamp, "customerId": format!("{at} {command}") });
                 // The driver may take the server for lost for some seconds.
                 let recorded = async || {
-                    let reply = app.order("recordPurchase", bought.clone()).await;
+                    let reply = app.mutate("recordPurchase", bought.clone()).await;
                     reply.0.errors().is_empty().then_some(())
                 };
                 eventually("it is recorded", Duration::from_mins(1), recorded).await;
             }
         }
-        app.rest().await;
+        app.run_background_work().await;
         let seen = series(app, &lamp, "DAY", 0).await;
         assert_eq!(
             (&seen["views"]["value"], &seen["purchases"]["value"]),
@@ -407,12 +408,12 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
 }
 
 #[test]
-fn elections_lose_and_double_no_events() {
-    alone(async |app| {
+fn an_election_neither_loses_nor_doubles_events() {
+    test_on_own_server(async |app| {
         const ROUNDS: i64 = 60;
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
-        app.abandoned_transactions_end_soon().await;
+        app.expire_abandoned_transactions_soon().await;
         // Known from now on, so that counting needs no database.
         record(app, events("VIEW", &lamp, 1)).await;
         let elections = async {
@@ -429,7 +430,7 @@ fn elections_lose_and_double_no_events() {
             for _ in 0..ROUNDS {
                 record(app, events("VIEW", &lamp, 3)).await;
                 let (handed, filled) = tokio::join!(
-                    app.catalog.hand_over_activity(),
+                    app.catalog.flush_activity(),
                     app.catalog.work_off(Worker::Activity)
                 );
                 // Whatever could not be done is done with the next.
@@ -437,7 +438,7 @@ fn elections_lose_and_double_no_events() {
             }
         };
         tokio::join!(elections, processes);
-        app.rest().await;
+        app.run_background_work().await;
         let seen = series(app, &lamp, "DAY", 0).await;
         assert_eq!(seen["views"]["value"], 1 + 3 * ROUNDS);
         let elsewhere = app.direct().collection::<Document>("elsewhere");
@@ -446,8 +447,8 @@ fn elections_lose_and_double_no_events() {
 }
 
 #[test]
-fn what_was_taken_without_an_answer_is_not_taken_again() {
-    alone(async |app| {
+fn a_batch_stored_without_an_answer_is_not_stored_again() {
+    test_on_own_server(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         record(app, events("VIEW", &lamp, 5)).await;
@@ -457,28 +458,28 @@ fn what_was_taken_without_an_answer_is_not_taken_again() {
             doc! { "code": 91, "errmsg": "shutting down", "errorLabels": ["RetryableWriteError"] };
         app.fail_next(2, &["insert"], doc! { "writeConcernError": lost })
             .await;
-        assert!(app.catalog.hand_over_activity().await.is_err());
-        app.fail_no_more().await;
+        assert!(app.catalog.flush_activity().await.is_err());
+        app.stop_failing().await;
         assert_eq!(app.documents("activity_handed", doc! {}).await.len(), 1);
         // It is in a bucket by the time it is handed over again.
         assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 1);
-        assert_eq!(app.catalog.hand_over_activity().await.unwrap(), 1);
+        assert_eq!(app.catalog.flush_activity().await.unwrap(), 1);
         assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 0);
-        app.rest().await;
+        app.run_background_work().await;
         assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 5);
     });
 }
 
 #[test]
-fn a_clock_that_steps_back_disturbs_nothing() {
+fn a_clock_that_steps_back_changes_no_count() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         record(app, events("VIEW", &lamp, 2)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.clock.advance(-3 * HOUR_MILLIS);
         record(app, events("VIEW", &lamp, 3)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.catalog.work_off(Worker::Trending).await.unwrap();
         app.clock.advance(3 * HOUR_MILLIS);
         app.catalog.work_off(Worker::Trending).await.unwrap();
@@ -495,7 +496,7 @@ fn a_clock_that_steps_back_disturbs_nothing() {
 }
 
 #[test]
-fn ranges_are_bounded_and_for_those_whom_they_concern() {
+fn ranges_are_bounded_and_visible_to_their_roles_only() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let ask = |range: &str, resolution: &str| {
@@ -515,7 +516,7 @@ fn ranges_are_bounded_and_for_those_whom_they_concern() {
             168
         );
         assert_eq!(
-            seen.asked(),
+            seen.sent_for_query(),
             ["find products", "find sales", "find activity"]
         );
         for (range, resolution, error) in [
@@ -574,44 +575,65 @@ async fn trending(app: &App, arguments: &str) -> Vec<(String, f64)> {
     rows.iter().map(row).collect()
 }
 
+/// What gets attention: the lamp had views a day ago, the chair carts; since then the bulb had views
+/// and the book was bought.
+async fn attention(app: &App) -> [String; 4] {
+    let [lamp, bulb, chair, book] = shop(app).await;
+    record(app, events("VIEW", &lamp, 10)).await;
+    record(app, events("CART", &chair, 4)).await;
+    app.run_background_work().await;
+    // Four half-lives of the day.
+    app.clock.advance(DAY_MILLIS - HOUR_MILLIS);
+    let mut batch = events("VIEW", &bulb, 3);
+    batch.extend(events("VIEW", &book, 1));
+    record(app, batch).await;
+    let bought = json!({ "productId": book, "customerId": "ann" });
+    app.mutate("recordPurchase", bought).await.done();
+    app.run_background_work().await;
+    [lamp, bulb, chair, book]
+}
+
+/// The names of the products that are trending.
+async fn trending_names(app: &App, arguments: &str) -> Vec<String> {
+    let rows = trending(app, arguments).await;
+    rows.into_iter().map(|(name, _)| name).collect()
+}
+
 #[test]
-fn what_gets_attention_is_counted_ahead_by_category_and_window() {
+fn trending_products_are_precomputed_by_category_and_window() {
     test(async |app| {
-        let [lamp, bulb, chair, book] = shop(app).await;
-        record(app, events("VIEW", &lamp, 10)).await;
-        record(app, events("CART", &chair, 4)).await;
-        app.rest().await;
-        // Four half-lives of the day.
-        app.clock.advance(DAY_MILLIS - HOUR_MILLIS);
-        let mut batch = events("VIEW", &bulb, 3);
-        batch.extend(events("VIEW", &book, 1));
-        record(app, batch).await;
-        let bought = json!({ "productId": book, "customerId": "ann" });
-        app.order("recordPurchase", bought).await.done();
-        app.rest().await;
-        assert_eq!(trending(app, "window: DAY").await, [], "not counted yet");
+        let [_, bulb, ..] = attention(app).await;
+        assert_eq!(trending(app, "window: DAY").await, [], "not computed yet");
         app.catalog.work_off(Worker::Trending).await.unwrap();
-        let names = |rows: Vec<(String, f64)>| -> Vec<String> {
-            rows.into_iter().map(|(name, _)| name).collect()
-        };
+        let names = async |arguments: &str| trending_names(app, arguments).await;
         let day = trending(app, "window: DAY").await;
         assert!((day[0].1 - 21.0).abs() < 0.1, "{day:?}");
-        assert_eq!(names(day), ["Book", "Bulb", "Chair", "Lamp"]);
-        let month = trending(app, "window: MONTH").await;
-        assert_eq!(names(month), ["Book", "Chair", "Lamp", "Bulb"]);
-        let home = trending(app, "window: DAY, category: \"home\", first: 2").await;
-        assert_eq!(names(home), ["Bulb", "Chair"]);
-        let light = trending(app, "window: WEEK, category: \"light\"").await;
-        assert_eq!(names(light), ["Lamp", "Bulb"]);
-        // What is not on sale is not shown, and takes nobody's place.
-        let archive = json!({ "id": bulb });
-        app.order("archiveProduct", archive.clone()).await.done();
-        let home = trending(app, "window: DAY, category: \"home\", first: 2").await;
-        assert_eq!(names(home), ["Chair", "Lamp"]);
+        let day = names("window: DAY").await;
+        assert_eq!(day, ["Book", "Bulb", "Chair", "Lamp"]);
+        let month = names("window: MONTH").await;
+        assert_eq!(month, ["Book", "Chair", "Lamp", "Bulb"]);
+        let home = names("window: DAY, category: \"home\", first: 2").await;
+        assert_eq!(home, ["Bulb", "Chair"]);
+        let light = names("window: WEEK, category: \"light\"").await;
+        assert_eq!(light, ["Lamp", "Bulb"]);
+        // A product that is not on sale is not shown; the next one takes its place.
+        app.mutate("archiveProduct", json!({ "id": bulb }))
+            .await
+            .done();
+        let home = names("window: DAY, category: \"home\", first: 2").await;
+        assert_eq!(home, ["Chair", "Lamp"]);
+    });
+}
+
+#[test]
+fn a_list_of_trending_products_is_one_command() {
+    test(async |app| {
+        attention(app).await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
         let one = app
             .query("{ trending(window: DAY) { product { name slug } rank } }")
             .await;
-        assert_eq!(one.asked(), ["aggregate trending"]);
+        assert_eq!(one.sent_for_query(), ["aggregate trending"]);
         let none = app
             .query("{ trending(window: DAY, category: \"nope\") { rank } }")
             .await;
@@ -626,7 +648,14 @@ fn what_gets_attention_is_counted_ahead_by_category_and_window() {
             many.errors(),
             ["BAD_USER_INPUT at trending: first: must be 1 to 100, not 101"]
         );
-        // Nothing has happened since for a month: nothing gets attention.
+    });
+}
+
+#[test]
+fn a_product_without_activity_for_a_month_is_no_longer_trending() {
+    test(async |app| {
+        attention(app).await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
         app.clock.advance(31 * DAY_MILLIS);
         app.catalog.work_off(Worker::Trending).await.unwrap();
         for window in ["DAY", "WEEK", "MONTH"] {
@@ -645,34 +674,49 @@ fn what_gets_attention_is_counted_ahead_by_category_and_window() {
     });
 }
 
+/// One pass of the worker that computes what is trending; the commands it sent.
+async fn trending_pass(app: &App, maintenance: &mut MaintenanceState) -> Vec<String> {
+    app.run_background_work().await;
+    app.forget_commands();
+    app.catalog
+        .work(Worker::Trending, maintenance)
+        .await
+        .unwrap();
+    app.sent()
+}
+
+/// The lists of all windows, of all products and of two categories.
+async fn trending_lists(app: &App) -> Vec<Vec<(String, f64)>> {
+    let mut lists = Vec::new();
+    for window in ["DAY", "WEEK", "MONTH"] {
+        for within in ["", ", category: \"home\"", ", category: \"light\""] {
+            let rows = trending(app, &format!("window: {window}{within}")).await;
+            assert!(!rows.is_empty());
+            lists.push(rows);
+        }
+    }
+    lists
+}
+
 #[test]
-fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
-    alone(async |app| {
+fn between_two_full_passes_only_busy_products_are_recomputed() {
+    test(async |app| {
         let shop = shop(app).await;
-        let count = async |app: &App, maintenance: &mut Maintenance| {
-            app.rest().await;
-            app.forget_commands();
-            app.catalog
-                .work(Worker::Trending, maintenance)
-                .await
-                .unwrap();
-            app.sent()
-        };
         for (at, product) in shop.iter().enumerate() {
             record(app, events("VIEW", product, 10 * (at + 1))).await;
         }
-        let mut maintenance = Maintenance::default();
-        let all = count(app, &mut maintenance).await;
+        let mut maintenance = MaintenanceState::default();
+        let all = trending_pass(app, &mut maintenance).await;
         assert!(
             all.contains(&"aggregate activity_days".to_owned()),
             "{all:?}"
         );
         assert_eq!(
-            count(app, &mut maintenance).await,
+            trending_pass(app, &mut maintenance).await,
             [""; 0],
             "nothing happened"
         );
-        // Rounds of activity, each looked at by itself, come to what a look at all comes to.
+        // Passes over busy products come to what a full pass comes to.
         let mut random = 7_usize;
         for _ in 0..6 {
             app.clock.advance(3 * HOUR_MILLIS);
@@ -682,52 +726,55 @@ fn between_two_looks_at_all_only_what_is_busy_is_looked_at() {
                     record(app, events("VIEW", product, 1 + random % 9)).await;
                 }
             }
-            count(app, &mut maintenance).await;
+            trending_pass(app, &mut maintenance).await;
         }
-        let lists = async || {
-            let mut lists = Vec::new();
-            for window in ["DAY", "WEEK", "MONTH"] {
-                for within in ["", ", category: \"home\"", ", category: \"light\""] {
-                    let rows = trending(app, &format!("window: {window}{within}")).await;
-                    assert!(!rows.is_empty());
-                    lists.push(rows);
-                }
-            }
-            lists
-        };
-        let merged = lists().await;
+        let merged = trending_lists(app).await;
         let ranks_of_merged = ranks(app).await;
         app.catalog.work_off(Worker::Trending).await.unwrap();
-        for (merged, anew) in merged.iter().zip(lists().await) {
-            // A list of products that are not busy is as of an earlier time.
-            let aged = anew[0].1 / merged[0].1;
-            for ((name, score), (expected_name, expected)) in merged.iter().zip(&anew) {
+        for (merged, full) in merged.iter().zip(trending_lists(app).await) {
+            // A list of products that are not busy has scores of an earlier time.
+            let aged = full[0].1 / merged[0].1;
+            for ((name, score), (expected_name, expected)) in merged.iter().zip(&full) {
                 assert_eq!(name, expected_name);
                 let off = (aged * score - expected).abs();
-                assert!(off <= 0.15 * expected, "{name}: {score}, anew {expected}");
+                assert!(
+                    off <= 0.15 * expected,
+                    "{name}: {score}, in a full pass {expected}"
+                );
             }
-            assert_eq!(merged.len(), anew.len());
+            assert_eq!(merged.len(), full.len());
         }
         assert_eq!(ranks_of_merged.len(), ranks(app).await.len());
-        // A pass that fails is followed by one through everything.
+    });
+}
+
+#[test]
+fn a_failed_pass_is_followed_by_a_full_one() {
+    test_on_own_server(async |app| {
+        let shop = shop(app).await;
+        for product in &shop {
+            record(app, events("VIEW", product, 10)).await;
+        }
+        let mut maintenance = MaintenanceState::default();
+        trending_pass(app, &mut maintenance).await;
         record(app, events("VIEW", &shop[0], 1)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.fail_next(1, &["aggregate"], doc! { "errorCode": 50 })
             .await;
         let failed = app.catalog.work(Worker::Trending, &mut maintenance).await;
         assert!(failed.is_err());
-        let again = count(app, &mut maintenance).await;
+        let again = trending_pass(app, &mut maintenance).await;
         assert!(!again.contains(&"find trending".to_owned()), "{again:?}");
     });
 }
 
 #[test]
-fn popularity_that_an_earlier_release_moved_is_put_right() {
+fn popularity_that_an_earlier_release_changed_is_corrected() {
     test(async |app| {
         let [lamp, ..] = shop(app).await;
         let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 100 });
-        app.order("recordPurchase", bought).await.done();
-        app.rest().await;
+        app.mutate("recordPurchase", bought).await.done();
+        app.run_background_work().await;
         let work = async || {
             let stood = app.catalog.work_off(Worker::Trending).await.unwrap();
             app.catalog.work_off(Worker::Ranks).await.unwrap();
@@ -747,18 +794,23 @@ fn popularity_that_an_earlier_release_moved_is_put_right() {
     });
 }
 
+/// A shop that has sold lamps and bulbs and in which chairs were viewed, all computed.
+async fn busy_shop(app: &App) {
+    let [lamp, bulb, chair, _] = shop(app).await;
+    for (product, units) in [(&lamp, 2), (&bulb, 9)] {
+        let bought = json!({ "productId": product, "customerId": "ann", "quantity": units });
+        app.mutate("recordPurchase", bought).await.done();
+    }
+    record(app, events("VIEW", &chair, 100)).await;
+    app.run_background_work().await;
+    app.catalog.work_off(Worker::Trending).await.unwrap();
+    app.run_background_work().await;
+}
+
 #[test]
-fn lists_are_sorted_by_sales_and_attention_from_end_to_end() {
+fn products_are_sorted_by_sales_and_attention() {
     test(async |app| {
-        let [lamp, bulb, chair, _] = shop(app).await;
-        for (product, units) in [(&lamp, 2), (&bulb, 9)] {
-            let bought = json!({ "productId": product, "customerId": "ann", "quantity": units });
-            app.order("recordPurchase", bought).await.done();
-        }
-        record(app, events("VIEW", &chair, 100)).await;
-        app.rest().await;
-        app.catalog.work_off(Worker::Trending).await.unwrap();
-        app.rest().await;
+        busy_shop(app).await;
         let list = |key: &str, page: &str| {
             format!(
                 "{{ products(sort: [{{ key: {key} }}], {page}) {{ nodes {{ name }} pageInfo {{ endCursor startCursor hasNextPage }} }} }}"
@@ -792,6 +844,13 @@ fn lists_are_sorted_by_sales_and_attention_from_end_to_end() {
             back.reverse();
             assert_eq!(back, all, "{key}");
         }
+    });
+}
+
+#[test]
+fn counters_and_popularity_are_part_of_the_product() {
+    test(async |app| {
+        busy_shop(app).await;
         let counters = app
             .query("{ product(slug: \"chair\") { counters { viewsInMonth { value relation asOf } unitsSoldInMonth { value } unitsSold { value asOf } } } }")
             .await;
@@ -809,7 +868,7 @@ fn lists_are_sorted_by_sales_and_attention_from_end_to_end() {
         let rank = rank[0].get_document("rank").unwrap();
         assert_eq!(rank.get_i32("popularity").unwrap(), 3);
         assert!(!rank.contains_key("due"));
-        // Counted again, nothing is written.
+        // A second pass writes nothing.
         assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 0);
     });
 }
@@ -850,56 +909,67 @@ async fn walk(app: &App, list: &str, size: usize, backwards: bool) -> Vec<String
     names
 }
 
-/// Which products a filter lets through, by number.
-type Through = fn(usize) -> bool;
+/// Which products a filter finds, by number.
+type Matches = fn(usize) -> bool;
+
+const FILTERS: [(&str, Matches); 6] = [
+    ("{}", |_| true),
+    (r#"{ category: ["lamps"] }"#, |n| n % 3 == 0),
+    (r#"{ category: ["light"] }"#, |n| n % 3 != 2),
+    (r#"{ category: ["bulbs", "chairs"] }"#, |n| n % 3 != 0),
+    (r#"{ category: ["home"], price: { gte: "6" } }"#, |n| {
+        n % 4 != 0
+    }),
+    ("{ status: [ACTIVE, ARCHIVED] }", |_| true),
+];
+
+const PRODUCTS: usize = 60;
+
+/// How many units of a product were sold: many have sold equally many, half of them nothing.
+fn units(n: usize) -> usize {
+    if n.is_multiple_of(2) { 0 } else { n / 2 % 4 }
+}
+
+/// Sixty products of three categories, with their sales computed; their slugs.
+async fn sold_stock(app: &App) -> [String; PRODUCTS] {
+    let stock = (0..PRODUCTS).map(|n| {
+        let leaf = ["Lamps", "Bulbs", "Chairs"][n % 3];
+        let above = if n % 3 == 2 { "Seats" } else { "Light" };
+        let product = product(&format!("p{n:02}")).category(["Home", above, leaf]);
+        product.price(if n % 4 == 0 { "5" } else { "9" })
+    });
+    app.has(stock).await;
+    let slugs: [String; PRODUCTS] = std::array::from_fn(|n| format!("p{n:02}"));
+    let ids = ids(app, slugs.each_ref().map(String::as_str)).await;
+    for (n, id) in ids.iter().enumerate() {
+        if units(n) > 0 {
+            let bought = json!({ "productId": id, "customerId": "ann", "quantity": units(n) });
+            app.mutate("recordPurchase", bought).await.done();
+        }
+    }
+    app.run_background_work().await;
+    app.catalog.work_off(Worker::Trending).await.unwrap();
+    app.run_background_work().await;
+    slugs
+}
 
 #[test]
 fn every_list_by_sales_or_attention_has_each_product_once_from_either_end() {
     test(async |app| {
-        const PRODUCTS: usize = 60;
-        let stock = (0..PRODUCTS).map(|n| {
-            let leaf = ["Lamps", "Bulbs", "Chairs"][n % 3];
-            let above = if n % 3 == 2 { "Seats" } else { "Light" };
-            let product = product(&format!("p{n:02}")).category(["Home", above, leaf]);
-            product.price(if n % 4 == 0 { "5" } else { "9" })
-        });
-        app.has(stock).await;
-        let slugs: [String; PRODUCTS] = std::array::from_fn(|n| format!("p{n:02}"));
-        let ids = ids(app, slugs.each_ref().map(String::as_str)).await;
-        // Many have sold equally many, and half of them nothing.
-        let units = |n: usize| if n.is_multiple_of(2) { 0 } else { n / 2 % 4 };
-        for (n, id) in ids.iter().enumerate() {
-            if units(n) > 0 {
-                let bought = json!({ "productId": id, "customerId": "ann", "quantity": units(n) });
-                app.order("recordPurchase", bought).await.done();
-            }
-        }
-        app.rest().await;
-        app.catalog.work_off(Worker::Trending).await.unwrap();
-        app.rest().await;
-        let filters: [(&str, Through); 6] = [
-            ("{}", |_| true),
-            (r#"{ category: ["lamps"] }"#, |n| n % 3 == 0),
-            (r#"{ category: ["light"] }"#, |n| n % 3 != 2),
-            (r#"{ category: ["bulbs", "chairs"] }"#, |n| n % 3 != 0),
-            (r#"{ category: ["home"], price: { gte: "6" } }"#, |n| {
-                n % 4 != 0
-            }),
-            ("{ status: [ACTIVE, ARCHIVED] }", |_| true),
-        ];
-        for (filter, of) in filters {
+        let slugs = sold_stock(app).await;
+        for (filter, matches) in FILTERS {
             for key in ["BEST_SELLING", "TRENDING"] {
                 for direction in ["ASCENDING", "DESCENDING"] {
                     let list = format!(
                         "filter: {filter}, sort: [{{ key: {key}, direction: {direction} }}]"
                     );
                     let all = walk(app, &list, 100, false).await;
-                    let mut expected: Vec<usize> = (0..PRODUCTS).filter(|n| of(*n)).collect();
+                    let mut expected: Vec<usize> = (0..PRODUCTS).filter(|n| matches(*n)).collect();
                     let mut found = all.clone();
                     found.sort();
                     let names: Vec<String> = expected.iter().map(|n| slugs[*n].clone()).collect();
                     assert_eq!(found, names, "{list}");
-                    // What has sold nothing comes last in both directions.
+                    // Products without sales come last in both directions.
                     expected.sort_by_key(|n| match (units(*n), direction) {
                         (0, _) => 9,
                         (units, "ASCENDING") => units,
@@ -941,7 +1011,7 @@ fn a_flood_of_products_is_sampled_and_says_so() {
         };
         let collection = app.direct().collection::<Document>("activity_handed");
         collection.insert_one(handed).await.unwrap();
-        app.rest().await;
+        app.run_background_work().await;
         let query = format!(
             "{{ node(id: \"{lamp}\") {{ ... on Product {{ activity(range: {{ from: \"2026-05-31\", to: \"2026-06-01\" }}) {{ views {{ value relation relativeError }} carts {{ relativeError }} }} }} }} }}"
         );
@@ -958,7 +1028,7 @@ fn a_flood_of_products_is_sampled_and_says_so() {
 }
 
 #[test]
-fn events_of_products_that_are_made_later_are_counted_then() {
+fn events_of_a_product_that_does_not_exist_yet_are_counted_once_it_does() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
@@ -973,7 +1043,7 @@ fn events_of_products_that_are_made_later_are_counted_then() {
         let products = app.direct().collection::<Document>("products");
         let made = products.find_one_and_delete(doc! {}).await.unwrap();
         let counted = app.catalog.record_activity(&[view], None).await.unwrap();
-        assert_eq!(counted.ignored, [(0, Ignored::Unknown)]);
+        assert_eq!(counted.ignored, [(0, IgnoredReason::Unknown)]);
         products.insert_one(made.unwrap()).await.unwrap();
         let counted = app.catalog.record_activity(&[view], None).await.unwrap();
         assert_eq!((counted.counted, counted.ignored), (1, vec![]));
@@ -981,7 +1051,7 @@ fn events_of_products_that_are_made_later_are_counted_then() {
 }
 
 #[test]
-fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
+fn events_beyond_the_size_of_a_transaction_go_into_the_next() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
@@ -998,36 +1068,39 @@ fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
             let products = std::iter::repeat_with(ProductId::random)
                 .take(5_000)
                 .chain([lamp]);
-            let counted = Counted {
+            let counted = SampledCounts {
                 counts: views,
                 one_in: 1,
             };
             let rows = products.map(|product| ((product, hour(at)), counted));
-            let handover = Handover::new(rows.collect());
+            let handover = ActivityBatch::new(rows.collect());
             app.store
-                .hand_over(&handover, app.clock.now())
+                .insert_activity_batch(&handover, app.clock.now())
                 .await
                 .unwrap();
         }
         let run = app.catalog.fill_buckets().await.unwrap();
         assert_eq!(
             run,
-            Run {
+            WorkerRun {
                 done: 2,
                 backlog: 1,
-                ..Run::default()
+                ..WorkerRun::default()
             }
         );
         let run = app.catalog.fill_buckets().await.unwrap();
         assert_eq!(
             run,
-            Run {
+            WorkerRun {
                 done: 1,
                 backlog: 0,
-                ..Run::default()
+                ..WorkerRun::default()
             }
         );
-        assert_eq!(app.catalog.fill_buckets().await.unwrap(), Run::default());
+        assert_eq!(
+            app.catalog.fill_buckets().await.unwrap(),
+            WorkerRun::default()
+        );
         let lamp = GlobalId::Product(lamp).encode();
         let seen = series(app, &lamp, "DAY", DAY_MILLIS).await;
         assert_eq!(seen["views"]["value"], 3);
@@ -1035,8 +1108,8 @@ fn what_does_not_fit_into_a_transaction_is_left_for_the_next() {
 }
 
 #[test]
-fn what_waits_while_the_database_is_away_is_handed_over_at_once_when_it_is_back() {
-    alone(async |app| {
+fn events_buffered_during_an_outage_are_stored_when_it_ends() {
+    test_on_own_server(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         record(app, events("VIEW", &lamp, 1)).await;
@@ -1044,25 +1117,25 @@ fn what_waits_while_the_database_is_away_is_handed_over_at_once_when_it_is_back(
             .await;
         // More than may wait: the rest stays where it was counted.
         for _ in 0..40 {
-            assert!(app.catalog.hand_over_activity().await.is_err());
+            assert!(app.catalog.flush_activity().await.is_err());
             record(app, events("VIEW", &lamp, 1)).await;
         }
-        app.fail_no_more().await;
-        app.catalog.hand_over_activity().await.unwrap();
-        assert_eq!(app.catalog.activity_waiting(), 0);
+        app.stop_failing().await;
+        app.catalog.flush_activity().await.unwrap();
+        assert_eq!(app.catalog.buffered_activity(), 0);
         app.catalog.work_off(Worker::Activity).await.unwrap();
-        app.rest().await;
+        app.run_background_work().await;
         assert_eq!(series(app, &lamp, "DAY", 0).await["views"]["value"], 41);
     });
 }
 
 #[test]
-fn what_a_newer_release_hands_over_waits_for_it() {
+fn batches_of_a_newer_release_are_left_to_it() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         record(app, events("VIEW", &lamp, 2)).await;
-        app.catalog.hand_over_activity().await.unwrap();
+        app.catalog.flush_activity().await.unwrap();
         let handed = app.direct().collection::<Document>("activity_handed");
         let version = async |version: i32| {
             let set = doc! { "$set": { "schema_version": version } };
@@ -1095,11 +1168,11 @@ async fn ranks(app: &App) -> Vec<(String, Document)> {
 }
 
 #[test]
-fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
+fn a_product_is_written_only_when_its_activity_has_changed() {
     test(async |app| {
         let [_, _, chair, _] = shop(app).await;
         record(app, events("VIEW", &chair, 100)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.forget_commands();
         assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
         let sent = app.sent();
@@ -1114,12 +1187,12 @@ fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
         assert_eq!(app.documents("stale_ranks", doc! {}).await, []);
         // Nobody would notice a few more.
         record(app, events("VIEW", &chair, 5)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.forget_commands();
         assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 0);
         assert_eq!(written(&app.sent()), 0);
         record(app, events("VIEW", &chair, 30)).await;
-        app.rest().await;
+        app.run_background_work().await;
         assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
         let (_, rank) = ranks(app).await.remove(2);
         assert_eq!(rank.get_i64("views").unwrap(), 140);
@@ -1127,13 +1200,13 @@ fn a_product_is_written_once_and_only_when_it_stands_otherwise() {
 }
 
 #[test]
-fn a_product_that_cannot_be_written_keeps_no_other_from_standing_out() {
+fn a_product_that_cannot_be_written_does_not_block_the_activity_of_others() {
     test(async |app| {
         let [lamp, bulb, chair, _] = shop(app).await;
         for product in [&lamp, &bulb, &chair] {
             record(app, events("VIEW", product, 20)).await;
         }
-        app.rest().await;
+        app.run_background_work().await;
         let work = async || {
             assert!(app.catalog.work_off(Worker::Trending).await.is_err());
             let stands =
@@ -1175,7 +1248,7 @@ async fn note_all_ranks(app: &App) {
 }
 
 #[test]
-fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
+fn a_product_that_cannot_be_written_does_not_block_the_popularity_of_others() {
     test(async |app| {
         shop(app).await;
         let moved = doc! { "$set": { "rank.popularity": 9 } };
@@ -1183,12 +1256,12 @@ fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
         products.update_many(doc! {}, moved).await.unwrap();
         note_all_ranks(app).await;
         let work = async || {
-            let mut maintenance = Maintenance::default();
+            let mut maintenance = MaintenanceState::default();
             let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
-            let most = Run {
+            let most = WorkerRun {
                 done: 3,
                 backlog: 1,
-                ..Run::default()
+                ..WorkerRun::default()
             };
             assert_eq!(run.unwrap(), most, "one is left");
             let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
@@ -1202,18 +1275,18 @@ fn a_product_that_cannot_be_moved_keeps_no_other_from_its_popularity() {
 }
 
 #[test]
-fn a_clock_that_was_ahead_freezes_nothing() {
+fn a_clock_that_was_ahead_blocks_no_later_update() {
     test(async |app| {
         let [lamp, bulb, chair, _] = shop(app).await;
         record(app, events("VIEW", &lamp, 50)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.clock.advance(DAY_MILLIS);
         record(app, events("VIEW", &bulb, 50)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.catalog.work_off(Worker::Trending).await.unwrap();
         app.clock.advance(-DAY_MILLIS);
         record(app, events("VIEW", &chair, 50)).await;
-        app.rest().await;
+        app.run_background_work().await;
         app.catalog.work_off(Worker::Trending).await.unwrap();
         let rows = trending(app, "window: DAY").await;
         let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
@@ -1239,13 +1312,13 @@ fn a_clock_that_was_ahead_freezes_nothing() {
 }
 
 #[test]
-fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
+fn more_products_than_fit_into_memory_are_processed_in_batches() {
     test(async |app| {
         const PRODUCTS: u64 = 1_010;
         app.has((0..PRODUCTS).map(|n| product(&format!("P{n}"))))
             .await;
         let at = hour(app.clock.now());
-        let seen = Counted {
+        let seen = SampledCounts {
             counts: ActivityCounts {
                 views: 40,
                 ..ActivityCounts::default()
@@ -1255,9 +1328,12 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
         let products = app.documents("products", doc! {}).await;
         let id = |product: &Document| ProductId::from_i64(product.get_i64("_id").unwrap());
         let rows = products.iter().map(|product| ((id(product), at), seen));
-        let handover = Handover::new(rows.collect());
-        app.store.hand_over(&handover, at).await.unwrap();
-        app.rest().await;
+        let handover = ActivityBatch::new(rows.collect());
+        app.store
+            .insert_activity_batch(&handover, at)
+            .await
+            .unwrap();
+        app.run_background_work().await;
         app.forget_commands();
         assert_eq!(
             app.catalog.work_off(Worker::Trending).await.unwrap(),
@@ -1268,7 +1344,7 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
         assert_eq!(updates.count(), 3, "some at a time");
         // How much waits is known all the time.
         note_all_ranks(app).await;
-        let (mut maintenance, mut done) = (Maintenance::default(), 0);
+        let (mut maintenance, mut done) = (MaintenanceState::default(), 0);
         loop {
             let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             let run = run.unwrap();
@@ -1289,13 +1365,13 @@ fn more_products_than_are_held_at_once_are_looked_at_one_after_the_other() {
 }
 
 #[test]
-fn a_handover_that_cannot_be_taken_keeps_no_sale_from_being_counted() {
-    alone(async |app| {
+fn a_batch_that_cannot_be_stored_does_not_block_sales() {
+    test_on_own_server(async |app| {
         let [lamp, ..] = shop(app).await;
         record(app, events("VIEW", &lamp, 5)).await;
-        app.catalog.hand_over_activity().await.unwrap();
+        app.catalog.flush_activity().await.unwrap();
         let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 2 });
-        app.order("recordPurchase", bought).await.done();
+        app.mutate("recordPurchase", bought).await.done();
         app.forget_commands();
         let slow = doc! { "blockConnection": true, "blockTimeMS": 1_000 };
         app.fail_next(1, &["update"], slow).await;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
-use vitrine_harness::surroundings::workspace_dir;
+use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
 const EDGES: [(&str, &[&str]); 8] = [

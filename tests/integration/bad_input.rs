@@ -35,8 +35,14 @@ fn spec(key: &str, test: &str, value: Value) -> Value {
     json!({ "specs": [spec] })
 }
 
+/// The id of the mug.
+async fn mug(app: &App) -> String {
+    let found = app.query(r#"{ product(slug: "mug") { id } }"#).await;
+    found.text("/product/id")
+}
+
 #[test]
-fn an_unknown_key_finds_nothing_and_says_so() {
+fn an_unknown_key_finds_nothing_and_gives_a_hint() {
     test(async |app| {
         stock(app).await;
         let answer = list(app, spec("colr", "text", json!({ "eq": "red" }))).await;
@@ -73,102 +79,108 @@ fn an_unknown_key_finds_nothing_and_says_so() {
     });
 }
 
+/// Filters on specs without a meaning, each with a part of its refusal.
+fn wrong_spec_filters() -> Vec<(Value, &'static str)> {
+    let number = |value: Value| spec("volume", "number", value);
+    vec![
+        (
+            number(json!({ "gte": 1, "unit": "kg" })),
+            "filter.specs[0].number.unit",
+        ),
+        (
+            number(json!({ "gte": 1, "unit": "cubits" })),
+            "filter.specs[0].number.unit",
+        ),
+        (number(json!({ "gte": 1 })), "say the unit"),
+        (
+            spec("handles", "number", json!({ "gte": 1, "unit": "kg" })),
+            "leave the unit out",
+        ),
+        (
+            number(json!({ "gte": 2, "lte": 1, "unit": "l" })),
+            "lower end is above",
+        ),
+        (number(json!({ "unit": "l" })), "give at least one"),
+        (
+            number(json!({ "eq": 1, "gte": 1, "unit": "l" })),
+            "eq goes alone",
+        ),
+        (
+            number(json!({ "gt": 1, "gte": 1, "unit": "l" })),
+            "not both",
+        ),
+        (
+            spec("color", "number", json!({ "gte": 1 })),
+            "holds values of type text",
+        ),
+        (
+            spec("lid", "text", json!({ "eq": "yes" })),
+            "holds values of type boolean",
+        ),
+        (
+            spec(
+                "release",
+                "date",
+                json!({ "gte": "2024-02-01", "lt": "2024-01-01" }),
+            ),
+            "lower end is above",
+        ),
+        (json!({ "specs": [{ "key": "color" }] }), "exactly one of"),
+        (
+            json!({ "specs": [{ "key": "color", "text": { "eq": "a" }, "exists": true }] }),
+            "exactly one of",
+        ),
+        (
+            spec("color", "text", json!({ "in": vec!["b"; 101] })),
+            "at most 100 values",
+        ),
+    ]
+}
+
+/// Other filters without a meaning, each with a part of its refusal.
+fn wrong_filters() -> Vec<(Value, &'static str)> {
+    vec![
+        (
+            json!({ "price": { "gte": "5", "lte": "4" } }),
+            "lower end is above",
+        ),
+        (json!({ "price": {} }), "give at least one"),
+        (json!({ "rating": { "gte": 4.2 } }), "steps of 0.5"),
+        (json!({ "rating": { "gte": 6 } }), "1 to 5"),
+        (json!({ "brand": vec!["b"; 101] }), "at most 100 values"),
+    ]
+}
+
 #[test]
-fn what_makes_no_sense_is_refused_with_its_place() {
+fn a_filter_without_a_meaning_is_refused_with_its_place_before_any_product_is_read() {
     test(async |app| {
         stock(app).await;
-        let number = |value: Value| spec("volume", "number", value);
-        for (filter, told) in [
-            (
-                number(json!({ "gte": 1, "unit": "kg" })),
-                "filter.specs[0].number.unit",
-            ),
-            (
-                number(json!({ "gte": 1, "unit": "cubits" })),
-                "filter.specs[0].number.unit",
-            ),
-            (number(json!({ "gte": 1 })), "say the unit"),
-            (
-                spec("handles", "number", json!({ "gte": 1, "unit": "kg" })),
-                "leave the unit out",
-            ),
-            (
-                number(json!({ "gte": 2, "lte": 1, "unit": "l" })),
-                "lower end is above",
-            ),
-            (number(json!({ "unit": "l" })), "give at least one"),
-            (
-                number(json!({ "eq": 1, "gte": 1, "unit": "l" })),
-                "eq goes alone",
-            ),
-            (
-                number(json!({ "gt": 1, "gte": 1, "unit": "l" })),
-                "not both",
-            ),
-            (
-                spec("color", "number", json!({ "gte": 1 })),
-                "holds values of type text",
-            ),
-            (
-                spec("lid", "text", json!({ "eq": "yes" })),
-                "holds values of type boolean",
-            ),
-            (
-                spec(
-                    "release",
-                    "date",
-                    json!({ "gte": "2024-02-01", "lt": "2024-01-01" }),
-                ),
-                "lower end is above",
-            ),
-            (
-                json!({ "price": { "gte": "5", "lte": "4" } }),
-                "lower end is above",
-            ),
-            (json!({ "price": {} }), "give at least one"),
-            (json!({ "rating": { "gte": 4.2 } }), "steps of 0.5"),
-            (json!({ "rating": { "gte": 6 } }), "1 to 5"),
-            (json!({ "specs": [{ "key": "color" }] }), "exactly one of"),
-            (
-                json!({ "specs": [{ "key": "color", "text": { "eq": "a" }, "exists": true }] }),
-                "exactly one of",
-            ),
-            (json!({ "brand": vec!["b"; 101] }), "at most 100 values"),
-            (
-                spec("color", "text", json!({ "in": vec!["b"; 101] })),
-                "at most 100 values",
-            ),
-        ] {
+        for (filter, reason) in wrong_spec_filters().into_iter().chain(wrong_filters()) {
             let answer = list(app, filter.clone()).await;
             let errors = answer.errors().concat();
             assert!(
-                errors.starts_with("BAD_USER_INPUT") && errors.contains(told),
+                errors.starts_with("BAD_USER_INPUT") && errors.contains(reason),
                 "{filter}: {}",
-                answer.shown()
+                answer.pretty()
             );
             assert!(
-                answer.asked().iter().all(|asked| *asked == "find settings"),
+                answer
+                    .sent_for_query()
+                    .iter()
+                    .all(|asked| *asked == "find settings"),
                 "{filter}: {:?}",
                 answer.sent()
             );
         }
-        let several = list(
-            app,
-            json!({ "specs": [{ "key": "color", "text": { "eq": "a", "in": ["b"] } }] }),
-        )
-        .await;
-        assert!(!several.errors().is_empty());
-        let none = list(
-            app,
-            json!({ "specs": [{ "key": "color", "text": { "eq": null } }] }),
-        )
-        .await;
-        assert!(!none.errors().is_empty());
+        for text in [json!({ "eq": "a", "in": ["b"] }), json!({ "eq": null })] {
+            let answer = list(app, json!({ "specs": [{ "key": "color", "text": text }] })).await;
+            assert!(!answer.errors().is_empty());
+        }
     });
 }
 
 #[test]
-fn numbers_that_are_none_are_refused_before_anything_is_asked() {
+fn literals_that_are_no_finite_numbers_are_refused_before_any_command() {
     test(async |app| {
         stock(app).await;
         for literal in [
@@ -187,9 +199,16 @@ fn numbers_that_are_none_are_refused_before_anything_is_asked() {
             ] {
                 let answer = app.query(&query).as_admin().await;
                 assert!(!answer.errors().is_empty(), "{query}");
-                assert_eq!(answer.asked(), [""; 0], "{query}");
+                assert_eq!(answer.sent_for_query(), [""; 0], "{query}");
             }
         }
+    });
+}
+
+#[test]
+fn amounts_and_days_that_do_not_exist_are_refused() {
+    test(async |app| {
+        stock(app).await;
         for amount in [
             "NaN",
             "1e5",
@@ -204,31 +223,8 @@ fn numbers_that_are_none_are_refused_before_anything_is_asked() {
             assert!(
                 fine || answer.errors().concat().starts_with("BAD_USER_INPUT"),
                 "{amount}: {}",
-                answer.shown()
+                answer.pretty()
             );
-        }
-        // The ends of what a number can be are numbers.
-        for (number, hits) in [(1e308, 0), (-1e308, 1), (5e-324, 1), (-0.0, 1)] {
-            let answer = list(app, spec("handles", "number", json!({ "gte": number }))).await;
-            assert_eq!(answer.names("/products").len(), hits, "{number}");
-        }
-        let far = list(
-            app,
-            spec("volume", "number", json!({ "gte": 1e308, "unit": "m³" })),
-        )
-        .await;
-        assert!(
-            far.errors().is_empty() || far.errors().concat().contains("unit"),
-            "{}",
-            far.shown()
-        );
-        for (amount, hits) in [
-            ("99999999999999999999999999", 0),
-            ("-99999999999999999999999999", 1),
-            ("0.0000000000000000000000001", 1),
-        ] {
-            let answer = list(app, json!({ "price": { "gte": amount } })).await;
-            assert_eq!(answer.names("/products").len(), hits, "{amount}");
         }
         for date in [
             "2024-02-30",
@@ -241,8 +237,37 @@ fn numbers_that_are_none_are_refused_before_anything_is_asked() {
             assert!(
                 answer.errors().concat().contains("BAD_USER_INPUT"),
                 "{date}: {}",
-                answer.shown()
+                answer.pretty()
             );
+        }
+    });
+}
+
+#[test]
+fn extreme_numbers_are_numbers() {
+    test(async |app| {
+        stock(app).await;
+        for (number, hits) in [(1e308, 0), (-1e308, 1), (5e-324, 1), (-0.0, 1)] {
+            let answer = list(app, spec("handles", "number", json!({ "gte": number }))).await;
+            assert_eq!(answer.names("/products").len(), hits, "{number}");
+        }
+        let far = list(
+            app,
+            spec("volume", "number", json!({ "gte": 1e308, "unit": "m³" })),
+        )
+        .await;
+        assert!(
+            far.errors().is_empty() || far.errors().concat().contains("unit"),
+            "{}",
+            far.pretty()
+        );
+        for (amount, hits) in [
+            ("99999999999999999999999999", 0),
+            ("-99999999999999999999999999", 1),
+            ("0.0000000000000000000000001", 1),
+        ] {
+            let answer = list(app, json!({ "price": { "gte": amount } })).await;
+            assert_eq!(answer.names("/products").len(), hits, "{amount}");
         }
     });
 }
@@ -269,117 +294,129 @@ const ODD: [&str; 18] = [
     "@brand=acme",
 ];
 
+/// Queries with this text in every argument: each finds what has the text and nothing else.
+async fn read_with(app: &App, odd: &str) {
+    let fields = "query($t: String!, $id: ID!, $f: ProductFilterInput) {
+            slug: product(slug: $t) { name } sku: product(sku: $t) { name } node(id: $id) { id }
+            category(slug: $t) { name } specKey(key: $t) { key } searchSuggestions(prefix: $t)
+            list: products(filter: $f) { nodes { name } } search: products(search: $t) { nodes { name } } cursor: products(after: $t) { nodes { name } } }";
+    let filters = [
+        json!({ "brand": [odd] }),
+        json!({ "category": [odd] }),
+        json!({ "country": [odd] }),
+        spec("color", "text", json!({ "eq": odd })),
+        spec(odd, "exists", json!(true)),
+        spec(odd, "text", json!({ "eq": odd })),
+        json!({ "specs": [{ "key": "volume", "qualifier": odd, "number": { "gte": 0, "unit": "l" } }] }),
+        json!({ "specs": [{ "key": "volume", "number": { "gte": 0, "unit": odd } }] }),
+    ];
+    for filter in filters {
+        let ask = app
+            .query(fields)
+            .with("t", odd)
+            .with("id", odd)
+            .with("f", filter.clone())
+            .into_future();
+        let (answer, executed) = app.profile(ask).await;
+        plain(&answer, &executed, odd);
+        let expected = usize::from(odd == "$gt" && filter["specs"][0]["key"] == "color");
+        let found = answer.body()["data"]["list"]["nodes"]
+            .as_array()
+            .map_or(0, Vec::len);
+        // A decomposed accent, a mark that shows nothing: folded away like any other.
+        let folded =
+            ["\u{feff}red", "re\u{301}d"].contains(&odd) && filter["specs"][0]["key"] == "color";
+        assert!(
+            found == expected || folded,
+            "{odd:?} in {filter}: {}",
+            answer.pretty()
+        );
+    }
+}
+
+/// Mutations of the product with this text in every field.
+fn mutations_with(id: &str, odd: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": odd, "text": "x" }] }),
+        ),
+        (
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": "size", "qualifier": odd, "text": "x" }] }),
+        ),
+        (
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": "odd_text", "text": odd }] }),
+        ),
+        (
+            "removeSpecs",
+            json!({ "productId": id, "specs": [{ "key": odd, "qualifier": odd }] }),
+        ),
+        ("updateProduct", json!({ "id": id, "slug": odd })),
+        ("updateProduct", json!({ "id": id, "sku": odd })),
+        (
+            "updateProduct",
+            json!({ "id": id, "brand": odd, "description": odd }),
+        ),
+        ("createCategory", json!({ "name": odd })),
+        ("createSupplier", json!({ "name": odd, "country": odd })),
+        ("defineSpecKey", json!({ "key": odd, "type": "TEXT" })),
+        (
+            "defineSpecKey",
+            json!({ "key": "odd_key", "type": "TEXT", "allowedValues": [odd], "aliases": [odd] }),
+        ),
+        (
+            "defineUnit",
+            json!({ "symbol": odd, "dimension": "mass", "factor": 3 }),
+        ),
+        ("mergeSpecKeys", json!({ "from": odd, "into": odd })),
+        (
+            "createProduct",
+            json!({ "kind": odd, "name": odd, "category": odd }),
+        ),
+    ]
+}
+
+/// Mutations with this text in every field: each takes it as it is, or refuses it.
+async fn write_with(app: &App, id: &str, odd: &str) {
+    for (name, input) in mutations_with(id, odd) {
+        let (reply, executed) = app
+            .profile(app.mutate(name, input.clone()).into_future())
+            .await;
+        assert!(
+            reply.0.errors().is_empty(),
+            "{name} {input}: {}",
+            reply.0.pretty()
+        );
+        plain(&reply.0, &executed, odd);
+        assert!(reply.payload()["userErrors"].is_array());
+    }
+    // A text that was accepted is shown unchanged.
+    let shown = app
+        .query("query($id: ID) { product(id: $id) { spec(key: \"odd_text\") { text } } }")
+        .with("id", id)
+        .await;
+    if let Some(text) = shown.at("/product").pointer("/spec/text") {
+        assert_eq!(text, odd);
+    }
+    app.mutate(
+        "removeSpecs",
+        json!({ "productId": id, "specs": [{ "key": "odd_text" }] }),
+    )
+    .await
+    .done();
+}
+
 #[test]
-fn odd_texts_are_texts_wherever_they_stand() {
+fn odd_texts_are_plain_text_in_every_argument() {
     test(async |app| {
         stock(app).await;
-        let id = app
-            .query(r#"{ product(slug: "mug") { id } }"#)
-            .await
-            .text("/product/id");
-        app.profiled().await;
+        let id = mug(app).await;
+        app.start_profiler().await;
         for odd in ODD {
-            let fields = "query($t: String!, $id: ID!, $f: ProductFilterInput) {
-                slug: product(slug: $t) { name } sku: product(sku: $t) { name } node(id: $id) { id }
-                category(slug: $t) { name } specKey(key: $t) { key } searchSuggestions(prefix: $t)
-                list: products(filter: $f) { nodes { name } } search: products(search: $t) { nodes { name } } cursor: products(after: $t) { nodes { name } } }";
-            let filters = [
-                json!({ "brand": [odd] }),
-                json!({ "category": [odd] }),
-                json!({ "country": [odd] }),
-                spec("color", "text", json!({ "eq": odd })),
-                spec(odd, "exists", json!(true)),
-                spec(odd, "text", json!({ "eq": odd })),
-                json!({ "specs": [{ "key": "volume", "qualifier": odd, "number": { "gte": 0, "unit": "l" } }] }),
-                json!({ "specs": [{ "key": "volume", "number": { "gte": 0, "unit": odd } }] }),
-            ];
-            for filter in filters {
-                let ask = app
-                    .query(fields)
-                    .with("t", odd)
-                    .with("id", odd)
-                    .with("f", filter.clone())
-                    .into_future();
-                let (answer, executed) = app.profile(ask).await;
-                plain(&answer, &executed, odd);
-                let expected = usize::from(odd == "$gt" && filter["specs"][0]["key"] == "color");
-                let found = answer.body()["data"]["list"]["nodes"]
-                    .as_array()
-                    .map_or(0, Vec::len);
-                // A decomposed accent, a mark that shows nothing: folded away like any other.
-                let folded = ["\u{feff}red", "re\u{301}d"].contains(&odd)
-                    && filter["specs"][0]["key"] == "color";
-                assert!(
-                    found == expected || folded,
-                    "{odd:?} in {filter}: {}",
-                    answer.shown()
-                );
-            }
-            for (name, input) in [
-                (
-                    "setSpecs",
-                    json!({ "productId": id, "specs": [{ "key": odd, "text": "x" }] }),
-                ),
-                (
-                    "setSpecs",
-                    json!({ "productId": id, "specs": [{ "key": "size", "qualifier": odd, "text": "x" }] }),
-                ),
-                (
-                    "setSpecs",
-                    json!({ "productId": id, "specs": [{ "key": "odd_text", "text": odd }] }),
-                ),
-                (
-                    "removeSpecs",
-                    json!({ "productId": id, "specs": [{ "key": odd, "qualifier": odd }] }),
-                ),
-                ("updateProduct", json!({ "id": id, "slug": odd })),
-                ("updateProduct", json!({ "id": id, "sku": odd })),
-                (
-                    "updateProduct",
-                    json!({ "id": id, "brand": odd, "description": odd }),
-                ),
-                ("createCategory", json!({ "name": odd })),
-                ("createSupplier", json!({ "name": odd, "country": odd })),
-                ("defineSpecKey", json!({ "key": odd, "type": "TEXT" })),
-                (
-                    "defineSpecKey",
-                    json!({ "key": "odd_key", "type": "TEXT", "allowedValues": [odd], "aliases": [odd] }),
-                ),
-                (
-                    "defineUnit",
-                    json!({ "symbol": odd, "dimension": "mass", "factor": 3 }),
-                ),
-                ("mergeSpecKeys", json!({ "from": odd, "into": odd })),
-                (
-                    "createProduct",
-                    json!({ "kind": odd, "name": odd, "category": odd }),
-                ),
-            ] {
-                let (reply, executed) = app
-                    .profile(app.order(name, input.clone()).into_future())
-                    .await;
-                assert!(
-                    reply.0.errors().is_empty(),
-                    "{name} {input}: {}",
-                    reply.0.shown()
-                );
-                plain(&reply.0, &executed, odd);
-                assert!(reply.payload()["userErrors"].is_array());
-            }
-            // Whatever was taken is shown as it was given.
-            let shown = app
-                .query("query($id: ID) { product(id: $id) { spec(key: \"odd_text\") { text } } }")
-                .with("id", id.clone())
-                .await;
-            if let Some(text) = shown.at("/product").pointer("/spec/text") {
-                assert_eq!(text, odd);
-            }
-            app.order(
-                "removeSpecs",
-                json!({ "productId": id, "specs": [{ "key": "odd_text" }] }),
-            )
-            .await
-            .done();
+            read_with(app, odd).await;
+            write_with(app, &id, odd).await;
         }
     });
 }
@@ -467,7 +504,7 @@ fn look_at(value: &Bson, odd: &str) {
 }
 
 #[test]
-fn a_megabyte_of_text_is_no_trouble() {
+fn a_megabyte_of_text_in_a_query_gets_a_small_answer() {
     test(async |app| {
         stock(app).await;
         let huge = "x".repeat(1_000_000);
@@ -506,82 +543,90 @@ fn a_megabyte_of_text_is_no_trouble() {
                 answer.errors().concat().contains("200 characters"),
                 "{text}"
             );
-            assert_eq!(answer.asked(), [""; 0], "{text}");
+            assert_eq!(answer.sent_for_query(), [""; 0], "{text}");
         }
         let cursor = app
             .query("query($t: String!) { products(after: $t) { nodes { name } } }")
             .with("t", huge.clone())
             .await;
         assert!(cursor.errors().concat().starts_with("INVALID_CURSOR"));
-        let id = app
-            .query(r#"{ product(slug: "mug") { id } }"#)
-            .await
-            .text("/product/id");
-        for (name, input, place) in [
-            (
-                "updateProduct",
-                json!({ "id": id, "name": huge }),
-                "INVALID at name",
-            ),
-            (
-                "updateProduct",
-                json!({ "id": id, "description": huge }),
-                "INVALID at description",
-            ),
-            (
-                "updateProduct",
-                json!({ "id": id, "category": huge }),
-                "NOT_FOUND at category",
-            ),
-            ("updateProduct", json!({ "id": huge }), "INVALID at id"),
-            (
-                "setSpecs",
-                json!({ "productId": id, "specs": [{ "key": huge, "text": "x" }] }),
-                "INVALID at specs.0.key",
-            ),
-            (
-                "setSpecs",
-                json!({ "productId": id, "specs": [{ "key": "a", "text": huge }] }),
-                "INVALID at specs.0.text",
-            ),
-            (
-                "setSpecs",
-                json!({ "productId": id, "specs": [{ "key": "a", "number": 1, "unit": huge }] }),
-                "NOT_FOUND at specs.0.unit",
-            ),
-            ("createCategory", json!({ "name": huge }), "INVALID at name"),
-            (
-                "createCategory",
-                json!({ "name": "x", "parent": huge }),
-                "NOT_FOUND at parent",
-            ),
-            (
-                "createSupplier",
-                json!({ "name": "x", "country": huge }),
-                "INVALID at country",
-            ),
-            (
-                "defineSpecKey",
-                json!({ "key": huge, "type": "TEXT" }),
-                "INVALID at key",
-            ),
-            (
-                "mergeSpecKeys",
-                json!({ "from": huge, "into": "color" }),
-                "NOT_FOUND at from",
-            ),
-            (
-                "createCategory",
-                json!({ "name": "x", "idempotencyKey": huge }),
-                "INVALID at idempotencyKey",
-            ),
-        ] {
-            let reply = app.order(name, input).await;
+    });
+}
+
+/// Mutations with this text, each with the code and path of its refusal.
+fn mutations_with_huge(id: &str, huge: &str) -> [(&'static str, Value, &'static str); 13] {
+    const UPDATE: &str = "updateProduct";
+    let spec = |spec: Value| json!({ "productId": id, "specs": [spec] });
+    [
+        (UPDATE, json!({ "id": id, "name": huge }), "INVALID at name"),
+        (
+            UPDATE,
+            json!({ "id": id, "description": huge }),
+            "INVALID at description",
+        ),
+        (
+            UPDATE,
+            json!({ "id": id, "category": huge }),
+            "NOT_FOUND at category",
+        ),
+        (UPDATE, json!({ "id": huge }), "INVALID at id"),
+        (
+            "setSpecs",
+            spec(json!({ "key": huge, "text": "x" })),
+            "INVALID at specs.0.key",
+        ),
+        (
+            "setSpecs",
+            spec(json!({ "key": "a", "text": huge })),
+            "INVALID at specs.0.text",
+        ),
+        (
+            "setSpecs",
+            spec(json!({ "key": "a", "number": 1, "unit": huge })),
+            "NOT_FOUND at specs.0.unit",
+        ),
+        ("createCategory", json!({ "name": huge }), "INVALID at name"),
+        (
+            "createCategory",
+            json!({ "name": "x", "parent": huge }),
+            "NOT_FOUND at parent",
+        ),
+        (
+            "createSupplier",
+            json!({ "name": "x", "country": huge }),
+            "INVALID at country",
+        ),
+        (
+            "defineSpecKey",
+            json!({ "key": huge, "type": "TEXT" }),
+            "INVALID at key",
+        ),
+        (
+            "mergeSpecKeys",
+            json!({ "from": huge, "into": "color" }),
+            "NOT_FOUND at from",
+        ),
+        (
+            "createCategory",
+            json!({ "name": "x", "idempotencyKey": huge }),
+            "INVALID at idempotencyKey",
+        ),
+    ]
+}
+
+#[test]
+fn a_megabyte_of_text_in_a_mutation_is_refused_with_its_place() {
+    test(async |app| {
+        stock(app).await;
+        let huge = "x".repeat(1_000_000);
+        let id = mug(app).await;
+        for (name, input, place) in mutations_with_huge(&id, &huge) {
+            let reply = app.mutate(name, input).await;
             small(&reply.0, name);
             assert!(
-                reply.places().contains(&place.to_owned()),
+                reply.user_error_paths().contains(&place.to_owned()),
                 "{name}: {:?}",
-                reply.places()
+                reply.user_error_paths()
             );
         }
     });
@@ -597,7 +642,7 @@ fn small(answer: &Answer, what: &str) {
 }
 
 #[test]
-fn ten_thousand_leaves_are_refused_however_they_are_arranged() {
+fn ten_thousand_filters_are_refused_in_any_nesting() {
     test(async |app| {
         stock(app).await;
         let leaf = || json!({ "specs": [{ "key": "color", "text": { "eq": "red" } }] });
@@ -632,9 +677,14 @@ fn ten_thousand_leaves_are_refused_however_they_are_arranged() {
             assert!(
                 errors.contains(told),
                 "{told}: {}",
-                &answer.shown()[..500.min(answer.shown().len())]
+                &answer.pretty()[..500.min(answer.pretty().len())]
             );
-            assert!(answer.asked().iter().all(|asked| *asked == "find settings"));
+            assert!(
+                answer
+                    .sent_for_query()
+                    .iter()
+                    .all(|asked| *asked == "find settings")
+            );
         }
         // As many as are allowed are answered. Empty parts are no leaves, and cost nothing either.
         let most = list(app, json!({ "or": leaves(50) })).await;
@@ -643,28 +693,33 @@ fn ten_thousand_leaves_are_refused_however_they_are_arranged() {
         let empty: Vec<Value> = (0..10_000).map(|_| json!({})).collect();
         let empty = list(app, json!({ "and": empty })).await;
         assert!(empty.errors().is_empty() || empty.errors().concat().starts_with("BAD_USER_INPUT"));
+    });
+}
+
+#[test]
+fn ten_thousand_specs_in_a_mutation_are_refused() {
+    test(async |app| {
+        stock(app).await;
         let specs: Vec<Value> = (0..10_000)
             .map(|n| json!({ "key": format!("k{n}"), "number": 1 }))
             .collect();
-        let id = app
-            .query(r#"{ product(slug: "mug") { id } }"#)
-            .await
-            .text("/product/id");
+        let id = mug(app).await;
         let many = app
-            .order("setSpecs", json!({ "productId": id, "specs": specs }))
+            .mutate("setSpecs", json!({ "productId": id, "specs": specs }))
             .await;
         assert!(
-            many.places().contains(&"TOO_LARGE at specs".to_owned()),
+            many.user_error_paths()
+                .contains(&"TOO_LARGE at specs".to_owned()),
             "{:?}",
-            many.places()
+            many.user_error_paths()
         );
         small(&many.0, "10,000 specs");
         let wrong: Vec<Value> = (0..10_000)
             .map(|_| json!({ "key": "Bad Key", "text": "x" }))
             .collect();
         let many = app
-            .order("setSpecs", json!({ "productId": id, "specs": wrong }))
+            .mutate("setSpecs", json!({ "productId": id, "specs": wrong }))
             .await;
-        assert!(!many.refused().is_empty());
+        assert!(!many.user_errors().is_empty());
     });
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vitrine_harness::{App, product, review, test};
 
 async fn things(app: &App) {
-    app.order("createCategory", json!({ "name": "Things" }))
+    app.mutate("createCategory", json!({ "name": "Things" }))
         .await
         .done();
 }
@@ -25,30 +25,30 @@ fn full(name: &str) -> Value {
 }
 
 #[test]
-fn two_hundred_specs_are_normal_and_cost_no_more() {
+fn a_product_with_two_hundred_specs_costs_no_more_commands() {
     test(async |app| {
         things(app).await;
         let mut ids = Vec::new();
         for n in 0..20 {
             ids.push(
-                app.order("createProduct", full(&format!("Full {n}")))
+                app.mutate("createProduct", full(&format!("Full {n}")))
                     .await
                     .text("/product/id"),
             );
         }
-        app.profiled().await;
+        app.start_profiler().await;
         let page = app.query("query($id: ID) { product(id: $id) { description specs { key label text } topReviews { excerpt } ratingStats { average } } }");
         let (page, executed) = app
             .profile(page.with("id", ids[7].clone()).into_future())
             .await;
-        page.commands(&["find products"]);
+        page.assert_commands(&["find products"]);
         assert_eq!((executed[0].keys(), executed[0].docs()), (1, 1));
         assert_eq!(page.at("/product/specs").as_array().unwrap().len(), 200);
         let list = app.query(
             "{ products(first: 20, sort: [{ key: NAME }]) { nodes { name specs { text } } } }",
         );
         let (list, executed) = app.profile(list.into_future()).await;
-        list.commands(&["find products"]);
+        list.assert_commands(&["find products"]);
         assert_eq!((executed[0].keys(), executed[0].docs()), (20, 20));
         let filtered = app.query(r#"{ products(filter: { specs: [{ key: "size_002", number: { gte: 1, unit: "cm" } }, { key: "text_000", text: { eq: "000 word word word word word" } }] }) { totalCount { value } facets { key } } }"#).await;
         assert_eq!(filtered.number("/products/totalCount/value"), 20);
@@ -59,7 +59,7 @@ fn two_hundred_specs_are_normal_and_cost_no_more() {
         );
         // Changing one of them writes one product.
         let one = app
-            .order(
+            .mutate(
                 "setSpecs",
                 json!({ "productId": ids[0], "specs": [{ "key": "number_001", "number": 7 }] }),
             )
@@ -75,21 +75,21 @@ fn two_hundred_specs_are_normal_and_cost_no_more() {
 }
 
 #[test]
-fn one_spec_too_many_is_told() {
+fn one_spec_too_many_is_refused() {
     test(async |app| {
         things(app).await;
         let id = app
-            .order("createProduct", full("Full"))
+            .mutate("createProduct", full("Full"))
             .await
             .text("/product/id");
         let refused = app
-            .order(
+            .mutate(
                 "setSpecs",
                 json!({ "productId": id, "specs": [{ "key": "one_more", "number": 1 }] }),
             )
             .await;
-        assert_eq!(refused.places(), ["TOO_LARGE at specs"]);
-        let told = refused.refused().concat();
+        assert_eq!(refused.user_error_paths(), ["TOO_LARGE at specs"]);
+        let told = refused.user_errors().concat();
         assert!(told.contains("201") && told.contains("200"), "{told}");
         let mut input = full("Fuller");
         input["specs"]
@@ -97,32 +97,32 @@ fn one_spec_too_many_is_told() {
             .unwrap()
             .push(json!({ "key": "one_more", "number": 1 }));
         assert_eq!(
-            app.order("createProduct", input).await.places(),
+            app.mutate("createProduct", input).await.user_error_paths(),
             ["TOO_LARGE at specs"]
         );
         let media: Vec<Value> = (0..51)
             .map(|n| json!({ "url": format!("https://example.com/{n}"), "kind": "IMAGE" }))
             .collect();
         let refused = app
-            .order("updateProduct", json!({ "id": id, "media": media }))
+            .mutate("updateProduct", json!({ "id": id, "media": media }))
             .await;
-        assert_eq!(refused.places(), ["TOO_LARGE at media"]);
-        let told = refused.refused().concat();
+        assert_eq!(refused.user_error_paths(), ["TOO_LARGE at media"]);
+        let told = refused.user_errors().concat();
         assert!(told.contains("51") && told.contains("50"), "{told}");
     });
 }
 
 #[test]
-fn too_many_bytes_are_told_with_what_takes_them() {
+fn a_product_that_is_too_large_is_refused_with_its_largest_parts() {
     test(async |app| {
         things(app).await;
         let specs: Vec<Value> = (0..4)
             .map(|n| json!({ "key": format!("notes_{n}"), "text": "n".repeat(6_000 + n) }))
             .collect();
         let input = json!({ "kind": "thing", "name": "Big", "category": "things", "description": "d".repeat(19_000), "specs": specs });
-        let refused = app.order("createProduct", input.clone()).await;
-        assert_eq!(refused.places().len(), 1);
-        let told = refused.refused().concat();
+        let refused = app.mutate("createProduct", input.clone()).await;
+        assert_eq!(refused.user_error_paths().len(), 1);
+        let told = refused.user_errors().concat();
         println!("{told}");
         assert!(told.starts_with("TOO_LARGE: "), "{told}");
         for part in ["40,000", "description", "notes_3", "notes_2"] {
@@ -139,15 +139,15 @@ fn too_many_bytes_are_told_with_what_takes_them() {
         fits["specs"].as_array_mut().unwrap().truncate(3);
         fits["sku"] = "feed:Big".into();
         fits["status"] = "ACTIVE".into();
-        let id = app.order("createProduct", fits).await.text("/product/id");
-        let over = app.order("setSpecs", json!({ "productId": id, "specs": [{ "key": "notes_3", "text": "n".repeat(8_000) }] })).await;
-        assert_eq!(over.refused().len(), 1);
+        let id = app.mutate("createProduct", fits).await.text("/product/id");
+        let over = app.mutate("setSpecs", json!({ "productId": id, "specs": [{ "key": "notes_3", "text": "n".repeat(8_000) }] })).await;
+        assert_eq!(over.user_errors().len(), 1);
         assert_eq!(over.payload()["product"]["revision"], 1);
     });
 }
 
 #[test]
-fn reviews_always_fit_beside_a_full_product() {
+fn embedded_reviews_fit_into_a_full_product() {
     test(async |app| {
         let mut full = product("Full").description(&"d".repeat(19_000));
         for n in 0..30 {
@@ -176,7 +176,7 @@ fn long_texts_are_kept_and_shown_and_cannot_be_filtered_by() {
         let (short, long, longest) = ("s".repeat(256), "l".repeat(257), "x".repeat(8_192));
         let specs = json!([{ "key": "short", "text": short }, { "key": "long", "text": long }, { "key": "longest", "text": longest }]);
         let input = json!({ "kind": "thing", "name": "Texts", "category": "things", "status": "ACTIVE", "specs": specs });
-        let made = app.order("createProduct", input).await;
+        let made = app.mutate("createProduct", input).await;
         let shown: Vec<&str> = made.done()["product"]["specs"]
             .as_array()
             .unwrap()
@@ -194,12 +194,12 @@ fn long_texts_are_kept_and_shown_and_cannot_be_filtered_by() {
         assert!(
             refused.errors().concat().contains("more than 256 bytes"),
             "{}",
-            refused.shown()
+            refused.pretty()
         );
         assert!(
             refused.errors().concat().contains("filter.specs[0].text"),
             "{}",
-            refused.shown()
+            refused.pretty()
         );
         assert_eq!(
             find("long", &long[..256]).await.names("/products"),
@@ -209,14 +209,14 @@ fn long_texts_are_kept_and_shown_and_cannot_be_filtered_by() {
         let there = app.query(r#"{ products(filter: { specs: [{ key: "long", exists: true }] }) { nodes { name } facets(keys: ["long"]) { productCount values { label } } } }"#).await;
         assert_eq!(there.names("/products"), ["Texts"]);
         assert!(
-            !there.shown().contains("lll"),
+            !there.pretty().contains("lll"),
             "no value that a click could not find: {}",
-            there.shown()
+            there.pretty()
         );
         let id = made.text("/product/id");
-        let over = app.order("setSpecs", json!({ "productId": id, "specs": [{ "key": "longest", "text": "x".repeat(8_193) }] })).await;
-        assert_eq!(over.places(), ["INVALID at specs.0.text"]);
-        let told = over.refused().concat();
+        let over = app.mutate("setSpecs", json!({ "productId": id, "specs": [{ "key": "longest", "text": "x".repeat(8_193) }] })).await;
+        assert_eq!(over.user_error_paths(), ["INVALID at specs.0.text"]);
+        let told = over.user_errors().concat();
         assert!(told.contains("8193") || told.contains("8,193"), "{told}");
     });
 }

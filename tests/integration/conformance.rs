@@ -15,7 +15,7 @@ fn keys(value: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
-fn keys_come_in_the_order_of_the_query() {
+fn the_keys_of_an_answer_have_the_order_of_the_query() {
     test(async |app| {
         app.has([product("a").supplier("North", "NO").price("1")])
             .await;
@@ -37,11 +37,11 @@ fn keys_come_in_the_order_of_the_query() {
 }
 
 #[test]
-fn aliases_let_one_field_be_asked_in_several_ways() {
+fn aliases_select_one_field_several_times() {
     test(async |app| {
         app.has([product("a").quantity("width", 1.0, "in")]).await;
         let query = r#"{ product(slug: "a") { inches: spec(key: "width") { text } cm: spec(key: "width", displayUnit: "cm") { text } } }"#;
-        insta::assert_snapshot!(app.query(query).await.shown(), @r#"{ data: { product: { inches: { text: "1 in" }, cm: { text: "2.54 cm" } } } }"#);
+        insta::assert_snapshot!(app.query(query).await.pretty(), @r#"{ data: { product: { inches: { text: "1 in" }, cm: { text: "2.54 cm" } } } }"#);
         let conflict = r#"{ product(slug: "a") { spec(key: "width") { text } spec(key: "height") { text } } }"#;
         insta::assert_snapshot!(app.query(conflict).await.errors().join("\n"), @"GRAPHQL_VALIDATION_FAILED: operation must not provide conflicting field arguments for the same name `spec`");
     });
@@ -56,7 +56,7 @@ fn a_failing_field_nulls_up_to_the_nearest_nullable_one() {
         ])
         .await;
         let nullable = app.query(r#"{ product(slug: "b") { name brand } products(sort: [{ key: PRICE }]) { nodes { name brand } } }"#);
-        insta::assert_snapshot!(app.with_damaged("b", "brand", async { nullable.await }).await.shown(), @r#"
+        insta::assert_snapshot!(app.with_damaged("b", "brand", async { nullable.await }).await.pretty(), @r#"
         {
           errors: [
             {
@@ -118,7 +118,7 @@ fn errors_in_lists_carry_their_full_paths_and_each_field_has_one() {
             .collect();
         let nodes = app.query("query($ids: [ID!]!) { things: nodes(ids: $ids) { ... on Product { price { amount } first: ratingStats { count } second: ratingStats { average } } } }").with("ids", ids);
         let nodes = app.with_damaged("b", "stats", async { nodes.await }).await;
-        insta::assert_snapshot!(nodes.shown(), @r#"
+        insta::assert_snapshot!(nodes.pretty(), @r#"
         {
           errors: [
             {
@@ -141,7 +141,7 @@ fn errors_in_lists_carry_their_full_paths_and_each_field_has_one() {
 }
 
 #[test]
-fn internal_errors_say_nothing_but_the_request_id() {
+fn an_internal_error_shows_only_the_request_id() {
     test(async |app| {
         app.has([product("secret name")]).await;
         let answer = app
@@ -150,7 +150,7 @@ fn internal_errors_say_nothing_but_the_request_id() {
                     .await
             })
             .await;
-        insta::assert_snapshot!(answer.shown(), @r#"
+        insta::assert_snapshot!(answer.pretty(), @r#"
         {
           errors: [
             {
@@ -167,7 +167,7 @@ fn internal_errors_say_nothing_but_the_request_id() {
 }
 
 #[test]
-fn a_category_that_is_gone_fails_its_products_only() {
+fn a_missing_category_fails_only_its_products() {
     test(async |app| {
         app.has([
             product("a").category(["Kept"]),
@@ -199,43 +199,33 @@ fn a_category_that_is_gone_fails_its_products_only() {
     });
 }
 
+/// Documents that are malformed, invalid, or contradict the schema.
+const WRONG_REQUESTS: [&str; 13] = [
+    "{",
+    "",
+    "{ nothing }",
+    "{ product { name } product { sku } } fragment unused on Product { name }",
+    "query A { units { symbol } } query B { units { symbol } }",
+    "mutation { x }",
+    "subscription { x }",
+    "{ product(slug: 5) { name } }",
+    "{ products(filter: { price: { gte: \"abc\" } }) { nodes { name } } }",
+    "{ products(filter: { specs: [{ key: \"a\", text: { eq: \"x\", in: [\"y\"] } }] }) { nodes { name } } }",
+    "{ products(first: 3000000000) { nodes { name } } }",
+    "{ product(slug: \"a\") { specs } }",
+    "{ products(filter: { specs: [{ key: \"a\", date: { gte: \"yesterday\" } }] }) { nodes { name } } }",
+];
+
 #[test]
-fn requests_that_are_wrong_run_nothing() {
+fn a_wrong_request_runs_no_command() {
     test(async |app| {
         let mut lines = Vec::new();
-        for query in [
-            "{",
-            "",
-            "{ nothing }",
-            "{ product { name } product { sku } } fragment unused on Product { name }",
-            "query A { units { symbol } } query B { units { symbol } }",
-            "mutation { x }",
-            "subscription { x }",
-            "{ product(slug: 5) { name } }",
-            "{ products(filter: { price: { gte: \"abc\" } }) { nodes { name } } }",
-            "{ products(filter: { specs: [{ key: \"a\", text: { eq: \"x\", in: [\"y\"] } }] }) { nodes { name } } }",
-            "{ products(first: 3000000000) { nodes { name } } }",
-            "{ product(slug: \"a\") { specs } }",
-            "{ products(filter: { specs: [{ key: \"a\", date: { gte: \"yesterday\" } }] }) { nodes { name } } }",
-        ] {
+        for query in WRONG_REQUESTS {
             let answer = app.query(query).await;
-            answer.commands(&[]);
+            answer.assert_commands(&[]);
             assert!(answer.body().get("data").is_none(), "{query}");
             lines.push(format!("{query}\n    {}", answer.errors().join("\n    ")));
         }
-        let required = app.query("query($id: ID!) { node(id: $id) { id } }").await;
-        lines.push(format!(
-            "a variable that is missing\n    {}",
-            required.errors().join("\n    ")
-        ));
-        let wrong = app
-            .query("query($first: Int) { products(first: $first) { nodes { name } } }")
-            .with("first", "ten")
-            .await;
-        lines.push(format!(
-            "a variable of another type\n    {}",
-            wrong.errors().join("\n    ")
-        ));
         insta::assert_snapshot!(lines.join("\n"), @r#"
         {
             GRAPHQL_PARSE_FAILED: syntax error: expected at least one Selection in Selection Set
@@ -247,7 +237,7 @@ fn requests_that_are_wrong_run_nothing() {
         { product { name } product { sku } } fragment unused on Product { name }
             GRAPHQL_VALIDATION_FAILED: fragment `unused` must be used in an operation
         query A { units { symbol } } query B { units { symbol } }
-            BAD_USER_INPUT: The document has several operations; name one of them.
+            BAD_USER_INPUT: The document has several operations; set operationName.
         mutation { x }
             GRAPHQL_VALIDATION_FAILED: type `Mutation` does not have a field `x`
         subscription { x }
@@ -257,18 +247,27 @@ fn requests_that_are_wrong_run_nothing() {
         { products(filter: { price: { gte: "abc" } }) { nodes { name } } }
             GRAPHQL_VALIDATION_FAILED: Not a value of type Decimal: not a decimal number such as 19.99.
         { products(filter: { specs: [{ key: "a", text: { eq: "x", in: ["y"] } }] }) { nodes { name } } }
-            GRAPHQL_VALIDATION_FAILED: TextFilterInput takes exactly one field, and not null.
+            GRAPHQL_VALIDATION_FAILED: TextFilterInput takes exactly one field, which must not be null.
         { products(first: 3000000000) { nodes { name } } }
             GRAPHQL_VALIDATION_FAILED: int cannot represent non 32-bit signed integer value
         { product(slug: "a") { specs } }
             GRAPHQL_VALIDATION_FAILED: interface, union and object types must have a subselection set
         { products(filter: { specs: [{ key: "a", date: { gte: "yesterday" } }] }) { nodes { name } } }
             GRAPHQL_VALIDATION_FAILED: Not a value of type DateTime: not a date and time such as 2026-05-31T12:00:00Z.
-        a variable that is missing
-            BAD_USER_INPUT: $id: a value of type ID! is required.
-        a variable of another type
-            BAD_USER_INPUT: $first: not a value of type Int.
         "#);
+    });
+}
+
+#[test]
+fn a_missing_or_mistyped_variable_is_refused_by_name() {
+    test(async |app| {
+        let required = app.query("query($id: ID!) { node(id: $id) { id } }").await;
+        insta::assert_snapshot!(required.errors().join("\n"), @"BAD_USER_INPUT: $id: a value of type ID! is required.");
+        let wrong = app
+            .query("query($first: Int) { products(first: $first) { nodes { name } } }")
+            .with("first", "ten")
+            .await;
+        insta::assert_snapshot!(wrong.errors().join("\n"), @"BAD_USER_INPUT: $first: not a value of type Int.");
     });
 }
 
@@ -311,7 +310,7 @@ fn document_bombs_are_refused_before_any_command() {
             ("aliases", aliases),
         ] {
             let answer = app.query(&bomb).await;
-            answer.commands(&[]);
+            answer.assert_commands(&[]);
             assert!(answer.body().get("data").is_none(), "{what}");
             lines.push(format!("{what}: {}", answer.errors()[0]));
         }
@@ -320,8 +319,8 @@ fn document_bombs_are_refused_before_any_command() {
         listed: COST_EXCEEDED: The document is longer than 20000 characters.
         doubling: COST_EXCEEDED: The operation selects more than 10000 fields.
         circle: GRAPHQL_VALIDATION_FAILED: `a` fragment cannot reference itself
-        deep: COST_EXCEEDED: Fields are nested 14 levels deep; the most is 12.
-        aliases: COST_EXCEEDED: The document has 31 aliases; the most is 30.
+        deep: COST_EXCEEDED: Fields are nested 14 levels deep; the maximum is 12.
+        aliases: COST_EXCEEDED: The document has 31 aliases; the maximum is 30.
         ");
     });
 }

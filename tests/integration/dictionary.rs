@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mongodb::bson::{Bson, doc};
 use serde_json::{Value, json};
-use vitrine_domain::facets::PanelUpkeep;
+use vitrine_domain::facets::PanelState;
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::ProductStatus;
 
@@ -36,9 +36,9 @@ async fn stock(app: &App) {
             // Twice on one product, alike and not.
             product = product
                 .text("size", "M")
-                .only_for("EU")
+                .qualified("EU")
                 .text("size", "m")
-                .only_for("US")
+                .qualified("US")
                 .text("size", "L");
         }
         if n.is_multiple_of(4) {
@@ -151,21 +151,21 @@ fn coverage_equals_a_full_scan_at_every_moment() {
             .query(r#"{ product(slug: "late") { id } }"#)
             .await
             .text("/product/id");
-        app.order("archiveProduct", json!({ "id": id }))
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
         compare(app).await;
-        app.order("restoreProduct", json!({ "id": id }))
+        app.mutate("restoreProduct", json!({ "id": id }))
             .await
             .done();
-        app.order(
+        app.mutate(
             "removeSpecs",
             json!({ "productId": id, "specs": [{ "key": "color" }] }),
         )
         .await
         .done();
         compare(app).await;
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "weight_class", "into": "parts" }),
         )
@@ -177,7 +177,7 @@ fn coverage_equals_a_full_scan_at_every_moment() {
 }
 
 #[test]
-fn samples_are_what_most_products_say() {
+fn samples_are_the_most_common_values() {
     test(async |app| {
         stock(app).await;
         let answer = app.query(r#"{ color: specKey(key: "color") { coverage { sampleValues asOf } } power: specKey(key: "power") { coverage { sampleValues } } lid: specKey(key: "dimmable") { coverage { sampleValues } } }"#).await;
@@ -205,7 +205,7 @@ fn samples_are_what_most_products_say() {
             2
         );
         let nothing = app
-            .order("defineSpecKey", json!({ "key": "unseen", "type": "TEXT" }))
+            .mutate("defineSpecKey", json!({ "key": "unseen", "type": "TEXT" }))
             .await;
         nothing.done();
         let unseen = app
@@ -216,7 +216,7 @@ fn samples_are_what_most_products_say() {
 }
 
 #[test]
-fn a_page_of_coverage_is_looked_up_together() {
+fn a_page_of_coverage_is_read_in_one_batch() {
     test(async |app| {
         stock(app).await;
         let page = "{ specKeys(first: 100) { nodes { key coverage { products } } } }";
@@ -232,10 +232,10 @@ fn a_page_of_coverage_is_looked_up_together() {
         let without = app
             .query("{ specKeys(first: 100) { nodes { key } } }")
             .await;
-        without.commands(&[]);
+        without.assert_commands(&[]);
         // Counting ahead leaves nothing to count.
         app.has([product("More").text("color", "Red")]).await;
-        let mut maintenance = PanelUpkeep::default();
+        let mut maintenance = PanelState::default();
         app.catalog.refresh_panels(&mut maintenance).await.unwrap();
         app.catalog.refresh_panels(&mut maintenance).await.unwrap();
         let after = app.query(page).await;
@@ -245,7 +245,7 @@ fn a_page_of_coverage_is_looked_up_together() {
 }
 
 #[test]
-fn keys_are_suggested_by_how_common_they_are() {
+fn more_common_keys_are_suggested_first() {
     test(async |app| {
         stock(app).await;
         let (scanned, of_kind) = scan(app).await;
@@ -300,7 +300,7 @@ fn keys_are_suggested_by_how_common_they_are() {
             assert!(
                 answer.errors().concat().starts_with("BAD_USER_INPUT"),
                 "{wrong}: {}",
-                answer.shown()
+                answer.pretty()
             );
         }
     });

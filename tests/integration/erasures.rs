@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mongodb::bson::{DateTime, Document, doc};
-use vitrine_domain::workers::{Maintenance, Worker};
-use vitrine_harness::{App, alone, eventually, product, review, test};
+use vitrine_domain::workers::{MaintenanceState, Worker};
+use vitrine_harness::{App, eventually, product, review, test, test_on_own_server};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::{ErasureCounts, ErasurePolicy, ErasureReceipt, Residue};
 use vitrine_model::id::{AuthorId, Subject};
@@ -55,16 +55,16 @@ fn commits(app: &App) -> usize {
 async fn run_worker(app: &App) -> (u64, u64) {
     let other = app.other_process().await;
     let run = other
-        .work(Worker::Erasures, &mut Maintenance::default())
+        .work(Worker::Erasures, &mut MaintenanceState::default())
         .await;
     let run = run.unwrap();
     (run.done, run.backlog)
 }
 
 #[test]
-fn the_receipt_counts_what_all_who_worked_on_it_erased() {
+fn a_receipt_counts_what_every_worker_of_the_erasure_erased() {
     for policy in [ErasurePolicy::Remove, ErasurePolicy::Anonymize] {
-        alone(async |app| {
+        test_on_own_server(async |app| {
             let ann = reviewed_by_ann(app, 600).await;
             // Cut off after one batch of reviews and a part of the folds.
             let died = doc! { "errorCode": 96 };
@@ -74,7 +74,7 @@ fn the_receipt_counts_what_all_who_worked_on_it_erased() {
                 .catalog
                 .erase_author(Subject("admin"), AuthorId("ann".to_owned()), policy)
                 .await;
-            app.fail_no_more().await;
+            app.stop_failing().await;
             assert!(cut_off.is_err());
             let before = receipt(app, &ann).await;
             assert!(before.finished_at.is_none());
@@ -102,7 +102,7 @@ fn the_receipt_counts_what_all_who_worked_on_it_erased() {
 }
 
 #[test]
-fn an_erasure_is_taken_over_once_nobody_works_on_it_by_the_clock_of_the_database() {
+fn an_erasure_is_taken_over_once_its_lease_expires_by_the_clock_of_the_database() {
     test(async |app| {
         let ann = reviewed_by_ann(app, 3).await;
         opened(app, &ann, ErasurePolicy::Remove).await;
@@ -127,7 +127,7 @@ fn an_erasure_is_taken_over_once_nobody_works_on_it_by_the_clock_of_the_database
 }
 
 #[test]
-fn who_comes_back_late_neither_erases_nor_counts_nor_closes() {
+fn a_worker_without_its_lease_neither_erases_nor_counts_nor_finishes() {
     test(async |app| {
         let ann = reviewed_by_ann(app, 2).await;
         let late = opened(app, &ann, ErasurePolicy::Anonymize).await;
@@ -136,7 +136,7 @@ fn who_comes_back_late_neither_erases_nor_counts_nor_closes() {
             let now = app.clock.now();
             let batch = app.store.erase_batch(late, ErasurePart::Reviews, None, 10);
             for done in [
-                app.store.keep_erasure(late).await,
+                app.store.renew_erasure(late).await,
                 app.store.release_erasure(late).await,
                 app.store.close_erasure(late, now).await,
                 batch.await.map(drop),
@@ -161,7 +161,7 @@ fn who_comes_back_late_neither_erases_nor_counts_nor_closes() {
 }
 
 #[test]
-fn products_of_erased_reviews_are_folded_although_nobody_came_to_it() {
+fn products_of_erased_reviews_are_folded_after_a_crash() {
     test(async |app| {
         let ann = reviewed_by_ann(app, 5).await;
         let claim = opened(app, &ann, ErasurePolicy::Remove).await;
@@ -181,7 +181,7 @@ fn products_of_erased_reviews_are_folded_although_nobody_came_to_it() {
 }
 
 #[test]
-fn a_review_that_another_transaction_holds_keeps_no_other_from_being_erased() {
+fn a_review_locked_by_a_transaction_does_not_block_the_erasure_of_others() {
     test(async |app| {
         let ann = reviewed_by_ann(app, 9).await;
         let held = app.documents("reviews", doc! {}).await.remove(4);
@@ -210,7 +210,7 @@ fn a_review_that_another_transaction_holds_keeps_no_other_from_being_erased() {
 }
 
 #[test]
-fn two_orders_at_once_erase_once_and_both_hear_of_the_end() {
+fn two_concurrent_erasures_erase_once_and_both_get_the_receipt() {
     test(async |app| {
         let ann = reviewed_by_ann(app, 300).await;
         let (one, other) = (app.catalog.clone(), app.other_process().await);

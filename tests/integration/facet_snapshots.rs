@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::Catalog;
-use vitrine_domain::facets::{PanelLimits, PanelUpkeep};
+use vitrine_domain::facets::{PanelLimits, PanelState};
 use vitrine_domain::workers::Worker;
 use vitrine_harness::{Answer, App, product, test};
 use vitrine_model::activity::DAY_MILLIS;
@@ -40,7 +40,7 @@ async fn stock(app: &App) {
 }
 
 /// Counts ahead until nothing is left; what changed is counted once it is quiet.
-async fn ahead(app: &App, maintenance: &mut PanelUpkeep) -> usize {
+async fn ahead(app: &App, maintenance: &mut PanelState) -> usize {
     let mut runs = 0;
     let mut quiet = false;
     loop {
@@ -79,12 +79,12 @@ async fn executed(app: &App, collections: &[&str]) -> Vec<Document> {
 }
 
 #[test]
-fn summaries_counts_and_stamps_are_read_from_indexes_alone() {
+fn summaries_counts_and_generations_are_covered_by_indexes() {
     test(async |app| {
         stock(app).await;
-        let mut maintenance = PanelUpkeep::default();
+        let mut maintenance = PanelState::default();
         ahead(app, &mut maintenance).await;
-        app.profiled().await;
+        app.start_profiler().await;
         // Of a process that remembers nothing.
         let fresh = app.other_process().await;
         app.query(COUNTS).through(&fresh).await;
@@ -113,10 +113,10 @@ fn summaries_counts_and_stamps_are_read_from_indexes_alone() {
 }
 
 #[test]
-fn a_category_page_reads_no_panel_but_its_own() {
+fn a_category_page_reads_only_its_own_panel() {
     test(async |app| {
         stock(app).await;
-        ahead(app, &mut PanelUpkeep::default()).await;
+        ahead(app, &mut PanelState::default()).await;
         let page = app.query(PAGE).await;
         let sent =
             |page: &Answer, what: &str| page.sent().iter().filter(|one| *one == what).count();
@@ -135,18 +135,21 @@ fn product_counts_are_exact_and_follow_every_change() {
         assert_eq!(of_home(&app.query(COUNTS).as_admin().await), (30, 10));
         let id = app.query(r#"{ product(slug: "p01") { id } }"#).await;
         let id = json!({ "id": id.text("/product/id") });
-        app.order("archiveProduct", id.clone()).await.done();
+        app.mutate("archiveProduct", id.clone()).await.done();
         assert_eq!(of_home(&app.query(COUNTS).await), (26, 8));
         assert_eq!(of_home(&app.query(COUNTS).as_admin().await), (30, 10));
         let other = app.other_process().await;
-        app.order("restoreProduct", id).through(&other).await.done();
+        app.mutate("restoreProduct", id)
+            .through(&other)
+            .await
+            .done();
         assert_eq!(of_home(&app.query(COUNTS).await), (27, 9));
         let update = json!({ "id": app.query(r#"{ product(slug: "p01") { id } }"#).await
             .text("/product/id"), "category": "home" });
-        app.order("updateProduct", update).await.done();
+        app.mutate("updateProduct", update).await.done();
         let moved = app.query(COUNTS).await;
         assert_eq!(of_home(&moved), (27, 8));
-        moved.commands(&["aggregate category_generations"]);
+        moved.assert_commands(&["aggregate category_generations"]);
     });
 }
 
@@ -161,7 +164,7 @@ fn a_wrong_count_of_a_category_is_found_and_repaired() {
         let lost = lost.last().unwrap();
         let of = doc! { "category": lost.get_i64("category").unwrap() };
         generations.delete_many(of).await.unwrap();
-        let found = app.audited().await;
+        let found = app.audit_report().await;
         assert_eq!(found.count(), 2, "{:?}", found.differences);
         assert_eq!(app.catalog.repair_category_counts().await.unwrap(), 2);
         assert_eq!(app.catalog.repair_category_counts().await.unwrap(), 0);
@@ -181,21 +184,21 @@ async fn rate_through(catalog: &Catalog, app: &App, author: &str, rating: i64) {
     let id = app.query(r#"{ product(slug: "p01") { id } }"#).await;
     let input =
         json!({ "productId": id.text("/product/id"), "rating": rating, "body": "It shines." });
-    let given = app.order_by(author, "submitReview", input);
+    let given = app.mutate_by(author, "submitReview", input);
     given.through(catalog).await.done();
     catalog.drain().await;
 }
 
 #[test]
-fn what_has_not_changed_is_not_counted_again() {
+fn an_unchanged_panel_is_not_computed_again() {
     test(async |app| {
         stock(app).await;
-        let mut maintenance = PanelUpkeep::new(PanelLimits {
+        let mut maintenance = PanelState::new(PanelLimits {
             rest: 0,
             ..PanelLimits::default()
         });
         ahead(app, &mut maintenance).await;
-        let reads = async |maintenance: &mut PanelUpkeep| {
+        let reads = async |maintenance: &mut PanelState| {
             app.forget_commands();
             ahead(app, maintenance).await;
             let sent = app.sent();
@@ -231,15 +234,15 @@ fn what_has_not_changed_is_not_counted_again() {
         assert_eq!(reads(&mut maintenance).await, 5);
         // A process that takes the work over does not know what the other one has done.
         app.clock.advance(11 * 60 * 1000);
-        assert_eq!(reads(&mut PanelUpkeep::default()).await, 5);
+        assert_eq!(reads(&mut PanelState::default()).await, 5);
     });
 }
 
 #[test]
-fn a_key_that_is_learnt_leaves_other_panels_as_they_are() {
+fn a_new_key_leaves_other_panels_as_they_are() {
     test(async |app| {
         stock(app).await;
-        let mut maintenance = PanelUpkeep::default();
+        let mut maintenance = PanelState::default();
         ahead(app, &mut maintenance).await;
         let before = app.query(PAGE).await;
         let counts = |page: &Answer| {
@@ -270,7 +273,7 @@ fn a_key_that_is_learnt_leaves_other_panels_as_they_are() {
 }
 
 #[test]
-fn a_panel_made_by_a_process_that_does_not_know_a_key_is_made_again() {
+fn a_panel_computed_without_a_new_key_is_computed_again() {
     test(async |app| {
         stock(app).await;
         let other = app.other_process().await;
@@ -280,16 +283,17 @@ fn a_panel_made_by_a_process_that_does_not_know_a_key_is_made_again() {
             .await;
         // It has not seen the new key.
         let page = app.query(PAGE).through(&other).await;
-        let has =
-            |page: &Answer| page.shown().contains("\"author\"") || page.shown().contains("author");
-        assert!(!has(&page), "{}", page.shown());
+        let has = |page: &Answer| {
+            page.pretty().contains("\"author\"") || page.pretty().contains("author")
+        };
+        assert!(!has(&page), "{}", page.pretty());
         let page = app.query(PAGE).await;
-        assert!(has(&page), "{}", page.shown());
+        assert!(has(&page), "{}", page.pretty());
     });
 }
 
 #[test]
-fn a_unit_that_is_defined_has_panels_looked_at_again() {
+fn a_new_unit_makes_panels_stale() {
     test(async |app| {
         app.has((0..10).map(|n| {
             product(&format!("P{n}")).category(["Lamps"]).quantity(
@@ -299,10 +303,10 @@ fn a_unit_that_is_defined_has_panels_looked_at_again() {
             )
         }))
         .await;
-        let mut maintenance = PanelUpkeep::default();
+        let mut maintenance = PanelState::default();
         ahead(app, &mut maintenance).await;
         let unit = json!({ "symbol": "hand", "dimension": "length", "factor": 0.1016 });
-        app.order("defineUnit", unit).await.done();
+        app.mutate("defineUnit", unit).await.done();
         let run = app.catalog.refresh_panels(&mut maintenance).await.unwrap();
         assert_eq!(
             (run.done, run.backlog),
@@ -315,7 +319,7 @@ fn a_unit_that_is_defined_has_panels_looked_at_again() {
 }
 
 #[test]
-fn many_products_are_counted_some_at_a_time_and_added_up() {
+fn many_products_are_counted_in_batches() {
     test(async |app| {
         stock(app).await;
         let keys = "{ specKeys(first: 100) { nodes { key coverage { products distinctValues kinds { products having } sampleValues } } } }";
@@ -327,8 +331,8 @@ fn many_products_are_counted_some_at_a_time_and_added_up() {
             .await;
         let id = app.query(r#"{ product(slug: "more") { id } }"#).await;
         let id = json!({ "id": id.text("/product/id") });
-        app.order("archiveProduct", id).await.done();
-        let mut maintenance = PanelUpkeep::new(PanelLimits {
+        app.mutate("archiveProduct", id).await.done();
+        let mut maintenance = PanelState::new(PanelLimits {
             part: 4,
             time: Duration::ZERO,
             ..PanelLimits::default()
@@ -347,14 +351,17 @@ fn many_products_are_counted_some_at_a_time_and_added_up() {
         );
         assert_eq!(again.data(), direct.data());
         let ahead = app.query(PAGE).await;
-        assert_eq!(ahead.shown().replace("PRECOMPUTED", "EXACT"), page.shown());
+        assert_eq!(
+            ahead.pretty().replace("PRECOMPUTED", "EXACT"),
+            page.pretty()
+        );
     });
 }
 
 #[test]
-fn coverage_of_very_many_products_is_left_to_the_worker() {
+fn coverage_of_very_many_products_is_computed_by_the_worker() {
     test(async |app| {
-        let app = app.that_reads(10).await;
+        let app = app.with_max_read(10).await;
         stock(&app).await;
         let query = r#"{ specKey(key: "color") { coverage { products } } }"#;
         let suggested = r#"{ suggestedSpecKeys(category: "home") { specKey { key } products } }"#;
@@ -363,14 +370,14 @@ fn coverage_of_very_many_products_is_left_to_the_worker() {
         assert!(
             none.errors()[0].starts_with("UNAVAILABLE"),
             "{}",
-            none.shown()
+            none.pretty()
         );
         assert!(
             none.sent().iter().all(|one| !one.ends_with(" products")),
             "{:?}",
             none.sent()
         );
-        ahead(&app, &mut PanelUpkeep::default()).await;
+        ahead(&app, &mut PanelState::default()).await;
         let products = |answer: &Answer| answer.number("/specKey/coverage/products");
         assert_eq!(products(&app.query(query).await), 36);
         let first = app.query(suggested).await;

@@ -2,8 +2,8 @@
 //! own (`properties/clicks.rs`).
 
 use serde_json::{Value, json};
-use vitrine_domain::facets::PanelUpkeep;
-use vitrine_harness::{Answer, App, product, review, shown, test};
+use vitrine_domain::facets::PanelState;
+use vitrine_harness::{Answer, App, pretty, product, review, test};
 use vitrine_model::product::ProductStatus;
 
 const FACETS: &str = "query($filter: ProductFilterInput, $search: String, $keys: [String!], $limit: Int, $units: [DisplayUnitInput!]) {
@@ -69,26 +69,26 @@ fn counts(facet: &Value) -> Vec<String> {
 fn facet<'a>(answer: &'a Answer, key: &str) -> &'a Value {
     let facets = answer.at("/products/facets").as_array().unwrap();
     let found = facets.iter().find(|facet| facet["key"] == key);
-    found.unwrap_or_else(|| panic!("no facet {key}: {}", answer.shown()))
+    found.unwrap_or_else(|| panic!("no facet {key}: {}", answer.pretty()))
+}
+
+/// The keys of all facets, in their order.
+fn keys(answer: &Answer) -> Vec<&str> {
+    let facets = answer.at("/products/facets").as_array().unwrap().iter();
+    facets.map(|facet| facet["key"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn facets_of_every_kind() {
+fn built_in_facets_come_first_and_count_products_by_value() {
     test(async |app| {
         stock(app).await;
         let answer = facets(app, json!({ "category": ["clothes"] }), Value::Null).await;
-        let keys: Vec<&Value> = answer
-            .at("/products/facets")
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|facet| &facet["key"])
-            .collect();
+        let keys = keys(&answer);
         assert_eq!(
             keys[..5],
             ["@category", "@brand", "@price", "@rating", "@country"]
         );
-        let mut specs: Vec<&str> = keys[5..].iter().map(|key| key.as_str().unwrap()).collect();
+        let mut specs = keys[5..].to_vec();
         specs.sort_unstable();
         assert_eq!(specs, ["buttons", "color", "ironfree", "length", "release"]);
         let of = |key: &str| counts(facet(&answer, key));
@@ -123,6 +123,14 @@ fn facets_of_every_kind() {
             color == ["Red: 14", "Blue: 6"] || color == ["red: 14", "Blue: 6"],
             "{color:?}"
         );
+    });
+}
+
+#[test]
+fn facets_of_numbers_and_dates_put_every_product_into_one_range() {
+    test(async |app| {
+        stock(app).await;
+        let answer = facets(app, json!({ "category": ["clothes"] }), Value::Null).await;
         for key in ["@price", "length", "release"] {
             let facet = facet(&answer, key);
             assert_eq!(facet["productCount"], 20, "{key}");
@@ -136,7 +144,7 @@ fn facets_of_every_kind() {
                 total,
                 20,
                 "{key}: every product is in one range: {}",
-                shown(facet)
+                pretty(facet)
             );
             assert!(facet["values"].as_array().unwrap().len() <= 10);
         }
@@ -160,7 +168,7 @@ fn facets_of_every_kind() {
 }
 
 #[test]
-fn quantities_are_in_the_unit_that_is_asked_for() {
+fn quantities_are_in_the_requested_unit() {
     test(async |app| {
         stock(app).await;
         let ask = async |units: Value| {
@@ -174,15 +182,15 @@ fn quantities_are_in_the_unit_that_is_asked_for() {
         let inches = ask(json!([{ "unit": "inch" }])).await;
         assert_eq!(inches["numberRange"]["unit"], "in");
         let least = inches["numberRange"]["min"].as_f64().unwrap();
-        assert!((least - 60.0 / 2.54).abs() < 1e-6, "{}", shown(&inches));
+        assert!((least - 60.0 / 2.54).abs() < 1e-6, "{}", pretty(&inches));
         for value in inches["values"].as_array().unwrap() {
             let number = &value["filter"]["specs"][0]["number"];
-            assert_eq!(number["unit"], "in", "{}", shown(value));
+            assert_eq!(number["unit"], "in", "{}", pretty(value));
             let low = number["gte"].as_f64().unwrap();
             assert!(
                 (low * 10.0 - (low * 10.0).round()).abs() < 1e-9,
                 "round ends: {}",
-                shown(value)
+                pretty(value)
             );
         }
         let named = ask(json!([{ "unit": "m", "key": "length" }])).await;
@@ -198,18 +206,18 @@ fn quantities_are_in_the_unit_that_is_asked_for() {
         assert!(
             wrong.errors()[0].contains("displayUnits[0].unit"),
             "{}",
-            wrong.shown()
+            wrong.pretty()
         );
         let wrong = app
             .query(FACETS)
             .with("units", json!([{ "unit": "cubit" }]))
             .await;
-        assert!(wrong.errors()[0].contains("cubit"), "{}", wrong.shown());
+        assert!(wrong.errors()[0].contains("cubit"), "{}", wrong.pretty());
     });
 }
 
 #[test]
-fn a_facet_leaves_out_what_the_filter_says_about_its_own_key() {
+fn a_facet_ignores_what_the_filter_says_about_its_own_key() {
     test(async |app| {
         stock(app).await;
         let filter = json!({ "brand": ["acme"], "specs": [{ "key": "color", "text": { "eq": "RED" } }, { "key": "buttons", "number": { "eq": 1 } }] });
@@ -219,24 +227,17 @@ fn a_facet_leaves_out_what_the_filter_says_about_its_own_key() {
             json!(["color", "@brand", "buttons", "ironfree"]),
         )
         .await;
-        let keys: Vec<&Value> = answer
-            .at("/products/facets")
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|facet| &facet["key"])
-            .collect();
         assert_eq!(
-            keys,
+            keys(&answer),
             ["color", "@brand", "buttons", "ironfree"],
-            "in the order that was asked for"
+            "in the requested order"
         );
         // Acme with one button: 1, 13 and 9 of brand acme (n % 3 != 2) are 1, 9 and 13.
         assert_eq!(counts(facet(&answer, "color")).len(), 1);
         assert!(
             counts(facet(&answer, "color"))[0].ends_with("ed: 3 *"),
             "{}",
-            answer.shown()
+            answer.pretty()
         );
         let brand = counts(facet(&answer, "@brand"));
         assert!(brand.len() == 1 && brand[0].ends_with(": 3 *"), "{brand:?}");
@@ -250,18 +251,31 @@ fn a_facet_leaves_out_what_the_filter_says_about_its_own_key() {
             buttons.contains(&"1: 3".to_owned()) || buttons.contains(&"1: 3 *".to_owned()),
             "{buttons:?}"
         );
-        // What an `or` says is no choice of one key: it narrows every facet.
+    });
+}
+
+#[test]
+fn an_or_narrows_every_facet_and_a_nested_choice_only_the_others() {
+    test(async |app| {
+        stock(app).await;
+        // An `or` is not a choice of one key.
         let either = json!({ "or": [{ "specs": [{ "key": "color", "text": { "eq": "blue" } }] }, { "brand": ["zeta"] }] });
         let answer = facets(app, either, json!(["color"])).await;
         assert_eq!(counts(facet(&answer, "color")), ["Blue: 6"]);
-        // A choice inside `and` is one like any other.
+        // A choice inside `and` is.
         let nested =
             json!({ "and": [{ "specs": [{ "key": "color", "text": { "eq": "blue" } }] }] });
         let answer = facets(app, nested, json!(["color"])).await;
         let color = counts(facet(&answer, "color"));
         assert_eq!(color.len(), 2, "{color:?}");
         assert_eq!(color[1], "Blue: 6 *");
-        // A range of the filter that is the range of a value marks it.
+    });
+}
+
+#[test]
+fn a_filter_with_the_range_of_a_value_selects_it() {
+    test(async |app| {
+        stock(app).await;
         let first = facets(
             app,
             json!({}),
@@ -278,7 +292,7 @@ fn a_facet_leaves_out_what_the_filter_says_about_its_own_key() {
                 .iter()
                 .filter(|value| value["selected"] == true)
                 .count();
-            assert_eq!(chosen, 1, "{}", again.shown());
+            assert_eq!(chosen, 1, "{}", again.pretty());
             let same = again.at("/products/facets/0/values/0");
             assert_eq!(
                 (&same["label"], &same["count"]),
@@ -289,7 +303,7 @@ fn a_facet_leaves_out_what_the_filter_says_about_its_own_key() {
 }
 
 #[test]
-fn only_what_the_caller_may_see_is_counted() {
+fn only_products_that_the_caller_may_see_are_counted() {
     test(async |app| {
         stock(app).await;
         let query = |filter: &str| {
@@ -337,17 +351,17 @@ fn facets_of_a_search_count_what_the_search_finds() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_told() {
+fn invalid_arguments_of_facets_are_refused() {
     test(async |app| {
         stock(app).await;
-        app.order(
+        app.mutate(
             "updateSpecKey",
             json!({ "key": "buttons", "facetable": false }),
         )
         .await
         .done();
         let usual = facets(app, json!({}), Value::Null).await;
-        assert!(!usual.shown().contains("buttons"), "{}", usual.shown());
+        assert!(!usual.pretty().contains("buttons"), "{}", usual.pretty());
         let many: Vec<String> = (0..51).map(|n| format!("key_{n}")).collect();
         for (keys, limit, told) in [
             (json!(["buttons"]), 20, "not offered as a facet"),
@@ -387,7 +401,7 @@ fn what_is_asked_wrongly_is_told() {
 }
 
 #[test]
-fn identifiers_are_facets_only_when_asked_for() {
+fn keys_of_identifiers_are_facets_only_on_request() {
     test(async |app| {
         app.has((0..40).map(|n| {
             product(&format!("P{n}"))
@@ -396,33 +410,31 @@ fn identifiers_are_facets_only_when_asked_for() {
         }))
         .await;
         let usual = facets(app, json!({}), Value::Null).await;
-        assert!(!usual.shown().contains("serial"));
+        assert!(!usual.pretty().contains("serial"));
         let asked = facets(app, json!({}), json!(["serial"])).await;
         assert_eq!(facet(&asked, "serial")["distinctValues"], 40);
     });
 }
 
+/// Precomputes panels until nothing is stale; returns how many the second pass wrote.
+async fn refresh(app: &App, maintenance: &mut PanelState) -> u64 {
+    app.catalog.refresh_panels(maintenance).await.unwrap();
+    app.catalog.refresh_panels(maintenance).await.unwrap().done
+}
+
+/// The counts of colours in the panel of a category.
+async fn colors(app: &App, category: &str) -> String {
+    let panel = facets(app, json!({ "category": [category] }), Value::Null).await;
+    counts(facet(&panel, "color")).concat()
+}
+
 #[test]
-fn what_was_counted_ahead_is_never_behind() {
+fn a_precomputed_panel_says_so_and_reads_few_products() {
     test(async |app| {
         stock(app).await;
-        let mut maintenance = PanelUpkeep::default();
+        let done = refresh(app, &mut PanelState::default()).await;
+        assert!(done >= 4, "all products and three categories");
         let clothes = json!({ "category": ["clothes"] });
-        let shirts = async || {
-            counts(facet(
-                &facets(app, json!({ "category": ["shirts"] }), Value::Null).await,
-                "color",
-            ))
-            .concat()
-        };
-        let ahead = async |maintenance: &mut PanelUpkeep| {
-            app.catalog.refresh_panels(maintenance).await.unwrap();
-            app.catalog.refresh_panels(maintenance).await.unwrap()
-        };
-        assert!(
-            ahead(&mut maintenance).await.done >= 4,
-            "all products and three categories"
-        );
         let answer = facets(app, clothes, Value::Null).await;
         assert!(
             answer
@@ -440,20 +452,29 @@ fn what_was_counted_ahead_is_never_behind() {
             facet(&answer, "@rating")["asOf"],
             "2026-05-31T12:00:00.000Z"
         );
+    });
+}
+
+#[test]
+fn a_precomputed_panel_shows_every_change_at_once() {
+    test(async |app| {
+        stock(app).await;
+        let mut maintenance = PanelState::default();
+        refresh(app, &mut maintenance).await;
+        let shirts = async || colors(app, "shirts").await;
         assert!(shirts().await.contains(": 8"), "{}", shirts().await);
-        // Each of these changes what the panel of the category says.
         let id = app
             .query(r#"{ product(slug: "shirt-00") { id } }"#)
             .await
             .text("/product/id");
-        app.order(
+        app.mutate(
             "setSpecs",
             json!({ "productId": id, "specs": [{ "key": "color", "text": "Blue" }] }),
         )
         .await
         .done();
         assert!(shirts().await.contains(": 7"), "{}", shirts().await);
-        app.order("archiveProduct", json!({ "id": id }))
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
         let blue = async || {
@@ -461,10 +482,10 @@ fn what_was_counted_ahead_is_never_behind() {
             all.contains("Blue: 4")
         };
         assert!(blue().await, "{}", shirts().await);
-        app.order("restoreProduct", json!({ "id": id }))
+        app.mutate("restoreProduct", json!({ "id": id }))
             .await
             .done();
-        app.order("updateProduct", json!({ "id": id, "category": "blouses" }))
+        app.mutate("updateProduct", json!({ "id": id, "category": "blouses" }))
             .await
             .done();
         assert!(blue().await, "{}", shirts().await);
@@ -477,7 +498,7 @@ fn what_was_counted_ahead_is_never_behind() {
             .query(r#"{ category(slug: "blouses") { id } }"#)
             .await
             .text("/category/id");
-        app.order(
+        app.mutate(
             "updateCategory",
             json!({ "id": blouses, "parent": "shirts" }),
         )
@@ -485,12 +506,12 @@ fn what_was_counted_ahead_is_never_behind() {
         .done();
         let all = facets(app, json!({ "category": ["shirts"] }), json!(["color"])).await;
         assert_eq!(facet(&all, "color")["productCount"], 21);
-        ahead(&mut maintenance).await;
+        refresh(app, &mut maintenance).await;
     });
 }
 
 #[test]
-fn values_are_sent_back_as_they_came() {
+fn the_filter_of_a_value_finds_its_products() {
     test(async |app| {
         stock(app).await;
         // Names that a pattern or an operator would misread.
@@ -524,7 +545,7 @@ fn values_are_sent_back_as_they_came() {
                 facet["values"].as_array().unwrap().len(),
                 odd.len(),
                 "{}",
-                shown(facet)
+                pretty(facet)
             );
             for value in facet["values"].as_array().unwrap() {
                 let query = "query($filter: ProductFilterInput) { products(filter: $filter) { totalCount { value } } }";
@@ -536,7 +557,7 @@ fn values_are_sent_back_as_they_came() {
                     total.at("/products/totalCount/value"),
                     &value["count"],
                     "{}",
-                    shown(value)
+                    pretty(value)
                 );
                 clicked += 1;
             }

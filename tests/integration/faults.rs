@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use vitrine_domain::import::ImportMode;
-use vitrine_harness::{App, alone, eventually, product, review};
+use vitrine_harness::{App, eventually, product, review, test_on_own_server};
 
 /// The labels that the server itself puts on an error that a transaction may simply be tried again
 /// after.
@@ -48,8 +48,8 @@ async fn counted(app: &App) -> Vec<i64> {
 }
 
 #[test]
-fn a_fold_that_meets_another_writer_tries_again() {
-    alone(async |app| {
+fn a_fold_retries_after_a_write_conflict() {
+    test_on_own_server(async |app| {
         reviews_waiting(app).await;
         // WriteConflict, twice.
         app.fail_next(2, &["update"], transient(112)).await;
@@ -64,9 +64,9 @@ fn a_fold_that_meets_another_writer_tries_again() {
 }
 
 #[test]
-fn a_fold_whose_connection_breaks_in_the_middle_counts_nothing_twice() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_fold_whose_connection_breaks_counts_nothing_twice() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         reviews_waiting(app).await;
         for commands in [&["find"][..], &["update"], &["commitTransaction"]] {
             never_folded(app).await;
@@ -74,7 +74,7 @@ fn a_fold_whose_connection_breaks_in_the_middle_counts_nothing_twice() {
                 .await;
             // Whether this try succeeds is the driver's business; what matters is what is stored.
             let folded = app.catalog.fold_pending().await;
-            app.fail_no_more().await;
+            app.stop_failing().await;
             println!("{commands:?}: {folded:?}");
             // What was begun over the lost connection ends when the server hears of it, or tires.
             let folded = async || app.catalog.fold_pending().await.ok();
@@ -87,7 +87,7 @@ fn a_fold_whose_connection_breaks_in_the_middle_counts_nothing_twice() {
 
 #[test]
 fn a_commit_whose_outcome_is_unknown_counts_once() {
-    alone(async |app| {
+    test_on_own_server(async |app| {
         reviews_waiting(app).await;
         // The commit takes place and the answer says that nobody knows whether it will last.
         let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" } };
@@ -100,15 +100,15 @@ fn a_commit_whose_outcome_is_unknown_counts_once() {
 }
 
 #[test]
-fn a_fold_that_never_gets_through_leaves_everything_as_it_was() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_fold_that_keeps_failing_changes_nothing() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         reviews_waiting(app).await;
         app.fail_next(1000, &["commitTransaction"], transient(112))
             .await;
         let refused = app.catalog.fold_pending().await.unwrap_err();
         println!("{refused}");
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert_eq!(counted(app).await, [0, 0]);
         // The refused commits left transactions open, which the server ends.
         let folded = async || app.catalog.fold_pending().await.ok();
@@ -118,8 +118,8 @@ fn a_fold_that_never_gets_through_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_read_survives_one_election_and_says_when_it_cannot() {
-    alone(async |app| {
+fn a_read_survives_one_election_and_reports_a_second() {
+    test_on_own_server(async |app| {
         app.has([product("a")]).await;
         let query = r#"{ product(slug: "a") { name } units { symbol } }"#;
         // NotWritablePrimary, once: the driver reads again.
@@ -129,18 +129,18 @@ fn a_read_survives_one_election_and_says_when_it_cannot() {
         app.fail_next(100, &["find"], doc! { "errorCode": 10107 })
             .await;
         let down = app.query(query).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert_eq!(
             down.body()["errors"].as_array().unwrap().len(),
             1,
             "{}",
-            down.shown()
+            down.pretty()
         );
         assert_eq!(
             down.body()["errors"][0]["extensions"]["code"],
             "UNAVAILABLE",
             "{}",
-            down.shown()
+            down.pretty()
         );
         assert_eq!(down.body()["errors"][0]["extensions"]["retryable"], true);
         assert!(
@@ -152,37 +152,37 @@ fn a_read_survives_one_election_and_says_when_it_cannot() {
 }
 
 #[test]
-fn a_lost_connection_is_unavailable_too() {
-    alone(async |app| {
+fn a_lost_connection_is_reported_as_unavailable() {
+    test_on_own_server(async |app| {
         app.has([product("a")]).await;
         app.fail_next(100, &["find"], doc! { "closeConnection": true })
             .await;
         let down = app.query(r#"{ product(slug: "a") { name } }"#).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert_eq!(
             down.body()["errors"][0]["extensions"]["code"],
             "UNAVAILABLE",
             "{}",
-            down.shown()
+            down.pretty()
         );
         assert_eq!(down.body()["data"]["product"], serde_json::Value::Null);
     });
 }
 
 #[test]
-fn a_read_that_takes_too_long_says_so() {
-    alone(async |app| {
+fn a_read_that_exceeds_its_deadline_is_reported() {
+    test_on_own_server(async |app| {
         app.has([product("a")]).await;
         // MaxTimeMSExpired.
         app.fail_next(100, &["find"], doc! { "errorCode": 50 })
             .await;
         let late = app.query(r#"{ product(slug: "a") { name } }"#).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert_eq!(
             late.body()["errors"][0]["extensions"]["code"],
             "TIMEOUT",
             "{}",
-            late.shown()
+            late.pretty()
         );
         assert_eq!(late.body()["errors"][0]["extensions"]["retryable"], true);
     });
@@ -190,7 +190,7 @@ fn a_read_that_takes_too_long_says_so() {
 
 #[test]
 fn an_import_that_loses_its_connection_is_completed_by_running_it_again() {
-    alone(async |app| {
+    test_on_own_server(async |app| {
         for (at, commands) in [&["insert"][..], &["find"], &["update"]]
             .into_iter()
             .enumerate()
@@ -210,7 +210,7 @@ fn an_import_that_loses_its_connection_is_completed_by_running_it_again() {
                 .await;
             let cut_off = run().await;
             println!("{commands:?}: {cut_off:?}");
-            app.fail_no_more().await;
+            app.stop_failing().await;
             run().await.unwrap();
             let count = app
                 .query(&format!(

@@ -12,7 +12,7 @@ use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, test};
 use vitrine_ingest::mapping::Mapping;
 use vitrine_ingest::report::Report;
-use vitrine_ingest::run::{ImportOrder, import};
+use vitrine_ingest::run::{ImportOptions, import};
 
 use crate::properties::clicks::{FACETS, click};
 
@@ -36,7 +36,7 @@ fn tell(line: &str) {
 }
 
 async fn run(app: &App, mode: ImportMode, feed: &Path, mapping: &str) -> Report {
-    let order = ImportOrder {
+    let order = ImportOptions {
         files: vec![feed.to_owned()],
         mapping: Arc::new(Mapping::load(mapping).unwrap()),
         mode,
@@ -139,7 +139,7 @@ async fn walk(app: &App, sku: &str, sort: &str, backwards: bool) -> Vec<String> 
 }
 
 #[test]
-fn three_feeds_in_one_database_come_out_right() {
+fn three_feeds_in_one_database_are_read_back_as_imported() {
     let Some(feeds) = feeds() else { return };
     test(async |app| {
         catalogue(app, &feeds).await;

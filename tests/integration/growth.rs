@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, Document, doc};
 use serde_json::json;
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::workers::Worker;
-use vitrine_harness::surroundings::workspace_dir;
+use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::{App, test};
 use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_model::clock::Clock as _;
@@ -90,23 +90,23 @@ async fn lively(app: &App) {
         events.push(json!({ "productId": id, "kind": "VIEW" }));
         events.push(json!({ "productId": id, "kind": "CART" }));
         let bought = json!({ "productId": id, "customerId": format!("customer-{n}"), "orderId": format!("2026-{n:06}") });
-        app.order("recordPurchase", bought).await.done();
+        app.mutate("recordPurchase", bought).await.done();
         for review in product["reviews"]["nodes"].as_array().unwrap() {
             let vote = json!({ "id": review["id"], "vote": "HELPFUL" });
-            app.order_by(&format!("customer-{n}"), "voteReview", vote)
+            app.mutate_by(&format!("customer-{n}"), "voteReview", vote)
                 .await
                 .done();
         }
     }
-    app.order("recordActivity", json!({ "events": events }))
+    app.mutate("recordActivity", json!({ "events": events }))
         .await
         .done();
-    app.rest().await;
+    app.run_background_work().await;
     app.catalog.work_off(Worker::Trending).await.unwrap();
 }
 
 #[test]
-fn documents_are_as_large_as_the_table_says() {
+fn documents_have_the_sizes_of_the_table() {
     test(async |app| {
         lively(app).await;
         let documented = documented();

@@ -133,7 +133,7 @@ fn processes_that_start_before_their_database_wait_for_it() {
 }
 
 #[test]
-fn processes_that_wait_end_when_they_are_told_to() {
+fn a_process_that_waits_for_its_database_ends_on_a_signal() {
     block_on(async {
         // Nobody listens at port 1.
         let nobody = "mongodb://127.0.0.1:1/?replicaSet=vitrine";
@@ -194,7 +194,7 @@ async fn readiness_follows(server: &Server, press: bool) {
 }
 
 #[test]
-fn a_frozen_database_is_noticed_with_clients_and_without() {
+fn a_frozen_database_makes_a_process_unready_with_and_without_clients() {
     block_on(async {
         let server = Server::start("frozen").await.unwrap();
         assert!(run(&at(server.uri(), &["migrate", "up"])).status.success());

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use futures_util::future::join_all;
 use mongodb::bson::doc;
 use serde_json::{Value, json};
-use vitrine_harness::orders::Reply;
+use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, product, test};
 
 async fn things(app: &App) {
-    app.order("createCategory", json!({ "name": "Things" }))
+    app.mutate("createCategory", json!({ "name": "Things" }))
         .await
         .done();
 }
@@ -32,40 +32,46 @@ fn payload(reply: &Reply) -> String {
 }
 
 #[test]
-fn the_same_order_again_gets_the_same_answer() {
+fn a_retry_with_the_same_key_returns_the_same_payload() {
     test(async |app| {
         things(app).await;
-        let first = app.order("createProduct", mug("k")).await;
+        let first = app.mutate("createProduct", mug("k")).await;
         let id = first.text("/product/id");
         // What happens in between changes nothing of the answer.
-        app.order("updateProduct", json!({ "id": id, "name": "Cup" }))
+        app.mutate("updateProduct", json!({ "id": id, "name": "Cup" }))
             .await
             .done();
-        let again = app.order("createProduct", mug("k")).await;
+        let again = app.mutate("createProduct", mug("k")).await;
         assert_eq!(payload(&again), payload(&first));
         let other = app.other_process().await;
-        let again = app.order("createProduct", mug("k")).through(&other).await;
+        let again = app.mutate("createProduct", mug("k")).through(&other).await;
         assert_eq!(payload(&again), payload(&first));
         assert_eq!(count(app).await, 1);
         // Keys belong to who gives them.
-        let somebody = app.order("createProduct", mug("k")).by("ann").await;
+        let somebody = app.mutate("createProduct", mug("k")).by("ann").await;
         assert_ne!(somebody.text("/product/id"), id);
         assert_eq!(count(app).await, 2);
     });
 }
 
 #[test]
-fn the_same_key_for_something_else_is_refused() {
+fn a_key_used_for_another_input_is_refused() {
     test(async |app| {
         things(app).await;
-        app.order("createProduct", mug("k")).await.done();
+        app.mutate("createProduct", mug("k")).await.done();
         let mut other = mug("k");
         other["name"] = "Cup".into();
-        let refused = app.order("createProduct", other).await;
-        assert_eq!(refused.places(), ["IDEMPOTENCY_CONFLICT at idempotencyKey"]);
+        let refused = app.mutate("createProduct", other).await;
+        assert_eq!(
+            refused.user_error_paths(),
+            ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
+        );
         let category = json!({ "name": "Others", "idempotencyKey": "k" });
-        let refused = app.order("createCategory", category).await;
-        assert_eq!(refused.places(), ["IDEMPOTENCY_CONFLICT at idempotencyKey"]);
+        let refused = app.mutate("createCategory", category).await;
+        assert_eq!(
+            refused.user_error_paths(),
+            ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
+        );
         assert_eq!(count(app).await, 1);
         // The same input in another order of words is the same input; a default is what it stands for.
         let answer = app
@@ -77,10 +83,14 @@ fn the_same_key_for_something_else_is_refused() {
             &json!({ "product": { "name": "Mug" }, "userErrors": [] })
         );
         for key in ["", "a\nb", "é", &"k".repeat(129)] {
-            let refused = app.order("createProduct", mug(key)).await;
-            assert_eq!(refused.places(), ["INVALID at idempotencyKey"], "{key:?}");
+            let refused = app.mutate("createProduct", mug(key)).await;
+            assert_eq!(
+                refused.user_error_paths(),
+                ["INVALID at idempotencyKey"],
+                "{key:?}"
+            );
         }
-        app.order("createProduct", mug(&"k".repeat(128)))
+        app.mutate("createProduct", mug(&"k".repeat(128)))
             .await
             .done();
     });
@@ -89,31 +99,31 @@ fn the_same_key_for_something_else_is_refused() {
 #[test]
 fn a_refusal_is_not_remembered() {
     test(async |app| {
-        let early = app.order("createProduct", mug("k")).await;
-        assert_eq!(early.places(), ["NOT_FOUND at category"]);
+        let early = app.mutate("createProduct", mug("k")).await;
+        assert_eq!(early.user_error_paths(), ["NOT_FOUND at category"]);
         things(app).await;
-        app.order("createProduct", mug("k")).await.done();
+        app.mutate("createProduct", mug("k")).await.done();
     });
 }
 
 #[test]
-fn an_order_is_forgotten_after_two_days() {
+fn a_key_expires_after_two_days() {
     test(async |app| {
         things(app).await;
         let first = app
-            .order("createProduct", mug("k"))
+            .mutate("createProduct", mug("k"))
             .await
             .text("/product/id");
         app.clock.advance(47 * 3_600_000);
         assert_eq!(
-            app.order("createProduct", mug("k"))
+            app.mutate("createProduct", mug("k"))
                 .await
                 .text("/product/id"),
             first
         );
         app.clock.advance(2 * 3_600_000);
         assert_ne!(
-            app.order("createProduct", mug("k"))
+            app.mutate("createProduct", mug("k"))
                 .await
                 .text("/product/id"),
             first
@@ -121,78 +131,88 @@ fn an_order_is_forgotten_after_two_days() {
     });
 }
 
-/// Every mutation with an input that changes something, and again after its answer.
-#[test]
-fn every_mutation_can_be_given_twice() {
-    test(async |app| {
-        app.has([
-            product("Shirt")
-                .text("color", "Red")
-                .supplier("North", "DE"),
-            product("Blouse").text("colour", "Red"),
-        ])
+/// A shirt, and a blouse that spells a key differently; the ids of the shirt, its supplier and its
+/// category.
+async fn shirt(app: &App) -> [String; 3] {
+    app.has([
+        product("Shirt")
+            .text("color", "Red")
+            .supplier("North", "DE"),
+        product("Blouse").text("colour", "Red"),
+    ])
+    .await;
+    let ids = app
+        .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
         .await;
-        let ids = app
-            .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
-            .await;
-        let [id, supplier, category] = [
-            "/product/id",
-            "/product/supplier/id",
-            "/product/category/id",
-        ]
-        .map(|at| ids.text(at));
-        let orders = [
-            (
-                "createProduct",
-                json!({ "kind": "thing", "name": "New", "category": "things" }),
-            ),
-            (
-                "updateProduct",
-                json!({ "id": id, "name": "Tunic", "expectedRevision": 1 }),
-            ),
-            (
-                "setSpecs",
-                json!({ "productId": id, "specs": [{ "key": "fit", "text": "slim" }], "expectedRevision": 2 }),
-            ),
-            (
-                "removeSpecs",
-                json!({ "productId": id, "specs": [{ "key": "fit" }] }),
-            ),
-            ("archiveProduct", json!({ "id": id })),
-            ("restoreProduct", json!({ "id": id })),
-            ("createCategory", json!({ "name": "More" })),
-            ("updateCategory", json!({ "id": category, "name": "Stuff" })),
-            ("createSupplier", json!({ "name": "South" })),
-            ("updateSupplier", json!({ "id": supplier, "country": "AT" })),
-            (
-                "defineUnit",
-                json!({ "symbol": "furlong", "dimension": "length", "factor": 201_168 }),
-            ),
-            ("defineSpecKey", json!({ "key": "weave", "type": "TEXT" })),
-            (
-                "updateSpecKey",
-                json!({ "key": "weave", "label": "Weaving" }),
-            ),
-            (
-                "mergeSpecKeys",
-                json!({ "from": "colour", "into": "color" }),
-            ),
-            (
-                "defineReviewDimensions",
-                json!({ "kind": "shirt", "names": ["fit"] }),
-            ),
-        ];
-        // What is done about reviews is harmless to do twice by its nature; see review_rules.rs. So
-        // is what happens around products, by the name of the batch; see activity.rs.
+    [
+        "/product/id",
+        "/product/supplier/id",
+        "/product/category/id",
+    ]
+    .map(|at| ids.text(at))
+}
+
+/// Mutations that change something when they are executed one after the other.
+fn changes([id, supplier, category]: &[String; 3]) -> [(&'static str, Value); 15] {
+    [
+        (
+            "createProduct",
+            json!({ "kind": "thing", "name": "New", "category": "things" }),
+        ),
+        (
+            "updateProduct",
+            json!({ "id": id, "name": "Tunic", "expectedRevision": 1 }),
+        ),
+        (
+            "setSpecs",
+            json!({ "productId": id, "specs": [{ "key": "fit", "text": "slim" }], "expectedRevision": 2 }),
+        ),
+        (
+            "removeSpecs",
+            json!({ "productId": id, "specs": [{ "key": "fit" }] }),
+        ),
+        ("archiveProduct", json!({ "id": id })),
+        ("restoreProduct", json!({ "id": id })),
+        ("createCategory", json!({ "name": "More" })),
+        ("updateCategory", json!({ "id": category, "name": "Stuff" })),
+        ("createSupplier", json!({ "name": "South" })),
+        ("updateSupplier", json!({ "id": supplier, "country": "AT" })),
+        (
+            "defineUnit",
+            json!({ "symbol": "furlong", "dimension": "length", "factor": 201_168 }),
+        ),
+        ("defineSpecKey", json!({ "key": "weave", "type": "TEXT" })),
+        (
+            "updateSpecKey",
+            json!({ "key": "weave", "label": "Weaving" }),
+        ),
+        (
+            "mergeSpecKeys",
+            json!({ "from": "colour", "into": "color" }),
+        ),
+        (
+            "defineReviewDimensions",
+            json!({ "kind": "shirt", "names": ["fit"] }),
+        ),
+    ]
+}
+
+#[test]
+fn every_mutation_can_be_retried() {
+    test(async |app| {
+        let ids = shirt(app).await;
+        let orders = changes(&ids);
+        // Mutations of reviews and their authors are idempotent by their nature; see
+        // review_rules.rs. Activity is idempotent by the id of its batch; see activity.rs.
         let about_reviews = 12;
         assert_eq!(
             orders.len() + about_reviews,
-            vitrine_harness::orders::MUTATIONS.len()
+            vitrine_harness::mutations::MUTATIONS.len()
         );
         let give = async |n: usize| {
             let (name, mut input) = orders[n].clone();
             input["idempotencyKey"] = format!("order {n}").into();
-            app.order(name, input).await
+            app.mutate(name, input).await
         };
         let mut first = Vec::new();
         for n in 0..orders.len() {
@@ -228,12 +248,12 @@ async fn stored(app: &App) -> String {
 }
 
 #[test]
-fn sixteen_identical_orders_at_once_are_one_product() {
+fn sixteen_concurrent_retries_create_one_product() {
     test(async |app| {
         things(app).await;
         let other = app.other_process().await;
         let orders = (0..16).map(|n| {
-            let order = app.order("createProduct", mug("k"));
+            let order = app.mutate("createProduct", mug("k"));
             if n % 2 == 0 {
                 order.into_future()
             } else {
@@ -257,66 +277,57 @@ fn sixteen_identical_orders_at_once_are_one_product() {
     });
 }
 
-/// One of several orders that race, by its number.
-type MutationRequest = Box<dyn Fn(usize) -> Value>;
+/// A mutation, the field of its payload, and its input for each of several callers.
+type Race = (&'static str, &'static str, Box<dyn Fn(usize) -> Value>);
+
+/// Mutations that name the current revision.
+fn races([id, supplier, category]: [String; 3]) -> [Race; 5] {
+    let (product_id, specs_id) = (id.clone(), id);
+    [
+        (
+            "updateProduct",
+            "product",
+            Box::new(
+                move |n| json!({ "id": product_id, "name": format!("Name {n}"), "expectedRevision": 1 }),
+            ),
+        ),
+        (
+            "setSpecs",
+            "product",
+            Box::new(
+                move |n| json!({ "productId": specs_id, "specs": [{ "key": "color", "text": format!("c{n}") }], "expectedRevision": 2 }),
+            ),
+        ),
+        (
+            "updateCategory",
+            "category",
+            Box::new(
+                move |n| json!({ "id": category, "name": format!("Name {n}"), "expectedRevision": 1 }),
+            ),
+        ),
+        (
+            "updateSupplier",
+            "supplier",
+            Box::new(
+                move |n| json!({ "id": supplier, "name": format!("Name {n}"), "expectedRevision": 1 }),
+            ),
+        ),
+        (
+            "updateSpecKey",
+            "specKey",
+            Box::new(
+                move |n| json!({ "key": "color", "label": format!("Label {n}"), "expectedRevision": 1 }),
+            ),
+        ),
+    ]
+}
 
 #[test]
 fn of_many_with_the_same_revision_exactly_one_wins() {
     test(async |app| {
-        app.has([product("Shirt")
-            .text("color", "Red")
-            .supplier("North", "DE")])
-            .await;
-        let ids = app
-            .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
-            .await;
-        let [id, supplier, category] = [
-            "/product/id",
-            "/product/supplier/id",
-            "/product/category/id",
-        ]
-        .map(|at| ids.text(at));
-        let own = |id: &str| (id.to_owned(), id.to_owned());
-        let (product_id, specs_id) = own(&id);
-        let races: [(&str, &str, MutationRequest); 5] = [
-            (
-                "updateProduct",
-                "product",
-                Box::new(
-                    move |n| json!({ "id": product_id, "name": format!("Name {n}"), "expectedRevision": 1 }),
-                ),
-            ),
-            (
-                "setSpecs",
-                "product",
-                Box::new(
-                    move |n| json!({ "productId": specs_id, "specs": [{ "key": "color", "text": format!("c{n}") }], "expectedRevision": 2 }),
-                ),
-            ),
-            (
-                "updateCategory",
-                "category",
-                Box::new(
-                    move |n| json!({ "id": category, "name": format!("Name {n}"), "expectedRevision": 1 }),
-                ),
-            ),
-            (
-                "updateSupplier",
-                "supplier",
-                Box::new(
-                    move |n| json!({ "id": supplier, "name": format!("Name {n}"), "expectedRevision": 1 }),
-                ),
-            ),
-            (
-                "updateSpecKey",
-                "specKey",
-                Box::new(
-                    move |n| json!({ "key": "color", "label": format!("Label {n}"), "expectedRevision": 1 }),
-                ),
-            ),
-        ];
-        for (name, thing, order) in races {
-            let orders = (0..8).map(|n| app.order(name, order(n)).into_future());
+        let ids = shirt(app).await;
+        for (name, thing, order) in races(ids) {
+            let orders = (0..8).map(|n| app.mutate(name, order(n)).into_future());
             let replies = join_all(orders).await;
             let (won, lost): (Vec<&Reply>, Vec<&Reply>) = replies
                 .iter()
@@ -325,7 +336,7 @@ fn of_many_with_the_same_revision_exactly_one_wins() {
             let revision = &won[0].payload()[thing]["revision"];
             for reply in lost {
                 assert_eq!(
-                    reply.places(),
+                    reply.user_error_paths(),
                     ["REVISION_CONFLICT at expectedRevision"],
                     "{name}"
                 );
@@ -345,7 +356,7 @@ fn of_many_with_the_same_revision_exactly_one_wins() {
 }
 
 #[test]
-fn without_a_revision_all_writers_get_through() {
+fn without_a_revision_every_concurrent_writer_succeeds() {
     test(async |app| {
         app.has([product("Shirt")]).await;
         let id = app
@@ -354,7 +365,7 @@ fn without_a_revision_all_writers_get_through() {
             .text("/product/id");
         let orders = (0..6).map(|n| {
             let specs = json!([{ "key": format!("key_{n}"), "number": n }]);
-            app.order("setSpecs", json!({ "productId": id, "specs": specs }))
+            app.mutate("setSpecs", json!({ "productId": id, "specs": specs }))
                 .into_future()
         });
         let replies = join_all(orders).await;
@@ -382,7 +393,7 @@ fn without_a_revision_all_writers_get_through() {
 }
 
 #[test]
-fn writers_of_different_products_do_not_get_in_each_others_way() {
+fn writers_of_different_products_do_not_conflict() {
     const WRITERS: usize = 8;
     test(async |app| {
         app.has((0..WRITERS).map(|n| product(&format!("P{n}"))))
@@ -394,7 +405,7 @@ fn writers_of_different_products_do_not_get_in_each_others_way() {
             for round in 0..12 {
                 let specs = json!([{ "key": "round", "number": round }]);
                 let reply = app
-                    .order("setSpecs", json!({ "productId": id, "specs": specs }))
+                    .mutate("setSpecs", json!({ "productId": id, "specs": specs }))
                     .await;
                 failed.extend(reply.0.errors());
             }

@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, ProductBuilder, ReviewBuilder, product, review, test};
-use vitrine_model::import::LineOutcome;
+use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 
 /// The outcomes of some products, one word or the reasons each.
 async fn products(app: &App, mode: ImportMode, drafts: Vec<ProductBuilder>) -> Vec<String> {
@@ -51,7 +51,7 @@ async fn counts(app: &App) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn created_then_unchanged_then_updated() {
+fn a_draft_is_created_then_unchanged_then_updated() {
     test(async |app| {
         let feed = || vec![product("a").price("1"), product("b").text("color", "red")];
         assert_eq!(
@@ -69,7 +69,7 @@ fn created_then_unchanged_then_updated() {
             ["updated", "unchanged"]
         );
         let page = app.query("{ products(sort: [{ key: NAME }]) { nodes { name price { amount } revision createdAt updatedAt } } }").await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             products: {
@@ -97,7 +97,7 @@ fn created_then_unchanged_then_updated() {
 }
 
 #[test]
-fn what_a_single_source_no_longer_says_is_gone() {
+fn a_field_that_its_only_source_drops_is_removed() {
     test(async |app| {
         let full = product("a")
             .brand("Acme")
@@ -119,7 +119,7 @@ fn what_a_single_source_no_longer_says_is_gone() {
             ["updated"]
         );
         let page = app.query(r#"{ product(slug: "a") { brand price { amount } description supplier { name } media { url } specs { key text } ratingStats { count } } }"#).await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             product: {
@@ -138,7 +138,7 @@ fn what_a_single_source_no_longer_says_is_gone() {
 }
 
 #[test]
-fn two_systems_that_share_a_sku_tell_of_one_product() {
+fn two_systems_with_the_same_sku_import_one_product() {
     test(async |app| {
         let erp = product("Monitor")
             .source("erp", "1")
@@ -163,7 +163,7 @@ fn two_systems_that_share_a_sku_tell_of_one_product() {
             ["unchanged"]
         );
         let page = app.query(r#"{ product(sku: "M-1") { name slug brand price { amount } specs { key text } revision } products { totalCount { value } } }"#).await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             product: {
@@ -287,7 +287,7 @@ fn drafts_that_break_a_rule_are_refused_with_every_reason() {
 }
 
 #[test]
-fn a_product_has_a_largest_size() {
+fn an_imported_product_has_a_maximum_size() {
     test(async |app| {
         let sized = |name: &str, bytes: usize| {
             product(name)
@@ -312,7 +312,7 @@ fn a_product_has_a_largest_size() {
 }
 
 #[test]
-fn what_is_refused_teaches_nothing() {
+fn a_rejected_draft_defines_no_key() {
     test(async |app| {
         let large = product("large")
             .category(["Large"])
@@ -335,12 +335,12 @@ fn what_is_refused_teaches_nothing() {
         let learnt = app
             .query("{ specKeys { nodes { key } } categories { name } }")
             .await;
-        insta::assert_snapshot!(learnt.shown(), @"{ data: { specKeys: { nodes: [] }, categories: [] } }");
+        insta::assert_snapshot!(learnt.pretty(), @"{ data: { specKeys: { nodes: [] }, categories: [] } }");
     });
 }
 
 #[test]
-fn bundles_copy_what_they_hold() {
+fn a_bundle_copies_names_and_prices_of_its_items() {
     test(async |app| {
         let outcomes = products(
             app,
@@ -359,7 +359,7 @@ fn bundles_copy_what_they_hold() {
             "items may follow their bundle in a batch"
         );
         let page = app.query(r#"{ set: product(slug: "set") { price { amount } ... on Bundle { items { name quantity price { amount } } } } free: product(slug: "free") { price { amount } } }"#).await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             set: {
@@ -422,12 +422,12 @@ fn of_several_reviews_by_one_author_the_first_is_kept() {
         let stats = app
             .query(r#"{ product(slug: "a") { ratingStats { count average } } }"#)
             .await;
-        insta::assert_snapshot!(stats.shown(), @"{ data: { product: { ratingStats: { count: 3, average: 3.6666666666666665 } } } }");
+        insta::assert_snapshot!(stats.pretty(), @"{ data: { product: { ratingStats: { count: 3, average: 3.6666666666666665 } } } }");
     });
 }
 
 #[test]
-fn a_review_that_changed_is_counted_anew() {
+fn a_changed_review_is_counted_again() {
     test(async |app| {
         app.has([product("a")]).await;
         app.has_reviews([
@@ -446,7 +446,7 @@ fn a_review_that_changed_is_counted_anew() {
             ["updated", "unchanged", "updated"]
         );
         let page = app.query(r#"{ product(slug: "a") { ratingStats { count average } topReviews { title rating helpfulCount } revision } }"#).await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             product: {
@@ -494,44 +494,48 @@ fn reviews_that_break_a_rule_are_refused() {
     });
 }
 
+/// Products of an import: changed, new, repeated and rejected ones.
+fn mixed_products() -> Vec<ProductDraft> {
+    let drafts = [
+        product("there").price("2"),
+        product("new")
+            .category(["Brand", "New"])
+            .supplier("North", "NO")
+            .text("fresh", "x"),
+        product("new")
+            .category(["Brand", "New"])
+            .supplier("North", "NO")
+            .text("fresh", "x"),
+        product("wrong").text("ports", "two"),
+        product("wrong too").number("fresh", 1.0),
+        product("set").item("new", 1),
+        product("twin").sku("T"),
+        product("twin").source("feed", "other").sku("T"),
+    ];
+    drafts.map(Into::into).to_vec()
+}
+
+/// Reviews of an import: of products that exist, that are imported with them, and of none.
+fn mixed_reviews() -> Vec<ReviewDraft> {
+    let drafts = [
+        review("there", "r0", 5).author("ann"),
+        review("there", "r1", 5).author("ann"),
+        review("new", "r2", 5).author("bob"),
+        review("new", "r3", 5).author("bob"),
+        review("nothing", "r4", 5),
+    ];
+    drafts.map(Into::into).to_vec()
+}
+
 #[test]
-fn a_dry_run_says_the_same_and_writes_nothing() {
+fn a_dry_run_reports_the_same_as_an_import_and_writes_nothing() {
     test(async |app| {
         app.has([product("there").price("1").number("ports", 1.0)])
             .await;
         app.has_reviews([review("there", "r0", 5).author("ann")])
             .await;
-        let drafts = || {
-            vec![
-                product("there").price("2"),
-                product("new")
-                    .category(["Brand", "New"])
-                    .supplier("North", "NO")
-                    .text("fresh", "x"),
-                product("new")
-                    .category(["Brand", "New"])
-                    .supplier("North", "NO")
-                    .text("fresh", "x"),
-                product("wrong").text("ports", "two"),
-                product("wrong too").number("fresh", 1.0),
-                product("set").item("new", 1),
-                product("twin").sku("T"),
-                product("twin").source("feed", "other").sku("T"),
-            ]
-        };
-        let lines = || {
-            vec![
-                review("there", "r0", 5).author("ann"),
-                review("there", "r1", 5).author("ann"),
-                review("new", "r2", 5).author("bob"),
-                review("new", "r3", 5).author("bob"),
-                review("nothing", "r4", 5),
-            ]
-        };
         let run = async |mode| {
-            let products = drafts().into_iter().map(Into::into).collect();
-            let lines = lines().into_iter().map(Into::into).collect();
-            let (outcomes, summary) = app.import(mode, products, lines).await;
+            let (outcomes, summary) = app.import(mode, mixed_products(), mixed_reviews()).await;
             let keys: Vec<_> = summary
                 .new_keys
                 .into_iter()

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_harness::orders::Reply;
+use vitrine_harness::mutations::Reply;
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, alone, eventually, product, review};
+use vitrine_harness::{App, eventually, product, review, test_on_own_server};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::ErasurePolicy;
 use vitrine_model::id::AuthorId;
@@ -91,7 +91,7 @@ async fn shop(app: &App) -> Ids {
         product("Blouse").text("color", "Red").category(["Others"]),
     ])
     .await;
-    app.order("defineSpecKey", json!({ "key": "unused", "type": "TEXT" }))
+    app.mutate("defineSpecKey", json!({ "key": "unused", "type": "TEXT" }))
         .await
         .done();
     let ids = app
@@ -142,8 +142,8 @@ enum Given {
 async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> Given {
     let before = stored(app).await;
     app.fail_after(n, &COMMANDS, how).await;
-    let cut_off = app.order(name, input.clone()).await;
-    app.fail_no_more().await;
+    let cut_off = app.mutate(name, input.clone()).await;
+    app.stop_failing().await;
     app.audit().await;
     if answered(&cut_off) {
         cut_off.done();
@@ -161,7 +161,7 @@ async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> G
         return Given::Not;
     }
     // Not half of it: there is nothing left to do.
-    app.order(name, input.clone()).await.done();
+    app.mutate(name, input.clone()).await.done();
     assert_eq!(
         stored(app).await,
         after,
@@ -171,10 +171,10 @@ async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> G
 }
 
 #[test]
-fn an_order_that_dies_at_any_command_has_written_nothing() {
-    alone(async |app| {
+fn a_mutation_that_fails_at_any_command_writes_nothing() {
+    test_on_own_server(async |app| {
         // A commit that the server refuses leaves the transaction to itself.
-        app.abandoned_transactions_end_soon().await;
+        app.expire_abandoned_transactions_soon().await;
         let ids = shop(app).await;
         let mut unawares = Vec::new();
         for (at, (name, mut input)) in orders(&ids).into_iter().enumerate() {
@@ -204,9 +204,9 @@ fn an_order_that_dies_at_any_command_has_written_nothing() {
 }
 
 #[test]
-fn an_order_whose_connection_breaks_at_any_command_is_carried_out_once() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_mutation_whose_connection_breaks_is_executed_once() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         let ids = shop(app).await;
         for (at, (name, mut input)) in orders(&ids).into_iter().enumerate() {
             if !["createProduct", "setSpecs", "mergeSpecKeys"].contains(&name) {
@@ -217,9 +217,9 @@ fn an_order_whose_connection_breaks_at_any_command_is_carried_out_once() {
                 // Some of these the driver gets over by itself.
                 app.fail_next(1, &[command], doc! { "closeConnection": true })
                     .await;
-                let cut_off = app.order(name, input.clone()).await;
+                let cut_off = app.mutate(name, input.clone()).await;
                 println!("{name}, {command}: {:?}", cut_off.0.errors());
-                app.fail_no_more().await;
+                app.stop_failing().await;
                 app.audit().await;
             }
             once(app, name, &input).await;
@@ -229,10 +229,10 @@ fn an_order_whose_connection_breaks_at_any_command_is_carried_out_once() {
 
 /// Gives an order again, twice, and checks that it is carried out once.
 async fn once(app: &App, name: &str, input: &Value) {
-    let first = app.order(name, input.clone()).await;
+    let first = app.mutate(name, input.clone()).await;
     first.done();
     let written = stored(app).await;
-    let again = app.order(name, input.clone()).await;
+    let again = app.mutate(name, input.clone()).await;
     assert_eq!(again.payload(), first.payload(), "{name}");
     assert_eq!(stored(app).await, written, "{name}");
     if name == "createProduct" {
@@ -244,32 +244,32 @@ async fn once(app: &App, name: &str, input: &Value) {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_not_carried_out_twice() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_commit_whose_answer_is_lost_is_not_repeated() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         shop(app).await;
         let input = json!({ "kind": "thing", "name": "New", "category": "things", "status": "ACTIVE", "idempotencyKey": "k" });
         // The commit is carried out, and the answer says that nobody knows (WriteConcernFailed as a
         // write concern error).
         let lost = doc! { "writeConcernError": { "code": 64, "errmsg": "lost" } };
         app.fail_next(1, &["commitTransaction"], lost.clone()).await;
-        let unclear = app.order("createProduct", input.clone()).await;
+        let unclear = app.mutate("createProduct", input.clone()).await;
         println!("once: {:?}", unclear.0.errors());
-        app.fail_no_more().await;
+        app.stop_failing().await;
         once(app, "createProduct", &input).await;
         app.fail_next(1_000, &["commitTransaction"], lost).await;
         let mut other = input;
         other["idempotencyKey"] = "l".into();
         other["name"] = "Newer".into();
-        let unclear = app.order("createProduct", other.clone()).await;
-        app.fail_no_more().await;
+        let unclear = app.mutate("createProduct", other.clone()).await;
+        app.stop_failing().await;
         assert!(
             !answered(&unclear),
             "what nobody knows is not told as done: {}",
-            unclear.0.shown()
+            unclear.0.pretty()
         );
         app.audit().await;
-        app.order("createProduct", other).await.done();
+        app.mutate("createProduct", other).await.done();
         let found = app
             .query(r#"{ products(search: "newer ") { nodes { name } } }"#)
             .await;
@@ -278,22 +278,22 @@ fn a_commit_whose_answer_is_lost_is_not_carried_out_twice() {
 }
 
 #[test]
-fn an_order_that_meets_others_begins_again() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_mutation_retries_after_a_write_conflict() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         let ids = shop(app).await;
         let conflict = || doc! { "errorCode": 112, "errorLabels": ["TransientTransactionError"] };
         for (name, input) in orders(&ids) {
             app.fail_next(2, &["update", "findAndModify"], conflict())
                 .await;
-            app.order(name, input).await.done();
-            app.fail_no_more().await;
+            app.mutate(name, input).await.done();
+            app.stop_failing().await;
         }
         // A commit that is refused by a fail point leaves its transaction open, so that the order
         // may meet itself until the server ends what is abandoned.
         let input = json!({ "name": "Sooner or later", "idempotencyKey": "k" });
         app.fail_next(2, &["commitTransaction"], conflict()).await;
-        let first = app.order("createCategory", input.clone()).await;
+        let first = app.mutate("createCategory", input.clone()).await;
         let begun = first
             .0
             .sent()
@@ -301,23 +301,23 @@ fn an_order_that_meets_others_begins_again() {
             .filter(|sent| sent.starts_with("insert categories"));
         assert!(begun.count() > 1, "it begins again: {:?}", first.0.sent());
         let given = async || {
-            let given = app.order("createCategory", input.clone()).await;
+            let given = app.mutate("createCategory", input.clone()).await;
             answered(&given).then(|| given.done().clone())
         };
         eventually("a category", Duration::from_mins(1), given).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         // Always meeting others is told, and leaves everything as it was.
         let before = stored(app).await;
         app.fail_next(1_000, &["commitTransaction"], conflict())
             .await;
         let refused = app
-            .order("createCategory", json!({ "name": "Never" }))
+            .mutate("createCategory", json!({ "name": "Never" }))
             .await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert!(
             refused.0.errors().concat().starts_with("UNAVAILABLE"),
             "{}",
-            refused.0.shown()
+            refused.0.pretty()
         );
         assert_eq!(
             refused.0.body()["errors"][0]["extensions"]["retryable"],
@@ -357,7 +357,7 @@ async fn five_hundred(app: &App) {
     };
     app.has((0..600).map(red)).await;
     let merged = app
-        .order(
+        .mutate(
             "mergeSpecKeys",
             json!({ "from": "colour", "into": "color" }),
         )
@@ -366,8 +366,8 @@ async fn five_hundred(app: &App) {
 }
 
 #[test]
-fn a_merge_that_fails_in_the_middle_goes_on() {
-    alone(async |app| {
+fn a_merge_resumes_after_a_failure() {
+    test_on_own_server(async |app| {
         five_hundred(app).await;
         let expected = both_names(app).await;
         assert_eq!(expected.0, expected.1);
@@ -378,7 +378,7 @@ fn a_merge_that_fails_in_the_middle_goes_on() {
             app.fail_after(n, &COMMANDS, doc! { "errorCode": 96 }).await;
             let cut_off = app.catalog.continue_merges().await;
             assert!(cut_off.is_err(), "{n}: {cut_off:?}");
-            app.fail_no_more().await;
+            app.stop_failing().await;
             app.audit().await;
             assert_eq!(both_names(app).await, expected, "{n}");
             left.push(carriers(app).await);
@@ -412,8 +412,8 @@ fn work(app: &App) -> Service {
 }
 
 #[test]
-fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
-    alone(async |app| {
+fn a_merge_continues_after_its_worker_is_killed() {
+    test_on_own_server(async |app| {
         five_hundred(app).await;
         let expected = both_names(app).await;
         // The 251st write of a product waits: in the third batch.
@@ -429,8 +429,8 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
         .await;
         worker.signal("KILL");
         worker.ended().await;
-        app.fail_no_more().await;
-        app.abandoned_transactions_end().await;
+        app.stop_failing().await;
+        app.kill_abandoned_transactions().await;
         let left = carriers(app).await;
         println!("killed with {left} products left");
         assert!((1..500).contains(&left), "{left}");
@@ -451,8 +451,8 @@ fn a_worker_killed_in_the_middle_of_a_merge_is_replaced_by_the_next() {
 }
 
 #[test]
-fn a_worker_killed_in_the_middle_of_an_erasure_is_replaced_by_the_next() {
-    alone(async |app| {
+fn an_erasure_continues_after_its_worker_is_killed() {
+    test_on_own_server(async |app| {
         let names: Vec<String> = (0..400).map(|n| format!("Lamp {n}")).collect();
         app.has(names.iter().map(|name| product(name))).await;
         let by_ann = names.iter().map(|name| review(name, name, 3).author("ann"));
@@ -473,8 +473,8 @@ fn a_worker_killed_in_the_middle_of_an_erasure_is_replaced_by_the_next() {
         eventually("a batch that is erased", Duration::from_mins(3), begun).await;
         worker.signal("KILL");
         worker.ended().await;
-        app.fail_no_more().await;
-        app.abandoned_transactions_end().await;
+        app.stop_failing().await;
+        app.kill_abandoned_transactions().await;
         assert!(receipt().await.finished_at.is_none());
         let next = work(app);
         let done = async || receipt().await.finished_at;

@@ -4,10 +4,6 @@
     clippy::unwrap_used,
     reason = "a test that panics has failed, as it should"
 )]
-#![expect(
-    clippy::too_many_lines,
-    reason = "tables of cases and snapshots are as long as what they show"
-)]
 
 mod activity;
 mod architecture;
@@ -21,7 +17,6 @@ mod facet_snapshots;
 mod facets;
 mod faults;
 mod feeds;
-mod following;
 mod growth;
 mod health;
 mod idempotency;
@@ -52,6 +47,7 @@ mod schema;
 mod search;
 mod spec_sorts;
 mod specs_admin;
+mod subscriptions;
 mod versions;
 mod waiting;
 mod workers;

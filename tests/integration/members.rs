@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::{ReviewContent, Reviewed};
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_harness::{App, eventually, product, with_members};
+use vitrine_harness::{App, eventually, product, test_on_replica_set};
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
 use vitrine_storage::products::ProductKey;
@@ -124,8 +124,8 @@ async fn nothing_is_lost(app: &App, acknowledged: &[ReviewId]) {
 }
 
 #[test]
-fn writes_go_on_when_the_primary_freezes_and_nothing_acknowledged_is_lost() {
-    with_members(async |app, members| {
+fn writes_continue_when_the_primary_freezes_and_no_acknowledged_write_is_lost() {
+    test_on_replica_set(async |app, members| {
         let products = [
             new_product(app, "lamp").await,
             new_product(app, "chair").await,
@@ -143,8 +143,8 @@ fn writes_go_on_when_the_primary_freezes_and_nothing_acknowledged_is_lost() {
 }
 
 #[test]
-fn writes_go_on_when_the_primary_is_killed() {
-    with_members(async |app, members| {
+fn writes_continue_when_the_primary_is_killed() {
+    test_on_replica_set(async |app, members| {
         let products = [new_product(app, "lamp").await];
         let writers = Writers::start(app, &products);
         writers.write(20).await;
@@ -195,12 +195,12 @@ async fn all_write_again(app: &App, product: ProductId) {
 
 #[test]
 fn without_a_majority_writes_fail_in_time_and_reads_are_answered() {
-    with_members(async |app, members| {
+    test_on_replica_set(async |app, members| {
         let product = new_product(app, "lamp").await;
         app.forget_commands();
         let behind = members.secondaries().await;
         for member in &behind {
-            members.fall_behind(*member).await;
+            members.stop_replication(*member).await;
         }
         let reads = async {
             for _ in 0..20 {
@@ -209,7 +209,7 @@ fn without_a_majority_writes_fail_in_time_and_reads_are_answered() {
         };
         nobody_is_acknowledged(app, product, reads).await;
         for member in behind {
-            members.keep_up(member).await;
+            members.resume_replication(member).await;
         }
         all_write_again(app, product).await;
     });
@@ -217,7 +217,7 @@ fn without_a_majority_writes_fail_in_time_and_reads_are_answered() {
 
 #[test]
 fn writes_fail_in_time_while_both_secondaries_are_frozen() {
-    with_members(async |app, members| {
+    test_on_replica_set(async |app, members| {
         let product = new_product(app, "lamp").await;
         app.forget_commands();
         let frozen = members.secondaries().await;

@@ -2,6 +2,7 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
+use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, ProductBuilder, product, test};
 
 /// How many products there are that have one of the two keys; more than two batches.
@@ -14,7 +15,7 @@ fn stock() -> impl Iterator<Item = ProductBuilder> {
         let product = product(&format!("P{n:03}")).price(&n.to_string());
         match n % 3 {
             0 => product.text("color", value),
-            1 => product.text("colour", value).only_for("EU"),
+            1 => product.text("colour", value).qualified("EU"),
             _ => product
                 .text("colour", value)
                 .text("color", "RED")
@@ -50,18 +51,23 @@ async fn carriers(app: &App) -> u64 {
         .unwrap()
 }
 
+/// A shop with products of both keys, which are being merged.
+async fn merging(app: &App) {
+    app.has(stock()).await;
+    let merged = merge(app).await;
+    assert_eq!(merged.number("/remaining"), 160);
+    assert_eq!(merged.done()["specKey"]["key"], "color");
+}
+
+async fn merge(app: &App) -> Reply {
+    let keys = json!({ "from": "colour", "into": "color" });
+    app.mutate("mergeSpecKeys", keys).await
+}
+
 #[test]
-fn both_names_answer_the_same_during_and_after() {
+fn both_keys_find_the_same_during_and_after_a_merge() {
     test(async |app| {
-        app.has(stock()).await;
-        let merged = app
-            .order(
-                "mergeSpecKeys",
-                json!({ "from": "colour", "into": "color" }),
-            )
-            .await;
-        assert_eq!(merged.number("/remaining"), 160);
-        assert_eq!(merged.done()["specKey"]["key"], "color");
+        merging(app).await;
         assert_eq!(
             carriers(app).await,
             160,
@@ -83,7 +89,14 @@ fn both_names_answer_the_same_during_and_after() {
             "the same as before the products were rewritten"
         );
         assert_eq!(answers(app, "colour").await, after);
-        // Nothing says the same twice, and what differed is kept.
+    });
+}
+
+#[test]
+fn a_merged_product_has_every_value_once() {
+    test(async |app| {
+        merging(app).await;
+        app.catalog.continue_merges().await.unwrap();
         let both = app
             .query(r#"{ product(slug: "p005") { specs { key text qualifier } revision } }"#)
             .await;
@@ -92,9 +105,17 @@ fn both_names_answer_the_same_during_and_after() {
         assert!(
             specs.iter().all(|spec| spec["key"] == "color"),
             "{}",
-            both.shown()
+            both.pretty()
         );
-        // Over only after nobody can write the old key any more.
+    });
+}
+
+#[test]
+fn a_merge_ends_once_no_process_can_write_the_old_key() {
+    test(async |app| {
+        merging(app).await;
+        app.catalog.continue_merges().await.unwrap();
+        let after = answers(app, "color").await;
         assert_eq!(app.catalog.continue_merges().await.unwrap(), 0);
         let absorbing = async || {
             app.catalog
@@ -119,23 +140,18 @@ fn both_names_answer_the_same_during_and_after() {
             "color"
         );
         assert_eq!(answers(app, "colour").await, after);
-        let again = app
-            .order(
-                "mergeSpecKeys",
-                json!({ "from": "colour", "into": "color" }),
-            )
-            .await;
+        let again = merge(app).await;
         assert_eq!(again.number("/remaining"), 0, "nothing is left to do");
     });
 }
 
 #[test]
-fn what_is_written_during_a_merge_has_the_name_that_stays() {
+fn a_write_during_a_merge_stores_the_remaining_key() {
     test(async |app| {
         app.has(stock().take(20)).await;
         // A process that has not heard of the merge, and its answers.
         let behind = app.other_process().await;
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "colour", "into": "color" }),
         )
@@ -146,11 +162,11 @@ fn what_is_written_during_a_merge_has_the_name_that_stays() {
             .await
             .text("/product/id");
         let set = |text: &str| json!({ "productId": id, "specs": [{ "key": "colour", "qualifier": "EU", "text": text }] });
-        app.order("setSpecs", set("Green"))
+        app.mutate("setSpecs", set("Green"))
             .through(&behind)
             .await
             .done();
-        app.order("setSpecs", set("Black")).await.done();
+        app.mutate("setSpecs", set("Black")).await.done();
         let shown = app
             .query(r#"{ product(slug: "p001") { specs { key text qualifier } } }"#)
             .await;
@@ -176,7 +192,7 @@ fn what_is_written_during_a_merge_has_the_name_that_stays() {
 fn two_workers_share_a_merge() {
     test(async |app| {
         app.has(stock()).await;
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "colour", "into": "color" }),
         )
@@ -198,7 +214,7 @@ fn two_workers_share_a_merge() {
 }
 
 #[test]
-fn merges_follow_each_other() {
+fn a_merged_key_can_be_merged_again() {
     test(async |app| {
         app.has([
             product("a").text("farbe", "Rot"),
@@ -206,19 +222,19 @@ fn merges_follow_each_other() {
             product("c").text("color", "Rouge"),
         ])
         .await;
-        app.order(
+        app.mutate(
             "updateSpecKey",
             json!({ "key": "farbe", "aliases": ["farbton"] }),
         )
         .await
         .done();
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "farbe", "into": "colour" }),
         )
         .await
         .done();
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "colour", "into": "color" }),
         )
@@ -249,14 +265,14 @@ fn merges_follow_each_other() {
 }
 
 #[test]
-fn quantities_merge_too() {
+fn keys_of_quantities_can_be_merged() {
     test(async |app| {
         app.has([
             product("a").quantity("weight", 1.0, "kg"),
             product("b").quantity("gewicht", 500.0, "g"),
         ])
         .await;
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "gewicht", "into": "weight" }),
         )
@@ -281,7 +297,7 @@ fn quantities_merge_too() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_told() {
+fn keys_that_cannot_be_merged_are_refused() {
     test(async |app| {
         app.has([product("a")
             .text("color", "red")
@@ -291,7 +307,7 @@ fn what_cannot_be_merged_is_told() {
             .text("tone", "Odd")])
             .await;
         let merge = async |from: &str, into: &str| {
-            app.order("mergeSpecKeys", json!({ "from": from, "into": into }))
+            app.mutate("mergeSpecKeys", json!({ "from": from, "into": into }))
                 .await
         };
         for (from, into, place) in [
@@ -302,29 +318,32 @@ fn what_cannot_be_merged_is_told() {
             ("weight", "length", "TYPE_MISMATCH at from"),
         ] {
             assert_eq!(
-                merge(from, into).await.places(),
+                merge(from, into).await.user_error_paths(),
                 [place],
                 "{from} into {into}"
             );
         }
-        let told = merge("weight", "length").await.refused().concat();
+        let told = merge("weight", "length").await.user_errors().concat();
         assert!(told.contains("mass") && told.contains("length"), "{told}");
         let stale = app
-            .order(
+            .mutate(
                 "mergeSpecKeys",
                 json!({ "from": "tone", "into": "color", "expectedRevision": 9 }),
             )
             .await;
-        assert_eq!(stale.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        assert_eq!(
+            stale.user_error_paths(),
+            ["REVISION_CONFLICT at expectedRevision"]
+        );
         assert_eq!(stale.payload()["userErrors"][0]["currentRevision"], 1);
-        app.order(
+        app.mutate(
             "updateSpecKey",
             json!({ "key": "color", "allowedValues": ["Red", "Blue"] }),
         )
         .await
         .done();
         let forbidden = merge("tone", "color").await;
-        assert_eq!(forbidden.places(), ["IN_USE at from"]);
+        assert_eq!(forbidden.user_error_paths(), ["IN_USE at from"]);
         let untouched = app.query(r#"{ specKey(key: "tone") { key } }"#).await;
         assert_eq!(untouched.text("/specKey/key"), "tone");
     });

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
-use vitrine_harness::orders::{MUTATIONS, mutation};
+use vitrine_harness::mutations::{MUTATIONS, mutation};
 use vitrine_harness::{App, product, review, test};
 
 /// A category to put products in.
 async fn category(app: &App) {
-    app.order("createCategory", json!({ "name": "Things" }))
+    app.mutate("createCategory", json!({ "name": "Things" }))
         .await
         .done();
 }
@@ -24,38 +24,37 @@ fn thing(name: &str, mut more: Value) -> Value {
 
 /// Makes a product and gives its id.
 async fn made(app: &App, input: Value) -> String {
-    app.order("createProduct", input).await.text("/product/id")
+    app.mutate("createProduct", input).await.text("/product/id")
+}
+
+/// Input with a value in every field of a product.
+fn everything(supplier: &str) -> Value {
+    json!({
+    "kind": "lamp", "sku": "L-1", "slug": "reading-lamp", "name": "  Reading \n lamp ",
+    "description": "Bright.", "brand": "Lux", "status": "ACTIVE", "category": "things",
+    "supplierId": supplier, "price": { "amount": "19.90" },
+    "media": [
+        { "url": "https://example.com/a.jpg", "alt": "The lamp", "kind": "IMAGE" },
+        { "url": "http://example.com/a.pdf", "kind": "DOCUMENT" },
+    ],
+    "specs": [
+        { "key": "color", "text": "Deep Red" },
+        { "key": "height", "number": 45.5, "unit": "centimeters" },
+        { "key": "bulbs", "number": 2 },
+        { "key": "dimmable", "boolean": true, "qualifier": "eu" },
+        { "key": "release", "date": "2024-05-01" },
+        { "key": "seen", "date": "2024-05-01T10:00:00Z" },
+    ],
+    })
 }
 
 #[test]
-fn a_product_with_everything_comes_back_as_it_was_given() {
+fn a_product_is_shown_as_it_was_created() {
     test(async |app| {
         category(app).await;
-        let supplier = app
-            .order(
-                "createSupplier",
-                json!({ "name": "North", "country": "de" }),
-            )
-            .await
-            .text("/supplier/id");
-        let input = json!({
-            "kind": "lamp", "sku": "L-1", "slug": "reading-lamp", "name": "  Reading \n lamp ",
-            "description": "Bright.", "brand": "Lux", "status": "ACTIVE", "category": "things",
-            "supplierId": supplier, "price": { "amount": "19.90" },
-            "media": [
-                { "url": "https://example.com/a.jpg", "alt": "The lamp", "kind": "IMAGE" },
-                { "url": "http://example.com/a.pdf", "kind": "DOCUMENT" },
-            ],
-            "specs": [
-                { "key": "color", "text": "Deep Red" },
-                { "key": "height", "number": 45.5, "unit": "centimeters" },
-                { "key": "bulbs", "number": 2 },
-                { "key": "dimmable", "boolean": true, "qualifier": "eu" },
-                { "key": "release", "date": "2024-05-01" },
-                { "key": "seen", "date": "2024-05-01T10:00:00Z" },
-            ],
-        });
-        let id = made(app, input).await;
+        let supplier = json!({ "name": "North", "country": "de" });
+        let supplier = app.mutate("createSupplier", supplier).await;
+        let id = made(app, everything(&supplier.text("/supplier/id"))).await;
         let page = app
             .query(
                 "query($id: ID) { product(id: $id) { __typename kind sku slug name description brand status category { slug }
@@ -64,8 +63,8 @@ fn a_product_with_everything_comes_back_as_it_was_given() {
             )
             .with("id", id)
             .await;
-        page.commands(&["find products"]);
-        insta::assert_snapshot!(page.shown(), @r#"
+        page.assert_commands(&["find products"]);
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             product: {
@@ -155,11 +154,14 @@ fn every_kind_is_made_and_changed_with_its_own_details() {
             // What a product of this kind has, no other kind has.
             for (other, details, _) in kinds().into_iter().filter(|(other, ..)| *other != kind) {
                 let change = json!({ "id": id, "details": { other: details } });
-                let refused = app.order("updateProduct", change).await;
-                assert_eq!(refused.places(), [format!("INVALID at details.{other}")]);
+                let refused = app.mutate("updateProduct", change).await;
+                assert_eq!(
+                    refused.user_error_paths(),
+                    [format!("INVALID at details.{other}")]
+                );
             }
             let changed = app
-                .order(
+                .mutate(
                     "updateProduct",
                     json!({ "id": id, "details": { kind: {} } }),
                 )
@@ -169,21 +171,45 @@ fn every_kind_is_made_and_changed_with_its_own_details() {
     });
 }
 
+/// Two products and a bundle of four of the first and one of the second; their ids.
+async fn cup_pot_and_set(app: &App) -> [String; 3] {
+    category(app).await;
+    let cup = made(app, thing("Cup", json!({ "price": { "amount": "3.50" } }))).await;
+    let pot = made(app, thing("Pot", json!({ "price": { "amount": "20" } }))).await;
+    let items = json!([{ "productId": cup, "quantity": 4 }, { "productId": pot }]);
+    let set = json!({ "kind": "bundle", "name": "Set", "category": "things", "status": "ACTIVE", "details": { "bundle": { "items": items } } });
+    let set = made(app, set).await;
+    [cup, pot, set]
+}
+
 #[test]
 fn a_bundle_has_the_price_of_its_items() {
     test(async |app| {
-        category(app).await;
-        let cup = made(app, thing("Cup", json!({ "price": { "amount": "3.50" } }))).await;
-        let pot = made(app, thing("Pot", json!({ "price": { "amount": "20" } }))).await;
-        let items = json!([{ "productId": cup, "quantity": 4 }, { "productId": pot }]);
-        let set = json!({ "kind": "bundle", "name": "Set", "category": "things", "status": "ACTIVE", "details": { "bundle": { "items": items } } });
-        let set = made(app, set).await;
+        let [_, pot, set] = cup_pot_and_set(app).await;
         let shown = app
             .query("query($id: ID) { product(id: $id) { price { amount } ... on Bundle { items { name quantity } } } }")
             .with("id", set.clone())
             .await;
         assert_eq!(shown.text("/product/price/amount"), "34.00");
         assert_eq!(shown.number("/product/items/0/quantity"), 4);
+        let priced = json!({ "id": set, "price": { "amount": "1" } });
+        assert_eq!(
+            app.mutate("updateProduct", priced).await.user_error_paths(),
+            ["INVALID at price"]
+        );
+        let change = json!({ "id": set, "details": { "bundle": { "items": [{ "productId": pot, "quantity": 2 }] } } });
+        app.mutate("updateProduct", change).await.done();
+        let after = app
+            .query("query($id: ID) { product(id: $id) { price { amount } } }")
+            .with("id", set);
+        assert_eq!(after.await.text("/product/price/amount"), "40.00");
+    });
+}
+
+#[test]
+fn a_bundle_has_one_to_a_hundred_products_that_exist_and_are_no_bundles() {
+    test(async |app| {
+        let [cup, _, set] = cup_pot_and_set(app).await;
         let bundle = |details: Value| json!({ "kind": "bundle", "name": "Other", "category": "things", "details": { "bundle": { "items": details } } });
         let missing = "cHJvZHVjdDpub3RoaW5n";
         for (input, place) in [
@@ -204,40 +230,32 @@ fn a_bundle_has_the_price_of_its_items() {
                 "INVALID at details.bundle.items.1.productId",
             ),
         ] {
-            assert_eq!(app.order("createProduct", input).await.places(), [place]);
+            assert_eq!(
+                app.mutate("createProduct", input).await.user_error_paths(),
+                [place]
+            );
         }
-        let priced = json!({ "id": set, "price": { "amount": "1" } });
-        assert_eq!(
-            app.order("updateProduct", priced).await.places(),
-            ["INVALID at price"]
-        );
         let itself =
             json!({ "id": set, "details": { "bundle": { "items": [{ "productId": set }] } } });
-        let refused = app.order("updateProduct", itself).await;
+        let refused = app.mutate("updateProduct", itself).await;
         assert_eq!(
-            refused.places(),
+            refused.user_error_paths(),
             ["INVALID at details.bundle.items.0.productId"]
         );
         let many: Vec<Value> = (0..101).map(|_| json!({ "productId": cup })).collect();
         let refused = app
-            .order("createProduct", bundle(json!(many)))
+            .mutate("createProduct", bundle(json!(many)))
             .await
-            .refused();
+            .user_errors();
         assert!(
             refused[0].contains("details.bundle") && refused[0].contains("100"),
             "{refused:?}"
         );
-        let change = json!({ "id": set, "details": { "bundle": { "items": [{ "productId": pot, "quantity": 2 }] } } });
-        app.order("updateProduct", change).await.done();
-        let after = app
-            .query("query($id: ID) { product(id: $id) { price { amount } } }")
-            .with("id", set);
-        assert_eq!(after.await.text("/product/price/amount"), "40.00");
     });
 }
 
 #[test]
-fn everything_wrong_is_told_at_once_and_where() {
+fn all_errors_of_a_product_are_reported_at_once_with_their_fields() {
     test(async |app| {
         category(app).await;
         let input = json!({
@@ -252,7 +270,7 @@ fn everything_wrong_is_told_at_once_and_where() {
                 { "key": "note", "text": " " },
             ],
         });
-        let mut places = app.order("createProduct", input).await.places();
+        let mut places = app.mutate("createProduct", input).await.user_error_paths();
         places.sort();
         assert_eq!(
             places,
@@ -271,66 +289,68 @@ fn everything_wrong_is_told_at_once_and_where() {
                 "NOT_FOUND at specs.2.unit",
             ]
         );
-        // Nothing was written, and nothing was learnt from the specs that were right.
+        // Nothing was written; not even the specs that were right defined a key.
         let left = app
             .query(r#"{ products(filter: { status: [DRAFT, ACTIVE] }) { nodes { name } } specKey(key: "fine") { key } }"#)
             .as_admin()
             .await;
         assert_eq!(left.names("/products"), [""; 0]);
         assert!(left.at("/specKey").is_null());
-        let price = |amount: &str, currency: &str| {
-            thing(
-                "x",
-                json!({ "price": { "amount": amount, "currency": currency } }),
-            )
-        };
-        for (input, place) in [
-            (price("-1", "EUR"), "INVALID at price.amount"),
-            (price("1.5", "JPY"), "INVALID at price.amount"),
-            (price("1", "XQQ"), "INVALID at price.currency"),
-            (price("1", "EURO"), "INVALID at price.currency"),
-            (
-                price("99999999999999999999999", "EUR"),
-                "INVALID at price.amount",
-            ),
-            (
-                thing("x", json!({ "supplierId": "nobody" })),
-                "INVALID at supplierId",
-            ),
-            (
-                thing("x", json!({ "specs": [{ "key": "a" }] })),
-                "INVALID at specs.0",
-            ),
-            (
-                thing(
-                    "x",
-                    json!({ "specs": [{ "key": "a", "text": "b", "number": 1 }] }),
-                ),
-                "INVALID at specs.0",
-            ),
-            (
-                thing(
-                    "x",
-                    json!({ "specs": [{ "key": "a", "text": "b", "unit": "kg" }] }),
-                ),
-                "INVALID at specs.0.unit",
-            ),
-            (thing(&"x".repeat(301), json!({})), "INVALID at name"),
-            (
-                thing("x", json!({ "description": "x".repeat(20_001) })),
-                "INVALID at description",
-            ),
-            (
-                thing("x", json!({ "sku": "s".repeat(129) })),
-                "INVALID at sku",
-            ),
-            (
-                thing("x", json!({ "slug": "s".repeat(81) })),
-                "INVALID at slug",
-            ),
-        ] {
-            let reply = app.order("createProduct", input.clone()).await;
-            assert_eq!(reply.places(), [place], "{input}");
+    });
+}
+
+/// Products with one wrong field, each with the code and path of its refusal.
+fn wrong_products() -> [(Value, &'static str); 13] {
+    let price = |amount: &str, currency: &str| {
+        let price = json!({ "amount": amount, "currency": currency });
+        thing("x", json!({ "price": price }))
+    };
+    let spec = |spec: Value| thing("x", json!({ "specs": [spec] }));
+    [
+        (price("-1", "EUR"), "INVALID at price.amount"),
+        (price("1.5", "JPY"), "INVALID at price.amount"),
+        (price("1", "XQQ"), "INVALID at price.currency"),
+        (price("1", "EURO"), "INVALID at price.currency"),
+        (
+            price("99999999999999999999999", "EUR"),
+            "INVALID at price.amount",
+        ),
+        (
+            thing("x", json!({ "supplierId": "nobody" })),
+            "INVALID at supplierId",
+        ),
+        (spec(json!({ "key": "a" })), "INVALID at specs.0"),
+        (
+            spec(json!({ "key": "a", "text": "b", "number": 1 })),
+            "INVALID at specs.0",
+        ),
+        (
+            spec(json!({ "key": "a", "text": "b", "unit": "kg" })),
+            "INVALID at specs.0.unit",
+        ),
+        (thing(&"x".repeat(301), json!({})), "INVALID at name"),
+        (
+            thing("x", json!({ "description": "x".repeat(20_001) })),
+            "INVALID at description",
+        ),
+        (
+            thing("x", json!({ "sku": "s".repeat(129) })),
+            "INVALID at sku",
+        ),
+        (
+            thing("x", json!({ "slug": "s".repeat(81) })),
+            "INVALID at slug",
+        ),
+    ]
+}
+
+#[test]
+fn a_wrong_field_of_a_product_is_named() {
+    test(async |app| {
+        category(app).await;
+        for (input, place) in wrong_products() {
+            let reply = app.mutate("createProduct", input.clone()).await;
+            assert_eq!(reply.user_error_paths(), [place], "{input}");
         }
     });
 }
@@ -367,7 +387,7 @@ fn details_are_checked_field_by_field() {
             ),
         ] {
             let input = json!({ "kind": kind, "name": "x", "category": "things", "details": { kind: details } });
-            let mut found = app.order("createProduct", input).await.places();
+            let mut found = app.mutate("createProduct", input).await.user_error_paths();
             found.sort();
             let expected = places
                 .iter()
@@ -385,12 +405,12 @@ fn details_are_checked_field_by_field() {
 }
 
 #[test]
-fn names_of_products_are_unique_where_they_must_be() {
+fn slugs_and_skus_are_unique() {
     test(async |app| {
         category(app).await;
         let one = made(app, thing("Red mug", json!({ "sku": "M-1" }))).await;
         let again = app
-            .order("createProduct", thing("Red mug", json!({})))
+            .mutate("createProduct", thing("Red mug", json!({})))
             .await;
         let slug = again.text("/product/slug");
         assert!(
@@ -400,24 +420,24 @@ fn names_of_products_are_unique_where_they_must_be() {
         let sku = again.text("/product/sku");
         assert!(!sku.is_empty() && sku != "M-1");
         let taken = app
-            .order("createProduct", thing("x", json!({ "slug": "red-mug" })))
+            .mutate("createProduct", thing("x", json!({ "slug": "red-mug" })))
             .await;
-        assert_eq!(taken.places(), ["TAKEN at slug"]);
+        assert_eq!(taken.user_error_paths(), ["TAKEN at slug"]);
         let taken = app
-            .order("createProduct", thing("x", json!({ "sku": "M-1" })))
+            .mutate("createProduct", thing("x", json!({ "sku": "M-1" })))
             .await;
-        assert_eq!(taken.places(), ["TAKEN at sku"]);
+        assert_eq!(taken.user_error_paths(), ["TAKEN at sku"]);
         let id = again.text("/product/id");
         for (field, value) in [("slug", "red-mug"), ("sku", "M-1")] {
             let taken = app
-                .order("updateProduct", json!({ "id": id, field: value }))
+                .mutate("updateProduct", json!({ "id": id, field: value }))
                 .await;
-            assert_eq!(taken.places(), [format!("TAKEN at {field}")]);
+            assert_eq!(taken.user_error_paths(), [format!("TAKEN at {field}")]);
             assert_eq!(taken.payload()["product"]["revision"], 1, "as it is");
         }
         // A new name leaves the address as it is.
         let renamed = app
-            .order("updateProduct", json!({ "id": one, "name": "Blue mug" }))
+            .mutate("updateProduct", json!({ "id": one, "name": "Blue mug" }))
             .await;
         assert_eq!(renamed.text("/product/slug"), "red-mug");
         assert_eq!(renamed.text("/product/name"), "Blue mug");
@@ -425,10 +445,10 @@ fn names_of_products_are_unique_where_they_must_be() {
 }
 
 #[test]
-fn an_update_changes_what_it_names_and_nothing_else() {
+fn an_update_changes_the_fields_it_names_and_no_other() {
     test(async |app| {
         category(app).await;
-        app.order("createCategory", json!({ "name": "Better things" }))
+        app.mutate("createCategory", json!({ "name": "Better things" }))
             .await
             .done();
         let id = made(
@@ -451,14 +471,14 @@ fn an_update_changes_what_it_names_and_nothing_else() {
         let before = show().await;
         app.clock.advance(60_000);
         let nothing = app
-            .order(
+            .mutate(
                 "updateProduct",
                 json!({ "id": id, "name": "Mug", "brand": "B", "price": { "amount": "5.00" } }),
             )
             .await;
         assert_eq!(nothing.number("/product/revision"), 1);
         assert_eq!(show().await, before, "nothing was written");
-        app.order("updateProduct", json!({ "id": id, "category": "better-things", "description": null, "price": null, "brand": null }))
+        app.mutate("updateProduct", json!({ "id": id, "category": "better-things", "description": null, "price": null, "brand": null }))
             .await
             .done();
         let after = show().await;
@@ -470,10 +490,18 @@ fn an_update_changes_what_it_names_and_nothing_else() {
         expected["revision"] = 2.into();
         expected["updatedAt"] = "2026-05-31T12:01:00.000Z".into();
         assert_eq!(after, expected);
+    });
+}
+
+#[test]
+fn an_update_cannot_remove_what_a_product_needs() {
+    test(async |app| {
+        category(app).await;
+        let id = made(app, thing("Mug", json!({}))).await;
         let refused = app
-            .order("updateProduct", json!({ "id": id, "name": null, "sku": null, "slug": null, "status": null, "category": null, "media": null, "details": null }))
+            .mutate("updateProduct", json!({ "id": id, "name": null, "sku": null, "slug": null, "status": null, "category": null, "media": null, "details": null }))
             .await;
-        let mut places = refused.places();
+        let mut places = refused.user_error_paths();
         places.sort();
         let fields = [
             "category", "details", "media", "name", "sku", "slug", "status",
@@ -481,14 +509,16 @@ fn an_update_changes_what_it_names_and_nothing_else() {
         assert_eq!(places, fields.map(|field| format!("INVALID at {field}")));
         let missing = json!({ "id": "cHJvZHVjdDpub3RoaW5n", "name": "x" });
         assert_eq!(
-            app.order("updateProduct", missing).await.places(),
+            app.mutate("updateProduct", missing)
+                .await
+                .user_error_paths(),
             ["INVALID at id"]
         );
     });
 }
 
 #[test]
-fn what_reviews_computed_survives_every_change() {
+fn computed_ratings_survive_every_mutation() {
     test(async |app| {
         app.has([product("Mug").price("5")]).await;
         app.has_reviews((0..5).map(|n| review("Mug", n, 4).helpful(n)))
@@ -497,22 +527,22 @@ fn what_reviews_computed_survives_every_change() {
             .query(r#"{ product(slug: "mug") { id } }"#)
             .await
             .text("/product/id");
-        app.order(
+        app.mutate(
             "updateProduct",
             json!({ "id": id, "name": "Cup", "price": { "amount": "7" } }),
         )
         .await
         .done();
-        app.order(
+        app.mutate(
             "setSpecs",
             json!({ "productId": id, "specs": [{ "key": "color", "text": "red" }] }),
         )
         .await
         .done();
-        app.order("archiveProduct", json!({ "id": id }))
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
-        app.order("restoreProduct", json!({ "id": id }))
+        app.mutate("restoreProduct", json!({ "id": id }))
             .await
             .done();
         let shown = app
@@ -525,7 +555,7 @@ fn what_reviews_computed_survives_every_change() {
 }
 
 #[test]
-fn archived_products_are_out_of_sight_until_they_are_restored() {
+fn an_archived_product_is_hidden_until_it_is_restored() {
     test(async |app| {
         category(app).await;
         let id = made(app, thing("Mug", json!({}))).await;
@@ -541,51 +571,52 @@ fn archived_products_are_out_of_sight_until_they_are_restored() {
             (list.names("/products"), !list.at("/product").is_null())
         };
         assert_eq!(seen().await, (vec!["Mug".to_owned()], true));
-        let archived = app.order("archiveProduct", json!({ "id": id })).await;
+        let archived = app.mutate("archiveProduct", json!({ "id": id })).await;
         assert_eq!(archived.text("/product/status"), "ARCHIVED");
         assert_eq!(seen().await, (vec![], false));
-        let again = app.order("archiveProduct", json!({ "id": id })).await;
+        let again = app.mutate("archiveProduct", json!({ "id": id })).await;
         assert_eq!(
             again.number("/product/revision"),
             2,
             "it was archived already"
         );
         let back = app
-            .order("restoreProduct", json!({ "id": id, "expectedRevision": 2 }))
+            .mutate("restoreProduct", json!({ "id": id, "expectedRevision": 2 }))
             .await;
         assert_eq!(back.text("/product/status"), "ACTIVE");
         assert_eq!(seen().await, (vec!["Mug".to_owned()], true));
         // A draft was never archived: restoring it must not put it on sale.
-        let draft = app.order("restoreProduct", json!({ "id": draft })).await;
+        let draft = app.mutate("restoreProduct", json!({ "id": draft })).await;
         assert_eq!(draft.text("/product/status"), "DRAFT");
     });
 }
 
 #[test]
-fn every_mutation_is_for_those_with_a_role() {
+fn every_mutation_requires_one_of_its_roles() {
     test(async |app| {
-        let open = |mutation: &vitrine_harness::orders::Mutation| mutation.name == "recordActivity";
+        let open =
+            |mutation: &vitrine_harness::mutations::Mutation| mutation.name == "recordActivity";
         for mutation in MUTATIONS.into_iter().filter(|mutation| !open(mutation)) {
             // Selections alone, with inputs that are complete.
             let input = input_of(mutation.name);
             let ask = || app.query(&mutation.document()).with("input", input.clone());
             let stranger = ask().await;
             assert_eq!(code(&stranger), "UNAUTHENTICATED", "{}", mutation.name);
-            assert_eq!(stranger.asked(), [""; 0], "{}", mutation.name);
+            assert_eq!(stranger.sent_for_query(), [""; 0], "{}", mutation.name);
             let others = Role::ALL
                 .into_iter()
                 .filter(|role| !mutation.roles.contains(role));
             for role in others {
                 let other = ask().with_roles("ann", &[role]).await;
                 assert_eq!(code(&other), "FORBIDDEN", "{}", mutation.name);
-                assert_eq!(other.asked(), [""; 0], "{}", mutation.name);
+                assert_eq!(other.sent_for_query(), [""; 0], "{}", mutation.name);
             }
         }
     });
 }
 
 fn code(answer: &vitrine_harness::Answer) -> String {
-    assert!(answer.body()["data"].is_null(), "{}", answer.shown());
+    assert!(answer.body()["data"].is_null(), "{}", answer.pretty());
     let told = answer.errors().first().cloned().unwrap_or_default();
     told.split(' ').next().unwrap().to_owned()
 }
@@ -636,7 +667,7 @@ fn this_table_of_mutations_is_complete() {
 }
 
 #[test]
-fn mutations_of_a_request_run_in_their_order_and_there_are_at_most_five() {
+fn a_request_runs_at_most_five_mutations_in_their_order() {
     test(async |app| {
         let one = |alias: &str, name: &str, parent: &str| {
             format!(
@@ -658,7 +689,7 @@ fn mutations_of_a_request_run_in_their_order_and_there_are_at_most_five() {
             .as_admin()
             .await;
         let path = done.at("/m4/category/path").as_array().unwrap();
-        assert_eq!(path.len(), 5, "{}", done.shown());
+        assert_eq!(path.len(), 5, "{}", done.pretty());
         let keys: Vec<&String> = done.data().as_object().unwrap().keys().collect();
         assert_eq!(keys, ["m0", "m1", "m2", "m3", "m4"]);
         let six: Vec<String> = (0..6)
@@ -668,8 +699,8 @@ fn mutations_of_a_request_run_in_their_order_and_there_are_at_most_five() {
             .query(&format!("mutation {{ {} }}", six.join(" ")))
             .as_admin()
             .await;
-        assert!(refused.errors()[0].contains('5'), "{}", refused.shown());
-        assert_eq!(refused.asked(), [""; 0]);
+        assert!(refused.errors()[0].contains('5'), "{}", refused.pretty());
+        assert_eq!(refused.sent_for_query(), [""; 0]);
     });
 }
 

@@ -14,11 +14,11 @@ async fn names(app: &App) -> Vec<String> {
 
 async fn change(app: &App, id: &str, mut input: Value) {
     input["id"] = json!(id);
-    app.order("updateProduct", input).await.done();
+    app.mutate("updateProduct", input).await.done();
 }
 
 #[test]
-fn a_name_that_is_given_up_is_free_and_one_that_is_taken_is_refused() {
+fn a_released_name_is_free_and_a_taken_one_is_refused() {
     test(async |app| {
         app.has([product("Lamp"), product("Bulb")]).await;
         let sources = ["source:feed Bulb", "source:feed Lamp"];
@@ -32,8 +32,8 @@ fn a_name_that_is_given_up_is_free_and_one_that_is_taken_is_refused() {
         ] {
             let mut input = input;
             input["id"] = json!(id);
-            let refusal = app.order("updateProduct", input).await;
-            assert_eq!(refusal.places(), [refused]);
+            let refusal = app.mutate("updateProduct", input).await;
+            assert_eq!(refusal.user_error_paths(), [refused]);
         }
         change(app, &id, json!({ "sku": "L-1", "slug": "light" })).await;
         let own = ["sku:L-1", "sku:feed:Bulb", "slug:bulb", "slug:light"];
@@ -42,7 +42,7 @@ fn a_name_that_is_given_up_is_free_and_one_that_is_taken_is_refused() {
         let new = json!({
             "kind": "thing", "name": "Lamp", "category": "things", "sku": "feed:Lamp",
         });
-        let created = app.order("createProduct", new).await;
+        let created = app.mutate("createProduct", new).await;
         assert_eq!(created.done()["product"]["slug"], "lamp");
     });
 }
@@ -72,7 +72,7 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
         );
         assert_eq!(seen("light").await.0, json!({ "name": "Lamp" }));
         assert_eq!(seen("bulb").await.0, Value::Null);
-        app.order("archiveProduct", json!({ "id": lamp }))
+        app.mutate("archiveProduct", json!({ "id": lamp }))
             .await
             .done();
         assert_eq!(seen("light").await.0, Value::Null);
@@ -100,7 +100,7 @@ async fn product_id(app: &App, slug: &str) -> i64 {
 }
 
 #[test]
-fn an_import_that_is_cut_off_between_a_name_and_its_review_goes_on_with_it() {
+fn an_import_cut_off_after_claiming_a_name_uses_it_when_it_runs_again() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         claim(app, product_id(app, "lamp").await, 77).await;
@@ -151,7 +151,7 @@ fn the_audit_finds_names_that_are_wrong() {
         all.update_one(slug.clone(), wrong).await.unwrap();
         let gone = doc! { "_id": "sku:feed:Bulb" };
         let taken = all.find_one_and_delete(gone).await.unwrap().unwrap();
-        let found = app.audited().await;
+        let found = app.audit_report().await;
         let mut places: Vec<(&str, &str)> = found
             .differences
             .iter()

@@ -90,7 +90,7 @@ fn filters() -> Vec<(&'static str, Value, usize)> {
 }
 
 #[test]
-fn a_key_that_nobody_has_seen_is_there_at_once() {
+fn a_new_key_can_be_filtered_by_at_once() {
     test(async |app| {
         app.has((0..ALL).map(|n| {
             product(&format!("P{n}"))
@@ -99,12 +99,12 @@ fn a_key_that_nobody_has_seen_is_there_at_once() {
         }))
         .await;
         let ids = ids(app).await;
-        app.profiled().await;
+        app.start_profiler().await;
         let before = schemas(app).await;
         let unknown = app.query(r#"{ products(filter: { specs: [{ key: "new_number", number: { gt: 1 } }] }) { nodes { name } } }"#).await;
         assert_eq!(unknown.names("/products"), [""; 0]);
         for (n, id) in ids.iter().take(GIVEN).enumerate() {
-            app.order("setSpecs", json!({ "productId": id, "specs": given(n) }))
+            app.mutate("setSpecs", json!({ "productId": id, "specs": given(n) }))
                 .await
                 .done();
         }
@@ -228,7 +228,7 @@ async fn facets(app: &App) {
 }
 
 #[test]
-fn an_import_teaches_keys_as_fast() {
+fn an_imported_key_can_be_filtered_by_at_once() {
     test(async |app| {
         app.has((0..50).map(|n| product(&format!("P{n}")).number("brand_new", f64::from(n))))
             .await;

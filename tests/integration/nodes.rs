@@ -1,25 +1,31 @@
 //! Anything by its id.
 
-use vitrine_harness::{product, review, test};
+use vitrine_harness::{Answer, App, product, review, test};
 use vitrine_model::id::{GlobalId, ProductId};
 
+/// A book with everything beside it that has an id, and a thing; all their ids.
+async fn book_and_thing(app: &App) -> Answer {
+    app.has([
+        product("a")
+            .kind("book")
+            .supplier("North", "NO")
+            .text("color", "red"),
+        product("b"),
+    ])
+    .await;
+    app.has_reviews([review("a", 1, 5)]).await;
+    app.query(r#"{ a: product(slug: "a") { id category { id } supplier { id } topReviews { id } } b: product(slug: "b") { id } specKey(key: "color") { id } }"#)
+        .await
+}
+
+const NODES: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Product { name } ... on Book { pages } ... on Review { rating }
+    ... on Category { slug } ... on Supplier { country } ... on SpecKey { type } } }";
+
 #[test]
-fn nodes_come_in_the_order_of_their_ids_with_null_for_what_is_missing() {
+fn nodes_come_in_the_order_of_their_ids() {
     test(async |app| {
-        app.has([
-            product("a")
-                .kind("book")
-                .supplier("North", "NO")
-                .text("color", "red"),
-            product("b"),
-        ])
-        .await;
-        app.has_reviews([review("a", 1, 5)]).await;
-        let ids = app
-            .query(r#"{ a: product(slug: "a") { id category { id } supplier { id } topReviews { id } } b: product(slug: "b") { id } specKey(key: "color") { id } }"#)
-            .await;
+        let ids = book_and_thing(app).await;
         let id = |pointer: &str| ids.text(pointer);
-        let missing = GlobalId::Product(ProductId::random()).encode();
         let all = vec![
             id("/b/id"),
             id("/specKey/id"),
@@ -29,10 +35,8 @@ fn nodes_come_in_the_order_of_their_ids_with_null_for_what_is_missing() {
             id("/a/supplier/id"),
             id("/b/id"),
         ];
-        let query = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Product { name } ... on Book { pages } ... on Review { rating }
-            ... on Category { slug } ... on Supplier { country } ... on SpecKey { type } } }";
-        let found = app.query(query).with("ids", all).await;
-        insta::assert_snapshot!(found.shown(), @r#"
+        let found = app.query(NODES).with("ids", all).await;
+        insta::assert_snapshot!(found.pretty(), @r#"
         {
           data: {
             nodes: [
@@ -47,14 +51,17 @@ fn nodes_come_in_the_order_of_their_ids_with_null_for_what_is_missing() {
           }
         }
         "#);
-        let strange = app
-            .query(query)
-            .with(
-                "ids",
-                vec![id("/a/id"), missing, "x".to_owned(), String::new()],
-            )
-            .await;
-        insta::assert_snapshot!(strange.shown(), @r#"
+    });
+}
+
+#[test]
+fn a_missing_node_is_null_and_a_malformed_id_an_error() {
+    test(async |app| {
+        let book = book_and_thing(app).await.text("/a/id");
+        let missing = GlobalId::Product(ProductId::random()).encode();
+        let ids = vec![book, missing, "x".to_owned(), String::new()];
+        let strange = app.query(NODES).with("ids", ids).await;
+        insta::assert_snapshot!(strange.pretty(), @r#"
         {
           errors: [
             {
@@ -77,7 +84,7 @@ fn nodes_come_in_the_order_of_their_ids_with_null_for_what_is_missing() {
 }
 
 #[test]
-fn at_most_a_hundred() {
+fn at_most_a_hundred_nodes_are_read_at_once() {
     test(async |app| {
         app.has([product("a")]).await;
         let id = app
@@ -86,12 +93,12 @@ fn at_most_a_hundred() {
             .text("/product/id");
         let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
         let most = app.query(query).with("ids", vec![id.clone(); 100]).await;
-        most.commands(&["find products"]);
+        most.assert_commands(&["find products"]);
         assert_eq!(most.at("/nodes").as_array().unwrap().len(), 100);
         let more = app.query(query).with("ids", vec![id; 101]).await;
         insta::assert_snapshot!(more.errors().join("\n"), @"BAD_USER_INPUT at nodes: ids: at most 100 at once, not 101");
         let none = app.query("{ nodes(ids: []) { id } }").await;
-        none.commands(&[]);
+        none.assert_commands(&[]);
         assert_eq!(none.at("/nodes").as_array().unwrap().len(), 0);
     });
 }
@@ -110,7 +117,7 @@ fn fragments_on_interfaces_find_the_concrete_type() {
         ];
         let query = "query($ids: [ID!]!) { nodes(ids: $ids) { ...named ... on Node { __typename } ... on GenericProduct { kind } } }
             fragment named on Product { name ... on Node { id } ... on Book { format } }";
-        insta::assert_snapshot!(app.query(query).with("ids", ids).await.shown(), @r#"
+        insta::assert_snapshot!(app.query(query).with("ids", ids).await.pretty(), @r#"
         {
           data: {
             nodes: [

@@ -118,7 +118,7 @@ fn a_first_start_answers_and_a_second_keeps_the_data() {
         let mut lines = counters.body.lines();
         let line = "vitrine_folded_reviews_total 0";
         assert!(lines.any(|found| found == line), "{}", counters.body);
-        let token = service.said();
+        let token = service.output();
         let token = token
             .lines()
             .find(|line| line.trim().starts_with("eyJ"))
@@ -183,7 +183,7 @@ fn complaint(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_taken_port_is_one_clear_message() {
+fn a_port_in_use_is_reported_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let data = tempfile::tempdir().unwrap();
@@ -204,7 +204,7 @@ fn a_taken_port_is_one_clear_message() {
 }
 
 #[test]
-fn a_data_directory_that_cannot_be_made_is_one_clear_message() {
+fn a_data_directory_that_cannot_be_created_is_reported_in_one_line() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let below = file.path().join("data");
     let said = complaint(&[
@@ -301,7 +301,9 @@ fn clients_that_hang_up_cost_no_connection_to_the_database() {
         let before = connections_created(&uri).await;
         for (round, expected) in names.iter().enumerate().take(ROUNDS) {
             let queries: Vec<String> = (0..CLIENTS).map(query).collect();
-            let asking = queries.iter().map(|query| http::ask_only(&address, query));
+            let asking = queries
+                .iter()
+                .map(|query| http::send_graphql(&address, query));
             let connections = futures_util::future::join_all(asking).await;
             let asked = connections.iter().filter(|asked| asked.is_ok()).count();
             assert_eq!(asked, CLIENTS);
@@ -335,7 +337,7 @@ async fn connections_created(uri: &str) -> i64 {
 }
 
 #[test]
-fn the_audit_finds_damage_and_says_so() {
+fn the_audit_reports_damage() {
     let data = tempfile::tempdir().unwrap();
     let directory = data.path().to_str().unwrap().to_owned();
     block_on(async {
@@ -382,7 +384,7 @@ fn the_audit_finds_damage_and_says_so() {
 }
 
 #[test]
-fn a_database_that_lacks_something_is_not_served() {
+fn a_database_with_a_missing_index_is_not_served() {
     test(async |app| {
         let name = format!("{}_new", app.store.database_name());
         let at = [

@@ -2,11 +2,11 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::json;
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::{App, product, test};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::GlobalId;
-use vitrine_model::worker::Run;
+use vitrine_model::worker::WorkerRun;
 
 async fn products_with(app: &App, filter: Document) -> u64 {
     let products = app.direct().collection::<Document>("products");
@@ -14,7 +14,7 @@ async fn products_with(app: &App, filter: Document) -> u64 {
 }
 
 #[test]
-fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
+fn a_renamed_supplier_is_propagated_to_products_while_they_are_edited() {
     test(async |app| {
         let stock = (0..250).map(|n| product(&format!("p{n}")).supplier("North", "DE"));
         app.has(stock).await;
@@ -24,13 +24,13 @@ fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
             .await;
         let supplier = ids.text("/a/supplier/id");
         let rename = json!({ "id": supplier, "name": "Norden", "country": "AT" });
-        app.order("updateSupplier", rename).await.done();
+        app.mutate("updateSupplier", rename).await.done();
         // Edits meanwhile, in another process too.
         let other = app.other_process().await;
         let edit = async {
             for n in 0..20 {
                 let brand = json!({ "id": ids.text("/a/id"), "brand": format!("Brand {n}") });
-                app.order("updateProduct", brand).await.done();
+                app.mutate("updateProduct", brand).await.done();
             }
         };
         let (one, two, ()) = tokio::join!(
@@ -54,7 +54,7 @@ fn a_renamed_supplier_is_carried_to_its_products_past_edits() {
 }
 
 #[test]
-fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
+fn an_unreadable_product_does_not_block_propagation_to_others() {
     test(async |app| {
         let names = ["One", "Two", "Three", "Four"];
         let of = ["North", "South", "North", "South"];
@@ -75,13 +75,13 @@ fn what_cannot_be_read_keeps_no_other_product_from_being_carried() {
                 suppliers.text(&format!("/suppliers/nodes/{at}/name"))
             );
             let input = json!({ "id": id, "name": renamed });
-            app.order("updateSupplier", input).await.done();
+            app.mutate("updateSupplier", input).await.done();
         }
         for (from, into) in [("colour", "color"), ("farbe", "shade")] {
             let key = json!({ "key": into, "type": "TEXT" });
-            app.order("defineSpecKey", key).await.done();
+            app.mutate("defineSpecKey", key).await.done();
             let merge = json!({ "from": from, "into": into });
-            app.order("mergeSpecKeys", merge).await.done();
+            app.mutate("mergeSpecKeys", merge).await.done();
         }
         let carry = async || {
             let renames = app.catalog.work_off(Worker::Suppliers).await;
@@ -116,7 +116,7 @@ async fn bundle(app: &App) -> serde_json::Value {
 }
 
 #[test]
-fn names_and_prices_of_products_are_carried_to_their_bundles() {
+fn names_and_prices_are_propagated_to_bundles() {
     test(async |app| {
         app.has([
             product("Lamp").price("10.00"),
@@ -124,13 +124,13 @@ fn names_and_prices_of_products_are_carried_to_their_bundles() {
             product("Set").item("Lamp", 1).item("Bulb", 4),
         ])
         .await;
-        app.rest().await;
+        app.run_background_work().await;
         let ids = app
             .query("{ lamp: product(slug: \"lamp\") { id } bulb: product(slug: \"bulb\") { id } set: product(slug: \"set\") { id } }")
             .await;
         app.clock.advance(60_000);
         let change = json!({ "id": ids.text("/bulb/id"), "name": "Good bulb", "price": { "amount": "3.00" } });
-        app.order("updateProduct", change).await.done();
+        app.mutate("updateProduct", change).await.done();
         // The page of a bundle is one look-up, so for a moment it shows what it carries.
         assert_eq!(bundle(app).await["price"]["amount"], "20.00");
         assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 1);
@@ -151,12 +151,12 @@ fn names_and_prices_of_products_are_carried_to_their_bundles() {
         assert_eq!(app.query(list).await.names("/products"), ["Set"]);
         // What nobody copies is no reason to look.
         let brand = json!({ "id": ids.text("/lamp/id"), "brand": "Bright" });
-        app.order("updateProduct", brand).await.done();
+        app.mutate("updateProduct", brand).await.done();
         assert!(app.documents("stale_copies", doc! {}).await.is_empty());
         // Off sale, shoppers do not see the item.
         let archive = json!({ "id": ids.text("/lamp/id") });
-        app.order("archiveProduct", archive).await.done();
-        app.rest().await;
+        app.mutate("archiveProduct", archive).await.done();
+        app.run_background_work().await;
         let items = "{ product(slug: \"set\") { ... on Bundle { items { name } } } }";
         let items = app.query(items).await.at("/product/items").clone();
         assert_eq!(items, json!([{ "name": "Good bulb" }]));
@@ -166,28 +166,28 @@ fn names_and_prices_of_products_are_carried_to_their_bundles() {
 }
 
 #[test]
-fn bundles_that_nobody_noted_are_found() {
+fn a_stale_bundle_without_a_mark_is_found() {
     test(async |app| {
         app.has([
             product("Lamp").price("10.00"),
             product("Set").item("Lamp", 2),
         ])
         .await;
-        app.rest().await;
+        app.run_background_work().await;
         let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
         let price = json!({ "id": lamp.text("/product/id"), "price": { "amount": "11.00" } });
-        app.order("updateProduct", price).await.done();
+        app.mutate("updateProduct", price).await.done();
         // As a release writes that does not know of copies.
         let due = app.direct().collection::<Document>("stale_copies");
         due.delete_many(doc! {}).await.unwrap();
-        let mut maintenance = Maintenance::default();
+        let mut maintenance = MaintenanceState::default();
         let run = app.catalog.work(Worker::Bundles, &mut maintenance).await;
         assert_eq!(
             run.unwrap(),
-            Run {
+            WorkerRun {
                 done: 1,
                 backlog: 0,
-                ..Run::default()
+                ..WorkerRun::default()
             }
         );
         assert_eq!(bundle(app).await["price"]["amount"], "22.00");
@@ -202,7 +202,7 @@ fn bundles_that_nobody_noted_are_found() {
 }
 
 #[test]
-fn a_worker_that_slept_carries_nothing_older() {
+fn a_paused_worker_propagates_no_older_name() {
     test(async |app| {
         let stock = (0..5).map(|n| product(&format!("p{n}")).supplier("North", "DE"));
         app.has(stock).await;
@@ -211,7 +211,7 @@ fn a_worker_that_slept_carries_nothing_older() {
         let id = id.text("/suppliers/nodes/0/id");
         let rename = async |name: &str, country: &str| {
             let input = json!({ "id": id, "name": name, "country": country });
-            app.order("updateSupplier", input).await.done();
+            app.mutate("updateSupplier", input).await.done();
             let Ok(GlobalId::Supplier(id)) = GlobalId::decode(&id) else {
                 panic!("an id of a supplier")
             };
@@ -223,27 +223,27 @@ fn a_worker_that_slept_carries_nothing_older() {
         let newer = rename("Nord", "CH").await;
         for most in [2, 100] {
             store
-                .carry_supplier(&newer, app.clock.now(), most)
+                .propagate_supplier(&newer, app.clock.now(), most)
                 .await
                 .unwrap();
             let before = products_with(app, doc! { "supplier.name": "Nord" }).await;
             assert_eq!(before, u64::from(most.min(5)));
             store
-                .carry_supplier(&slept, app.clock.now(), 100)
+                .propagate_supplier(&slept, app.clock.now(), 100)
                 .await
                 .unwrap();
             let carried = doc! { "supplier.name": "Nord", "supplier.country": "CH" };
             assert_eq!(products_with(app, carried).await, before);
         }
-        store.supplier_propagated(&slept).await.unwrap();
-        app.rest().await;
+        store.mark_supplier_propagated(&slept).await.unwrap();
+        app.run_background_work().await;
         let all = doc! { "supplier.name": "Nord", "supplier.country": "CH", "supplier.v": 3_i64 };
         assert_eq!(products_with(app, all).await, 5);
     });
 }
 
 #[test]
-fn bundles_follow_whoever_writes_at_the_same_time() {
+fn bundles_follow_concurrent_writers() {
     test(async |app| {
         let parts = (0..6).map(|n| product(&format!("Part {n}")).price("1.00"));
         app.has(parts).await;
@@ -257,7 +257,7 @@ fn bundles_follow_whoever_writes_at_the_same_time() {
         let prices = async {
             for n in 1..30 {
                 let price = json!({ "id": part, "price": { "amount": format!("{n}.00") } });
-                app.order("updateProduct", price).await.done();
+                app.mutate("updateProduct", price).await.done();
             }
         };
         let other = app.other_process().await;
@@ -271,7 +271,7 @@ fn bundles_follow_whoever_writes_at_the_same_time() {
             }
         };
         tokio::join!(app.has(sets), prices, work);
-        app.rest().await;
+        app.run_background_work().await;
         // The audit compares every item with its product.
         let with = doc! { "details.items": { "$elemMatch": { "name": "Part 0", "price.amount": 2900_i64 } } };
         assert_eq!(products_with(app, with).await, 13);
@@ -279,13 +279,13 @@ fn bundles_follow_whoever_writes_at_the_same_time() {
 }
 
 #[test]
-fn what_cannot_be_written_slows_nothing_else_down() {
+fn a_product_that_cannot_be_written_does_not_delay_others() {
     test(async |app| {
         app.has((0..6).map(|n| product(&format!("Part {n}")).supplier("North", "DE")))
             .await;
         app.has((0..6).map(|n| product(&format!("Set {n}")).item("Part 0", 1)))
             .await;
-        app.rest().await;
+        app.run_background_work().await;
         let part = app
             .query("{ product(slug: \"part-0\") { id supplier { id } } }")
             .await;
@@ -293,7 +293,7 @@ fn what_cannot_be_written_slows_nothing_else_down() {
         let dearer = json!({ "id": part.text("/product/id"), "price": { "amount": "7.00" } });
         // Whatever could be done is done at once; what is left is a failure then.
         let all_but_one = async |worker: Worker| {
-            let mut maintenance = Maintenance::default();
+            let mut maintenance = MaintenanceState::default();
             let first = app.catalog.work(worker, &mut maintenance).await.unwrap();
             assert!(
                 first.done == 5 && first.backlog > 0,
@@ -302,11 +302,11 @@ fn what_cannot_be_written_slows_nothing_else_down() {
             let second = app.catalog.work(worker, &mut maintenance).await;
             assert!(second.is_err(), "{worker:?}: {second:?}");
         };
-        app.order("updateSupplier", rename).await.done();
+        app.mutate("updateSupplier", rename).await.done();
         let damaged = Box::pin(all_but_one(Worker::Suppliers));
         app.with_damaged("part-3", "name", damaged).await;
         app.catalog.work_off(Worker::Suppliers).await.unwrap();
-        app.order("updateProduct", dearer).await.done();
+        app.mutate("updateProduct", dearer).await.done();
         let damaged = Box::pin(all_but_one(Worker::Bundles));
         app.with_damaged("set-0", "name", damaged).await;
         app.catalog.work_off(Worker::Bundles).await.unwrap();

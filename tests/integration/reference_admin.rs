@@ -6,7 +6,7 @@ use vitrine_harness::{App, product, test};
 
 async fn category(app: &App, name: &str, parent: Option<&str>) -> String {
     let input = json!({ "name": name, "parent": parent });
-    app.order("createCategory", input)
+    app.mutate("createCategory", input)
         .await
         .text("/category/id")
 }
@@ -36,7 +36,7 @@ fn categories_are_made_renamed_and_moved_without_writing_a_product() {
             app.query(query).with("slug", slug).await.names("/products")
         };
         assert_eq!(find("home").await, ["Mug", "Pan"]);
-        let moved = app.order("updateCategory", json!({ "id": kitchen, "parent": "garden", "name": "Outdoor  kitchen", "expectedRevision": 1 })).await;
+        let moved = app.mutate("updateCategory", json!({ "id": kitchen, "parent": "garden", "name": "Outdoor  kitchen", "expectedRevision": 1 })).await;
         assert!(
             moved
                 .0
@@ -62,7 +62,7 @@ fn categories_are_made_renamed_and_moved_without_writing_a_product() {
             mug.at("/categories"),
             &json!([{ "name": "Garden", "productCount": 2 }, { "name": "Home", "productCount": 0 }])
         );
-        app.order(
+        app.mutate(
             "updateCategory",
             json!({ "id": kitchen, "parent": null, "slug": "outdoor" }),
         )
@@ -71,53 +71,69 @@ fn categories_are_made_renamed_and_moved_without_writing_a_product() {
         assert_eq!(find("outdoor").await, ["Mug", "Pan"]);
         assert_eq!(find("kitchen").await, [""; 0]);
         let nothing = app
-            .order("updateCategory", json!({ "id": home, "name": "Home" }))
+            .mutate("updateCategory", json!({ "id": home, "name": "Home" }))
             .await;
         assert_eq!(nothing.number("/category/revision"), 1);
         assert_eq!(products(app).await, before, "no product was written");
     });
 }
 
+/// Eight categories, each below the one before, which is as deep as the tree may be; their ids.
+async fn eight_levels(app: &App) -> Vec<String> {
+    let mut parent: Option<String> = None;
+    let mut ids = Vec::new();
+    for n in 1..=8 {
+        ids.push(category(app, &format!("Level {n}"), parent.as_deref()).await);
+        parent = Some(format!("level-{n}"));
+    }
+    ids
+}
+
 #[test]
-fn categories_stay_a_tree_with_names_that_differ() {
+fn categories_have_valid_names_that_differ() {
     test(async |app| {
-        let mut parent: Option<String> = None;
-        let mut ids = Vec::new();
-        for n in 1..=8 {
-            ids.push(category(app, &format!("Level {n}"), parent.as_deref()).await);
-            parent = Some(format!("level-{n}"));
-        }
-        let refused = async |name: &str, input: Value| app.order(name, input).await.places();
+        eight_levels(app).await;
+        let refused =
+            async |input: Value| app.mutate("createCategory", input).await.user_error_paths();
+        assert_eq!(
+            refused(json!({ "name": "x", "parent": "nowhere" })).await,
+            ["NOT_FOUND at parent"]
+        );
+        assert_eq!(
+            refused(json!({ "name": "LÉVEL 1" })).await,
+            ["TAKEN at name"]
+        );
+        assert_eq!(
+            refused(json!({ "name": "x", "slug": "level-3" })).await,
+            ["TAKEN at slug"]
+        );
+        assert_eq!(
+            refused(json!({ "name": " ", "slug": "A b" })).await,
+            ["INVALID at name", "INVALID at slug"]
+        );
+        assert_eq!(
+            refused(json!({ "name": "n".repeat(201) })).await,
+            ["INVALID at name"]
+        );
+    });
+}
+
+#[test]
+fn categories_stay_a_tree_of_at_most_eight_levels() {
+    test(async |app| {
+        let ids = eight_levels(app).await;
+        let refused =
+            async |name: &str, input: Value| app.mutate(name, input).await.user_error_paths();
         let (make, change) = ("createCategory", "updateCategory");
         assert_eq!(
             refused(make, json!({ "name": "Level 9", "parent": "level-8" })).await,
             ["TOO_LARGE at parent"]
         );
-        assert_eq!(
-            refused(make, json!({ "name": "x", "parent": "nowhere" })).await,
-            ["NOT_FOUND at parent"]
-        );
-        assert_eq!(
-            refused(make, json!({ "name": "LÉVEL 1" })).await,
-            ["TAKEN at name"]
-        );
-        assert_eq!(
-            refused(make, json!({ "name": "x", "slug": "level-3" })).await,
-            ["TAKEN at slug"]
-        );
-        assert_eq!(
-            refused(make, json!({ "name": " ", "slug": "A b" })).await,
-            ["INVALID at name", "INVALID at slug"]
-        );
-        assert_eq!(
-            refused(make, json!({ "name": "n".repeat(201) })).await,
-            ["INVALID at name"]
-        );
         for below in ["level-1", "level-2", "level-8"] {
             let input = json!({ "id": ids[0], "parent": below });
-            let reply = app.order(change, input).await;
-            assert_eq!(reply.places(), ["INVALID at parent"], "{below}");
-            assert!(reply.refused()[0].contains("below itself"));
+            let reply = app.mutate(change, input).await;
+            assert_eq!(reply.user_error_paths(), ["INVALID at parent"], "{below}");
+            assert!(reply.user_errors()[0].contains("below itself"));
         }
         category(app, "Side", None).await;
         // With all that is below it, the category would reach the ninth level.
@@ -125,20 +141,33 @@ fn categories_stay_a_tree_with_names_that_differ() {
             refused(change, json!({ "id": ids[0], "parent": "side" })).await,
             ["TOO_LARGE at parent"]
         );
+    });
+}
+
+#[test]
+fn a_category_is_changed_by_those_who_know_its_revision() {
+    test(async |app| {
+        let ids = eight_levels(app).await;
+        category(app, "Side", None).await;
+        let change = "updateCategory";
+        let nulls = json!({ "id": ids[1], "name": null, "slug": null });
         assert_eq!(
-            refused(change, json!({ "id": ids[1], "name": null, "slug": null })).await,
+            app.mutate(change, nulls).await.user_error_paths(),
             ["INVALID at name", "INVALID at slug"]
         );
-        app.order(change, json!({ "id": ids[1], "parent": "side" }))
+        app.mutate(change, json!({ "id": ids[1], "parent": "side" }))
             .await
             .done();
         let stale = app
-            .order(
+            .mutate(
                 change,
                 json!({ "id": ids[1], "name": "x", "expectedRevision": 1 }),
             )
             .await;
-        assert_eq!(stale.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        assert_eq!(
+            stale.user_error_paths(),
+            ["REVISION_CONFLICT at expectedRevision"]
+        );
         assert_eq!(stale.payload()["userErrors"][0]["currentRevision"], 2);
         assert_eq!(
             stale.payload()["category"]["path"],
@@ -148,13 +177,13 @@ fn categories_stay_a_tree_with_names_that_differ() {
 }
 
 #[test]
-fn two_moves_at_once_never_make_a_circle() {
+fn two_concurrent_moves_never_make_a_cycle() {
     test(async |app| {
         for round in 0..5 {
             let (a, b) = (format!("A{round}"), format!("B{round}"));
             let ids = [category(app, &a, None).await, category(app, &b, None).await];
             let moves = [(0, &b), (1, &a)].map(|(at, into)| {
-                app.order(
+                app.mutate(
                     "updateCategory",
                     json!({ "id": ids[at], "parent": into.to_lowercase() }),
                 )
@@ -171,29 +200,30 @@ fn two_moves_at_once_never_make_a_circle() {
                 "{:?}",
                 replies
                     .iter()
-                    .map(|reply| reply.0.shown())
+                    .map(|reply| reply.0.pretty())
                     .collect::<Vec<_>>()
             );
             let refused = replies
                 .iter()
                 .find(|reply| reply.payload()["userErrors"] != json!([]))
                 .unwrap();
-            assert_eq!(refused.places(), ["INVALID at parent"]);
+            assert_eq!(refused.user_error_paths(), ["INVALID at parent"]);
         }
     });
 }
 
 #[test]
-fn suppliers_are_made_and_changed() {
+fn suppliers_have_valid_names_that_differ() {
     test(async |app| {
         let id = app
-            .order(
+            .mutate(
                 "createSupplier",
                 json!({ "name": "North", "country": "de" }),
             )
             .await
             .text("/supplier/id");
-        let refused = async |name: &str, input: Value| app.order(name, input).await.places();
+        let refused =
+            async |name: &str, input: Value| app.mutate(name, input).await.user_error_paths();
         assert_eq!(
             refused("createSupplier", json!({ "name": "NÖRTH" })).await,
             ["TAKEN at name"]
@@ -206,15 +236,28 @@ fn suppliers_are_made_and_changed() {
             .await,
             ["INVALID at name", "INVALID at country"]
         );
-        app.order("createSupplier", json!({ "name": "South" }))
+        app.mutate("createSupplier", json!({ "name": "South" }))
             .await
             .done();
         assert_eq!(
             refused("updateSupplier", json!({ "id": id, "name": "south" })).await,
             ["TAKEN at name"]
         );
+    });
+}
+
+#[test]
+fn a_supplier_is_changed_and_listed() {
+    test(async |app| {
+        let north = json!({ "name": "North", "country": "de" });
+        let id = app
+            .mutate("createSupplier", north)
+            .await
+            .text("/supplier/id");
+        let south = json!({ "name": "South" });
+        app.mutate("createSupplier", south).await.done();
         let changed = app
-            .order(
+            .mutate(
                 "updateSupplier",
                 json!({ "id": id, "name": "Northern", "country": null, "expectedRevision": 1 }),
             )
@@ -224,15 +267,18 @@ fn suppliers_are_made_and_changed() {
             json!({ "id": id, "revision": 2, "name": "Northern", "country": null })
         );
         let stale = app
-            .order(
+            .mutate(
                 "updateSupplier",
                 json!({ "id": id, "name": "x", "expectedRevision": 1 }),
             )
             .await;
-        assert_eq!(stale.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        assert_eq!(
+            stale.user_error_paths(),
+            ["REVISION_CONFLICT at expectedRevision"]
+        );
         assert_eq!(stale.payload()["userErrors"][0]["currentRevision"], 2);
         let same = app
-            .order("updateSupplier", json!({ "id": id, "name": "Northern" }))
+            .mutate("updateSupplier", json!({ "id": id, "name": "Northern" }))
             .await;
         assert_eq!(same.number("/supplier/revision"), 2);
         let list = app.query("{ suppliers(first: 1) { nodes { name revision } pageInfo { hasNextPage endCursor } totalCount { value } } }").await;
@@ -265,7 +311,7 @@ fn a_unit_is_usable_in_the_next_request_also_with_an_offset() {
             json!({ "symbol": "°X", "dimension": "temperature", "factor": 2, "offset": -20 }),
         ];
         for unit in units {
-            app.order("defineUnit", unit).await.done();
+            app.mutate("defineUnit", unit).await.done();
         }
         let shown = app
             .query(r#"{ product(slug: "kiln") { r: spec(key: "heat", displayUnit: "reaumur") { text } x: spec(key: "heat", displayUnit: "°X") { text } } units { symbol } }"#)
@@ -274,7 +320,7 @@ fn a_unit_is_usable_in_the_next_request_also_with_an_offset() {
             (shown.text("/product/r/text"), shown.text("/product/x/text")),
             ("800 °Ré".to_owned(), "510 °X".to_owned())
         );
-        app.order(
+        app.mutate(
             "setSpecs",
             json!({ "productId": id, "specs": [{ "key": "heat", "number": 60, "unit": "°X" }] }),
         )
@@ -308,7 +354,7 @@ fn the_unit_of_a_shop_is_not_replaced_by_one_of_a_release() {
         units.insert_one(pound).await.unwrap();
         // With whatever is defined next, all units are read again.
         let pood = json!({ "symbol": "pood", "dimension": "mass", "factor": 16380 });
-        app.order("defineUnit", pood).await.done();
+        app.mutate("defineUnit", pood).await.done();
         app.has([product("Cheese").quantity("weight", 2.0, "lb")])
             .await;
         let shown = app
@@ -330,24 +376,63 @@ fn the_unit_of_a_shop_is_not_replaced_by_one_of_a_release() {
             .await;
         assert_eq!(found.names("/products"), ["Cheese"]);
         let again = json!({ "symbol": "lb", "dimension": "mass", "factor": 453.59237 });
-        let refused = app.order("defineUnit", again).await;
-        assert_eq!(refused.places(), ["TAKEN at symbol"]);
+        let refused = app.mutate("defineUnit", again).await;
+        assert_eq!(refused.user_error_paths(), ["TAKEN at symbol"]);
         let reference = app.other_process().await.reference();
-        let set_aside: Vec<&str> = reference
+        let overridden_units: Vec<&str> = reference
             .units
-            .set_aside()
+            .overridden_units()
             .iter()
             .map(|u| u.id.as_str())
             .collect();
-        assert_eq!(set_aside, ["lb"]);
+        assert_eq!(overridden_units, ["lb"]);
     });
+}
+
+/// Units of a dimension that has `phx` and `kphx` that are refused, each with code and path.
+fn wrong_units() -> [(Value, &'static str); 11] {
+    let mass = |symbol: &str| json!({ "symbol": symbol, "dimension": "mass", "factor": 2 });
+    [
+        (
+            json!({ "symbol": "kphx", "dimension": "loudness", "factor": 1024 }),
+            "TAKEN at symbol",
+        ),
+        (
+            json!({ "symbol": "Kphx2", "dimension": "loudness", "factor": 3, "aliases": ["kilophonx"] }),
+            "TAKEN at aliases",
+        ),
+        (
+            json!({ "symbol": "kilogram", "dimension": "mass", "factor": 3 }),
+            "TAKEN at symbol",
+        ),
+        (
+            json!({ "symbol": "dot", "dimension": "loudness", "factor": 1 }),
+            "INVALID at factor",
+        ),
+        (
+            json!({ "symbol": "zz", "dimension": "loudness", "factor": 0 }),
+            "INVALID at factor",
+        ),
+        (
+            json!({ "symbol": "zz", "dimension": "loudness", "factor": -1 }),
+            "INVALID at factor",
+        ),
+        (
+            json!({ "symbol": "zz", "dimension": "No Dimension", "factor": 2 }),
+            "INVALID at dimension",
+        ),
+        (mass("7up"), "INVALID at symbol"),
+        (mass(""), "INVALID at symbol"),
+        (mass("a\u{0}b"), "INVALID at symbol"),
+        (mass(&"s".repeat(17)), "INVALID at symbol"),
+    ]
 }
 
 #[test]
 fn a_dimension_begins_with_its_base_and_units_never_change() {
     test(async |app| {
-        let define = async |unit: Value| app.order("defineUnit", unit).await;
-        let refused = async |unit: Value| define(unit).await.places();
+        let define = async |unit: Value| app.mutate("defineUnit", unit).await;
+        let refused = async |unit: Value| define(unit).await.user_error_paths();
         let base = json!({ "symbol": "phx", "dimension": "loudness", "factor": 1 });
         assert_eq!(
             refused(json!({ "symbol": "kphx", "dimension": "loudness", "factor": 1000 })).await,
@@ -356,68 +441,23 @@ fn a_dimension_begins_with_its_base_and_units_never_change() {
         define(base.clone()).await.done();
         define(base).await.done();
         define(json!({ "symbol": "kphx", "dimension": "loudness", "factor": 1000, "aliases": ["kilophonx"], "ucum": "k[phx]" })).await.done();
-        for (unit, place) in [
-            (
-                json!({ "symbol": "kphx", "dimension": "loudness", "factor": 1024 }),
-                "TAKEN at symbol",
-            ),
-            (
-                json!({ "symbol": "Kphx2", "dimension": "loudness", "factor": 3, "aliases": ["kilophonx"] }),
-                "TAKEN at aliases",
-            ),
-            (
-                json!({ "symbol": "kilogram", "dimension": "mass", "factor": 3 }),
-                "TAKEN at symbol",
-            ),
-            (
-                json!({ "symbol": "dot", "dimension": "loudness", "factor": 1 }),
-                "INVALID at factor",
-            ),
-            (
-                json!({ "symbol": "zz", "dimension": "loudness", "factor": 0 }),
-                "INVALID at factor",
-            ),
-            (
-                json!({ "symbol": "zz", "dimension": "loudness", "factor": -1 }),
-                "INVALID at factor",
-            ),
-            (
-                json!({ "symbol": "zz", "dimension": "No Dimension", "factor": 2 }),
-                "INVALID at dimension",
-            ),
-            (
-                json!({ "symbol": "7up", "dimension": "mass", "factor": 2 }),
-                "INVALID at symbol",
-            ),
-            (
-                json!({ "symbol": "", "dimension": "mass", "factor": 2 }),
-                "INVALID at symbol",
-            ),
-            (
-                json!({ "symbol": "a\u{0}b", "dimension": "mass", "factor": 2 }),
-                "INVALID at symbol",
-            ),
-            (
-                json!({ "symbol": "s".repeat(17), "dimension": "mass", "factor": 2 }),
-                "INVALID at symbol",
-            ),
-        ] {
+        for (unit, place) in wrong_units() {
             assert_eq!(refused(unit.clone()).await, [place], "{unit}");
         }
         // A key can be of the new dimension.
         let key = json!({ "key": "sensor", "type": "QUANTITY", "dimension": "loudness" });
-        let key = app.order("defineSpecKey", key).await;
+        let key = app.mutate("defineSpecKey", key).await;
         assert_eq!(key.text("/specKey/baseUnit"), "phx");
     });
 }
 
 #[test]
-fn keys_are_defined_before_products_have_them() {
+fn a_key_is_defined_before_products_have_it() {
     test(async |app| {
         app.has([product("a").text("color", "red")]).await;
         let given = json!({ "key": "weave", "label": "Weave of cloth", "type": "TEXT", "allowedValues": ["Plain", "Twill"], "aliases": ["bindung"], "facetable": false });
-        let defined = app.order("defineSpecKey", given).await;
-        insta::assert_snapshot!(vitrine_harness::shown(&defined.done()["specKey"]), @r#"
+        let defined = app.mutate("defineSpecKey", given).await;
+        insta::assert_snapshot!(vitrine_harness::pretty(&defined.done()["specKey"]), @r#"
         {
           key: "weave"
           revision: 1
@@ -432,80 +472,96 @@ fn keys_are_defined_before_products_have_them() {
         }
         "#);
         let length = app
-            .order(
+            .mutate(
                 "defineSpecKey",
                 json!({ "key": "length", "type": "QUANTITY", "baseUnit": "mm" }),
             )
             .await;
         assert_eq!(length.text("/specKey/dimension"), "length");
         assert_eq!(length.text("/specKey/label"), "Length");
-        for (input, place) in [
-            (json!({ "key": "color", "type": "TEXT" }), "TAKEN at key"),
-            (json!({ "key": "bindung", "type": "TEXT" }), "TAKEN at key"),
-            (
-                json!({ "key": "Bad Key", "type": "TEXT" }),
-                "INVALID at key",
-            ),
-            (
-                json!({ "key": "x", "type": "TEXT", "label": " " }),
-                "INVALID at label",
-            ),
-            (
-                json!({ "key": "x", "type": "TEXT", "dimension": "mass" }),
-                "INVALID at dimension",
-            ),
-            (
-                json!({ "key": "x", "type": "QUANTITY" }),
-                "INVALID at dimension",
-            ),
-            (
-                json!({ "key": "x", "type": "QUANTITY", "dimension": "nothing" }),
-                "NOT_FOUND at dimension",
-            ),
-            (
-                json!({ "key": "x", "type": "QUANTITY", "baseUnit": "inch" }),
-                "INVALID at baseUnit",
-            ),
-            (
-                json!({ "key": "x", "type": "NUMBER", "allowedValues": ["a"] }),
-                "INVALID at allowedValues",
-            ),
-        ] {
+    });
+}
+
+/// Keys that are refused, each with code and path.
+fn wrong_keys() -> [(Value, &'static str); 9] {
+    [
+        (json!({ "key": "color", "type": "TEXT" }), "TAKEN at key"),
+        (json!({ "key": "bindung", "type": "TEXT" }), "TAKEN at key"),
+        (
+            json!({ "key": "Bad Key", "type": "TEXT" }),
+            "INVALID at key",
+        ),
+        (
+            json!({ "key": "x", "type": "TEXT", "label": " " }),
+            "INVALID at label",
+        ),
+        (
+            json!({ "key": "x", "type": "TEXT", "dimension": "mass" }),
+            "INVALID at dimension",
+        ),
+        (
+            json!({ "key": "x", "type": "QUANTITY" }),
+            "INVALID at dimension",
+        ),
+        (
+            json!({ "key": "x", "type": "QUANTITY", "dimension": "nothing" }),
+            "NOT_FOUND at dimension",
+        ),
+        (
+            json!({ "key": "x", "type": "QUANTITY", "baseUnit": "inch" }),
+            "INVALID at baseUnit",
+        ),
+        (
+            json!({ "key": "x", "type": "NUMBER", "allowedValues": ["a"] }),
+            "INVALID at allowedValues",
+        ),
+    ]
+}
+
+#[test]
+fn a_wrong_key_is_refused_with_what_is_wrong() {
+    test(async |app| {
+        app.has([product("a").text("color", "red")]).await;
+        let weave = json!({ "key": "weave", "type": "TEXT", "aliases": ["bindung"] });
+        app.mutate("defineSpecKey", weave).await.done();
+        for (input, place) in wrong_keys() {
             assert_eq!(
-                app.order("defineSpecKey", input.clone()).await.places(),
+                app.mutate("defineSpecKey", input.clone())
+                    .await
+                    .user_error_paths(),
                 [place],
                 "{input}"
             );
         }
         let wrong = app
-            .order(
+            .mutate(
                 "defineSpecKey",
                 json!({ "key": "x", "type": "QUANTITY", "baseUnit": "inch" }),
             )
             .await;
         assert!(
-            wrong.refused()[0].contains("mm"),
+            wrong.user_errors()[0].contains("mm"),
             "the right one is named: {:?}",
-            wrong.refused()
+            wrong.user_errors()
         );
         let aliases = app
-            .order(
+            .mutate(
                 "defineSpecKey",
                 json!({ "key": "x", "type": "TEXT", "aliases": ["fine", "color"] }),
             )
             .await;
         assert!(
-            aliases.refused()[0].starts_with("TAKEN at aliases")
-                && aliases.refused()[0].contains("color")
+            aliases.user_errors()[0].starts_with("TAKEN at aliases")
+                && aliases.user_errors()[0].contains("color")
         );
         let many: Vec<String> = (0..21).map(|n| format!("alias_{n}")).collect();
         let aliases = app
-            .order(
+            .mutate(
                 "defineSpecKey",
                 json!({ "key": "x", "type": "TEXT", "aliases": many }),
             )
             .await;
-        assert!(aliases.places()[0].contains("aliases"));
+        assert!(aliases.user_error_paths()[0].contains("aliases"));
     });
 }
 
@@ -517,10 +573,10 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
             .query(r#"{ product(slug: "a") { id } }"#)
             .await
             .text("/product/id");
-        app.order("defineSpecKey", json!({ "key": "volume", "type": "TEXT" }))
+        app.mutate("defineSpecKey", json!({ "key": "volume", "type": "TEXT" }))
             .await
             .done();
-        let update = async |input: Value| app.order("updateSpecKey", input).await;
+        let update = async |input: Value| app.mutate("updateSpecKey", input).await;
         let changed = update(json!({ "key": "volume", "type": "QUANTITY", "dimension": "volume", "expectedRevision": 1 })).await;
         assert_eq!(
             (
@@ -529,7 +585,7 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
             ),
             (2, "ml".to_owned())
         );
-        app.order(
+        app.mutate(
             "setSpecs",
             json!({ "productId": id, "specs": [{ "key": "volume", "number": 1, "unit": "l" }] }),
         )
@@ -546,14 +602,26 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
                 "IN_USE at baseUnit",
             ),
         ] {
-            assert_eq!(update(input.clone()).await.places(), [place], "{input}");
+            assert_eq!(
+                update(input.clone()).await.user_error_paths(),
+                [place],
+                "{input}"
+            );
         }
-        // What it has already is no change.
+        // Values that it has already are no change.
         let same = update(
             json!({ "key": "volume", "type": "QUANTITY", "dimension": "volume", "baseUnit": "ml" }),
         )
         .await;
         same.done();
+    });
+}
+
+#[test]
+fn labels_aliases_and_uses_of_a_key_change_any_time() {
+    test(async |app| {
+        app.has([product("a").quantity("volume", 1.0, "l")]).await;
+        let update = async |input: Value| app.mutate("updateSpecKey", input).await;
         let free = update(json!({ "key": "volume", "label": "Inhalt", "aliases": ["inhalt", "content"], "facetable": false, "filterable": false })).await;
         assert_eq!(
             free.done()["specKey"]["aliases"],
@@ -563,7 +631,7 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
         assert!(
             refused.errors()[0].contains("may not be filtered by"),
             "{}",
-            refused.shown()
+            refused.pretty()
         );
         let fewer =
             update(json!({ "key": "content", "aliases": ["content"], "filterable": true })).await;
@@ -571,13 +639,19 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
         let gone = app.query(r#"{ specKey(key: "inhalt") { key } }"#).await;
         assert!(gone.at("/specKey").is_null());
         let stale = update(json!({ "key": "volume", "label": "x", "expectedRevision": 1 })).await;
-        assert_eq!(stale.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        assert_eq!(
+            stale.user_error_paths(),
+            ["REVISION_CONFLICT at expectedRevision"]
+        );
         let current = stale.payload()["specKey"]["revision"].clone();
         assert_eq!(stale.payload()["userErrors"][0]["currentRevision"], current);
         let missing = update(json!({ "key": "no_such", "label": "x" })).await;
-        assert_eq!(missing.places(), ["NOT_FOUND at key"]);
+        assert_eq!(missing.user_error_paths(), ["NOT_FOUND at key"]);
         let null = update(json!({ "key": "volume", "label": null, "aliases": null })).await;
-        assert_eq!(null.places(), ["INVALID at label", "INVALID at aliases"]);
+        assert_eq!(
+            null.user_error_paths(),
+            ["INVALID at label", "INVALID at aliases"]
+        );
     });
 }
 
@@ -590,22 +664,22 @@ fn values_that_exist_stay_allowed() {
             product("c")
                 .text("cut", "Slim")
                 .text("cut", "Odd")
-                .only_for("EU"),
+                .qualified("EU"),
         ])
         .await;
         let allow = async |key: &str, values: Value| {
-            app.order(
+            app.mutate(
                 "updateSpecKey",
                 json!({ "key": key, "allowedValues": values }),
             )
             .await
         };
         let refused = allow("fit", json!(["SLIM", "Regular"])).await;
-        assert_eq!(refused.places(), ["IN_USE at allowedValues"]);
+        assert_eq!(refused.user_error_paths(), ["IN_USE at allowedValues"]);
         assert!(
-            refused.refused()[0].contains("wide"),
+            refused.user_errors()[0].contains("wide"),
             "{:?}",
-            refused.refused()
+            refused.user_errors()
         );
         let done = allow("fit", json!(["SLIM", "Wide"])).await;
         assert_eq!(
@@ -615,6 +689,6 @@ fn values_that_exist_stay_allowed() {
         allow("fit", Value::Null).await.done();
         // A value that holds for a region only is a value too.
         let refused = allow("cut", json!(["Slim"])).await;
-        assert_eq!(refused.places(), ["IN_USE at allowedValues"]);
+        assert_eq!(refused.user_error_paths(), ["IN_USE at allowedValues"]);
     });
 }

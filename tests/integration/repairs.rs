@@ -67,7 +67,7 @@ fn a_product_is_repaired_while_others_write_it_without_a_pause() {
 }
 
 #[test]
-fn what_is_counted_during_a_repair_is_counted_once() {
+fn a_review_counted_during_a_repair_is_counted_once() {
     test(async |app| {
         let id = lamp(app, 200).await;
         for round in 0..5 {
@@ -87,14 +87,14 @@ fn what_is_counted_during_a_repair_is_counted_once() {
                 done.store(true, Ordering::Relaxed);
             };
             tokio::join!(writes, repairs);
-            app.rest().await;
+            app.run_background_work().await;
             app.audit().await;
         }
     });
 }
 
 #[test]
-fn two_repairs_at_once_do_not_mend_twice() {
+fn two_concurrent_repairs_repair_once() {
     test(async |app| {
         let id = lamp(app, 300).await;
         let now = app.clock.now();
@@ -126,11 +126,11 @@ async fn edits_wait(app: &App, of: [i32; 2]) {
 }
 
 async fn audited(app: &App) -> Audit {
-    app.audited().await
+    app.audit_report().await
 }
 
 #[test]
-fn reviews_that_wait_are_told_apart_from_differences() {
+fn pending_reviews_are_not_reported_as_differences() {
     test(async |app| {
         let id = lamp(app, 100).await;
         edits_wait(app, [1, 2]).await;
@@ -173,7 +173,7 @@ fn audit(app: &App, more: &[&str]) -> (bool, Vec<String>) {
 }
 
 #[test]
-fn a_copy_in_which_reviews_wait_is_audited_and_repaired() {
+fn a_restored_copy_with_pending_reviews_is_audited_and_repaired() {
     test(async |app| {
         lamp(app, 100).await;
         edits_wait(app, [1, 2]).await;

@@ -12,12 +12,12 @@ use vitrine_domain::reviewing::{
     ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch, Reviewed,
 };
 use vitrine_domain::{Catalog, DomainError};
-use vitrine_harness::{App, alone, eventually, product, test};
+use vitrine_harness::{App, eventually, product, test, test_on_own_server};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::{ErasureCounts, ErasurePolicy};
 use vitrine_model::id::{AuthorId, ProductId, ReviewId, Subject};
 use vitrine_model::product::{Product, ProductStatus};
-use vitrine_model::review::{DecisionReason, ReportReason, Vote};
+use vitrine_model::review::{DecisionReason, ReportReason, Review, Vote};
 use vitrine_storage::products::ProductKey;
 
 const COMMANDS: [&str; 9] = [
@@ -83,11 +83,11 @@ async fn die_at_any_command<T>(
     how: Document,
     attempt: impl AsyncFn(i32) -> Result<T, DomainError>,
 ) -> T {
-    app.abandoned_transactions_end_soon().await;
+    app.expire_abandoned_transactions_soon().await;
     for n in 0..MAX_COMMANDS {
         app.fail_after(n, &COMMANDS, how.clone()).await;
         let done = attempt(n).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         settle(app).await;
         app.audit().await;
         if let Ok(done) = done {
@@ -108,8 +108,8 @@ async fn settle(app: &App) {
 }
 
 #[test]
-fn a_review_that_dies_at_any_command_is_written_once() {
-    alone(async |app| {
+fn a_review_whose_connection_breaks_at_any_command_is_written_once() {
+    test_on_own_server(async |app| {
         let id = new_product(app, "lamp").await;
         let how = doc! { "errorCode": 96 };
         die_at_any_command(app, how, async |_| {
@@ -125,8 +125,8 @@ fn a_review_that_dies_at_any_command_is_written_once() {
 
 /// A write that the other members have not heard of yet may be taken back by an election.
 #[test]
-fn what_may_be_taken_back_is_not_said_to_be_done() {
-    alone(async |app| {
+fn a_write_that_may_be_rolled_back_is_not_acknowledged() {
+    test_on_own_server(async |app| {
         let id = new_product(app, "lamp").await;
         // Hot, so that the review is stored alone.
         let now = app.clock.now();
@@ -150,8 +150,8 @@ fn what_may_be_taken_back_is_not_said_to_be_done() {
 }
 
 #[test]
-fn what_is_done_about_a_review_happens_whole_or_not_at_all() {
-    alone(async |app| {
+fn a_mutation_of_a_review_is_atomic() {
+    test_on_own_server(async |app| {
         let id = new_product(app, "lamp").await;
         let review = reviewed(submit(&app.catalog, "ann", "k", id).await)
             .review
@@ -178,7 +178,7 @@ fn what_is_done_about_a_review_happens_whole_or_not_at_all() {
         for verdict in [ModerationAction::Reject, ModerationAction::Publish] {
             die_at_any_command(app, how(), async |_| {
                 let judgement = ModerationInput {
-                    verdict,
+                    action: verdict,
                     reason: DecisionReason::Other,
                     note: None,
                     expected_revision: None,
@@ -198,9 +198,9 @@ fn what_is_done_about_a_review_happens_whole_or_not_at_all() {
 }
 
 #[test]
-fn connections_that_break_lose_and_double_nothing() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn broken_connections_neither_lose_nor_double_reviews() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         let id = new_product(app, "lamp").await;
         let how = doc! { "closeConnection": true };
         let mut authors = 0;
@@ -210,7 +210,7 @@ fn connections_that_break_lose_and_double_nothing() {
                 let (author, key) = (format!("author {authors}"), format!("k{authors}"));
                 app.fail_next(times, &[command], how.clone()).await;
                 let cut_off = submit(&app.catalog, &author, &key, id).await;
-                app.fail_no_more().await;
+                app.stop_failing().await;
                 if let Ok(Outcome::Refused { refusals, .. }) = cut_off {
                     panic!("{command}: {refusals:?}");
                 }
@@ -226,14 +226,14 @@ fn connections_that_break_lose_and_double_nothing() {
 }
 
 #[test]
-fn a_commit_that_nobody_heard_of_is_not_repeated() {
-    alone(async |app| {
-        app.abandoned_transactions_end_soon().await;
+fn a_commit_without_an_answer_is_not_repeated() {
+    test_on_own_server(async |app| {
+        app.expire_abandoned_transactions_soon().await;
         let id = new_product(app, "lamp").await;
         let lost = doc! { "writeConcernError": { "code": 64, "errmsg": "lost" } };
         app.fail_next(1_000, &["commitTransaction"], lost).await;
         let unclear = submit(&app.catalog, "ann", "k", id).await;
-        app.fail_no_more().await;
+        app.stop_failing().await;
         assert!(unclear.is_err(), "what nobody knows is not told as done");
         let again = reviewed(submit(&app.catalog, "ann", "k", id).await);
         assert_eq!(again.review.rating.get(), 4);
@@ -245,11 +245,11 @@ fn a_commit_that_nobody_heard_of_is_not_repeated() {
 /// The primary steps down, three times, while many write; there is no other member, so that it is
 /// elected again a moment later.
 #[test]
-fn elections_lose_and_double_nothing() {
-    alone(async |app| {
+fn elections_neither_lose_nor_double_reviews() {
+    test_on_own_server(async |app| {
         const WRITERS: usize = 8;
         const EACH: usize = 12;
-        app.abandoned_transactions_end_soon().await;
+        app.expire_abandoned_transactions_soon().await;
         let (one, other) = (
             new_product(app, "lamp").await,
             new_product(app, "desk").await,
@@ -290,8 +290,8 @@ fn elections_lose_and_double_nothing() {
 }
 
 #[test]
-fn an_erasure_that_dies_at_any_command_is_completed() {
-    alone(async |app| {
+fn an_erasure_that_fails_at_any_command_is_completed() {
+    test_on_own_server(async |app| {
         let id = new_product(app, "lamp").await;
         for (policy, left) in [(ErasurePolicy::Anonymize, 2), (ErasurePolicy::Remove, 3)] {
             let author = format!("{policy:?}");
@@ -351,64 +351,56 @@ fn an_erasure_that_dies_at_any_command_is_completed() {
     });
 }
 
+/// Somebody edits a review, votes and writes other reviews, four times over.
+async fn keep_writing(catalog: &Catalog, round: usize, own: (ProductId, &Review), other: Other) {
+    let (product, review) = own;
+    for n in 0..4 {
+        let edit = ReviewPatch {
+            rating: Some(1 + n),
+            ..ReviewPatch::default()
+        };
+        let revision = review.revision + n;
+        let edited = catalog.edit_review("ann", (product, review.id), revision, edit);
+        drop(edited.await.unwrap());
+        let vote = [Vote::Helpful, Vote::Unhelpful][usize::try_from(n % 2).unwrap()];
+        let voted = catalog.vote_review("ann", other.review, Some(vote));
+        drop(voted.await.unwrap());
+        let key = format!("{round} {n}");
+        drop(submit(catalog, "ann", &key, other.product).await.unwrap());
+    }
+}
+
+/// What `ann` writes about beside her own review.
+#[derive(Clone, Copy)]
+struct Other {
+    review: (ProductId, ReviewId),
+    product: ProductId,
+}
+
+async fn erase_ann(app: &App, policy: ErasurePolicy) {
+    let ann = AuthorId("ann".to_owned());
+    let erased = app.catalog.erase_author(Subject("admin"), ann, policy);
+    drop(erased.await.unwrap());
+}
+
 #[test]
-fn an_author_who_writes_while_being_erased_is_erased_by_the_next_order() {
+fn an_author_who_writes_while_being_erased_is_erased_by_the_next_mutation() {
     test(async |app| {
-        let (one, other) = (
+        let (one, product) = (
             new_product(app, "lamp").await,
             new_product(app, "desk").await,
         );
-        let by_other = (
-            one,
-            reviewed(submit(&app.catalog, "ben", "k", one).await)
-                .review
-                .id,
-        );
-        for (round, policy) in [ErasurePolicy::Remove, ErasurePolicy::Anonymize]
-            .into_iter()
-            .cycle()
-            .take(6)
-            .enumerate()
-        {
+        let by_ben = reviewed(submit(&app.catalog, "ben", "k", one).await).review;
+        let review = (one, by_ben.id);
+        let other = Other { review, product };
+        for round in 0..6 {
+            let policy = [ErasurePolicy::Remove, ErasurePolicy::Anonymize][round % 2];
             let own = reviewed(submit(&app.catalog, "ann", &format!("{round}"), one).await).review;
-            let writes = async {
-                for n in 0..4 {
-                    let edit = ReviewPatch {
-                        rating: Some(1 + n),
-                        ..ReviewPatch::default()
-                    };
-                    let catalog = &app.catalog;
-                    let revision = own.revision + n;
-                    let edited = catalog
-                        .edit_review("ann", (one, own.id), revision, edit)
-                        .await;
-                    drop(edited.unwrap());
-                    let vote = [Vote::Helpful, Vote::Unhelpful][usize::try_from(n % 2).unwrap()];
-                    drop(
-                        catalog
-                            .vote_review("ann", by_other, Some(vote))
-                            .await
-                            .unwrap(),
-                    );
-                    drop(
-                        submit(catalog, "ann", &format!("{round} {n}"), other)
-                            .await
-                            .unwrap(),
-                    );
-                }
-            };
-            let erase =
-                app.catalog
-                    .erase_author(Subject("admin"), AuthorId("ann".to_owned()), policy);
-            let ((), erased) = tokio::join!(writes, erase);
-            drop(erased.unwrap());
+            let writes = keep_writing(&app.catalog, round, (one, &own), other);
+            tokio::join!(writes, erase_ann(app, policy));
             settle(app).await;
             app.audit().await;
-            let again = app
-                .catalog
-                .erase_author(Subject("admin"), AuthorId("ann".to_owned()), policy)
-                .await;
-            drop(again.unwrap());
+            erase_ann(app, policy).await;
             settle(app).await;
             for collection in ["reviews", "products", "votes", "review_versions"] {
                 let all = app.documents(collection, doc! {}).await;
@@ -420,7 +412,7 @@ fn an_author_who_writes_while_being_erased_is_erased_by_the_next_order() {
 }
 
 #[test]
-fn callers_who_hang_up_leave_nothing_half_done() {
+fn a_cancelled_call_leaves_nothing_half_written() {
     test(async |app| {
         let id = new_product(app, "lamp").await;
         for n in 0..40_u32 {
@@ -504,7 +496,7 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
 }
 
 #[test]
-fn a_thousand_submissions_at_once_are_one_review() {
+fn a_thousand_concurrent_retries_submit_one_review() {
     test(async |app| {
         let id = new_product(app, "lamp").await;
         let other = app.other_process().await;
@@ -532,7 +524,7 @@ fn a_thousand_submissions_at_once_are_one_review() {
 }
 
 #[test]
-fn many_writers_of_one_product_meet_no_errors() {
+fn many_concurrent_writers_of_one_product_get_no_errors() {
     test(async |app| {
         let id = new_product(app, "lamp").await;
         let other = app.other_process().await;

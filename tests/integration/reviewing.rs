@@ -3,7 +3,7 @@
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
-use vitrine_harness::orders::Reply;
+use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::clock::Clock as _;
 use vitrine_model::id::{GlobalId, ProductId};
@@ -32,7 +32,7 @@ fn said(product: &str, rating: i64, mut more: Value) -> Value {
 
 async fn submit(app: &App, author: &str, product: &str, rating: i64) -> Reply {
     let input = said(product, rating, json!({}));
-    app.order_by(author, "submitReview", input).await
+    app.mutate_by(author, "submitReview", input).await
 }
 
 /// Everything is counted.
@@ -41,7 +41,7 @@ async fn settle(app: &App) {
 }
 
 #[test]
-fn a_review_is_written_changed_and_taken_back() {
+fn a_review_is_submitted_edited_and_deleted() {
     test(async |app| {
         let id = lamp(app).await;
         let input = said(
@@ -52,7 +52,7 @@ fn a_review_is_written_changed_and_taken_back() {
                 "media": [{ "url": "https://example.com/lamp.jpg", "kind": "IMAGE", "alt": "The lamp" }],
             }),
         );
-        let written = app.order_by("ann", "submitReview", input).await;
+        let written = app.mutate_by("ann", "submitReview", input).await;
         let review = written.text("/review/id");
         assert_eq!(written.text("/review/title"), "Bright");
         assert_eq!(written.text("/review/author/name"), "Ann B.");
@@ -61,16 +61,19 @@ fn a_review_is_written_changed_and_taken_back() {
 
         let edit =
             json!({ "id": review, "expectedRevision": 1, "rating": 2, "title": "Too bright" });
-        let edited = app.order_by("ann", "editReview", edit.clone()).await;
+        let edited = app.mutate_by("ann", "editReview", edit.clone()).await;
         assert_eq!(edited.number("/review/revision"), 2);
         assert_eq!(edited.payload()["product"]["ratingStats"]["average"], 2.0);
         // Sent again it has been done; once the review has moved on it is an old edit.
-        let again = app.order_by("ann", "editReview", edit.clone()).await;
+        let again = app.mutate_by("ann", "editReview", edit.clone()).await;
         assert_eq!(again.number("/review/revision"), 2);
         let more = json!({ "id": review, "expectedRevision": 2, "body": "It blinds." });
-        app.order_by("ann", "editReview", more).await.done();
-        let old = app.order_by("ann", "editReview", edit).await;
-        assert_eq!(old.places(), ["REVISION_CONFLICT at expectedRevision"]);
+        app.mutate_by("ann", "editReview", more).await.done();
+        let old = app.mutate_by("ann", "editReview", edit).await;
+        assert_eq!(
+            old.user_error_paths(),
+            ["REVISION_CONFLICT at expectedRevision"]
+        );
 
         let page = app
             .query("query($id: ID) { product(id: $id) { topReviews { title } viewerReview { title body media { url } versions { title rating } } } }")
@@ -88,10 +91,10 @@ fn a_review_is_written_changed_and_taken_back() {
         );
 
         let deleted = app
-            .order_by("ann", "deleteReview", json!({ "id": review }))
+            .mutate_by("ann", "deleteReview", json!({ "id": review }))
             .await;
         assert_eq!(deleted.number("/product/ratingStats/count"), 0);
-        app.order_by("ann", "deleteReview", json!({ "id": review }))
+        app.mutate_by("ann", "deleteReview", json!({ "id": review }))
             .await
             .done();
         // Written anew it is the same review in another life.
@@ -102,25 +105,28 @@ fn a_review_is_written_changed_and_taken_back() {
 }
 
 #[test]
-fn a_second_review_is_refused_with_the_first() {
+fn a_second_review_of_an_author_is_refused_with_the_first() {
     test(async |app| {
         let id = lamp(app).await;
         let input = said(&id, 4, json!({ "idempotencyKey": "k" }));
-        let first = app.order_by("ann", "submitReview", input.clone()).await;
-        let again = app.order_by("ann", "submitReview", input).await;
+        let first = app.mutate_by("ann", "submitReview", input.clone()).await;
+        let again = app.mutate_by("ann", "submitReview", input).await;
         assert_eq!(again.payload()["review"], first.payload()["review"]);
         let other = said(&id, 5, json!({ "idempotencyKey": "k" }));
-        let other = app.order_by("ann", "submitReview", other).await;
-        assert_eq!(other.places(), ["IDEMPOTENCY_CONFLICT at idempotencyKey"]);
+        let other = app.mutate_by("ann", "submitReview", other).await;
+        assert_eq!(
+            other.user_error_paths(),
+            ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
+        );
         let second = submit(app, "ann", &id, 1).await;
-        assert_eq!(second.places(), ["ALREADY_REVIEWED at productId"]);
+        assert_eq!(second.user_error_paths(), ["ALREADY_REVIEWED at productId"]);
         assert_eq!(
             second.payload()["review"]["id"],
             first.payload()["review"]["id"]
         );
         // The key is the author's own.
         let input = said(&id, 3, json!({ "idempotencyKey": "k" }));
-        app.order_by("ben", "submitReview", input).await.done();
+        app.mutate_by("ben", "submitReview", input).await.done();
         app.has([product("Sofa")]).await;
         let sofa = app.query(r#"{ product(slug: "sofa") { id } }"#).await;
         let input = said(
@@ -128,16 +134,16 @@ fn a_second_review_is_refused_with_the_first() {
             3,
             json!({ "idempotencyKey": "k" }),
         );
-        let elsewhere = app.order_by("ann", "submitReview", input).await;
+        let elsewhere = app.mutate_by("ann", "submitReview", input).await;
         assert_eq!(
-            elsewhere.places(),
+            elsewhere.user_error_paths(),
             ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
         );
     });
 }
 
 #[test]
-fn a_top_list_that_is_too_short_lets_nobody_in_before_others() {
+fn a_short_top_list_admits_no_review_out_of_turn() {
     test(async |app| {
         let id = lamp(app).await;
         let helpful = |n: i64| review("Lamp", n, 4).title(&format!("{n}")).helpful(n);
@@ -198,7 +204,7 @@ fn votes_count_once_and_move_the_top_reviews() {
         submit(app, "ben", &id, 2).await.done();
         let vote = async |voter: &str, vote: &str| {
             let input = json!({ "id": first, "vote": vote });
-            app.order_by(voter, "voteReview", input).await
+            app.mutate_by(voter, "voteReview", input).await
         };
         assert_eq!(
             vote("cem", "HELPFUL").await.number("/review/helpfulCount"),
@@ -218,9 +224,12 @@ fn votes_count_once_and_move_the_top_reviews() {
             vote("dia", "HELPFUL").await.number("/review/helpfulCount"),
             2
         );
-        assert_eq!(vote("ann", "HELPFUL").await.places(), ["NOT_ALLOWED at id"]);
+        assert_eq!(
+            vote("ann", "HELPFUL").await.user_error_paths(),
+            ["NOT_ALLOWED at id"]
+        );
         let taken = app
-            .order_by("dia", "removeVote", json!({ "id": first }))
+            .mutate_by("dia", "removeVote", json!({ "id": first }))
             .await;
         assert_eq!(taken.number("/review/helpfulCount"), 1);
         settle(app).await;
@@ -237,18 +246,21 @@ fn votes_count_once_and_move_the_top_reviews() {
         assert_eq!(page.text("/product/reviews/nodes/0/viewerVote"), "HELPFUL");
         // Nobody votes on what nobody sees.
         let input = json!({ "id": first, "decision": "REJECT", "reason": "FAKE" });
-        app.order_by("mod", "moderateReview", input).await.done();
-        assert_eq!(vote("eva", "HELPFUL").await.places(), ["NOT_FOUND at id"]);
+        app.mutate_by("mod", "moderateReview", input).await.done();
+        assert_eq!(
+            vote("eva", "HELPFUL").await.user_error_paths(),
+            ["NOT_FOUND at id"]
+        );
     });
 }
 
 #[test]
-fn a_purchase_before_or_after_makes_a_buyer() {
+fn a_purchase_before_or_after_the_review_verifies_it() {
     test(async |app| {
         let id = lamp(app).await;
         let buy = async |customer: &str| {
             let input = json!({ "productId": id, "customerId": customer });
-            app.order_as(Role::Service, "orders", "recordPurchase", input)
+            app.mutate_as(Role::Service, "orders", "recordPurchase", input)
                 .await
         };
         assert_eq!(buy("ann").await.payload()["recorded"], true);
@@ -274,13 +286,13 @@ fn a_purchase_before_or_after_makes_a_buyer() {
 }
 
 #[test]
-fn a_purchase_recorded_while_the_review_is_written_is_seen_later() {
+fn a_purchase_recorded_during_a_submission_verifies_it_later() {
     test(async |app| {
         use mongodb::bson::{Document, doc};
         let id = lamp(app).await;
         submit(app, "ann", &id, 4).await.done();
         let buy = json!({ "productId": id, "customerId": "ann" });
-        app.order_as(Role::Service, "orders", "recordPurchase", buy)
+        app.mutate_as(Role::Service, "orders", "recordPurchase", buy)
             .await
             .done();
         // As if the review had looked for the purchase before it was there, and had been stored
@@ -310,145 +322,196 @@ fn a_purchase_recorded_while_the_review_is_written_is_seen_later() {
     });
 }
 
+/// One of forty reviews, and what it can be filtered by.
+struct Sample {
+    id: String,
+    stars: i64,
+    verified: bool,
+    media: bool,
+    language: Option<String>,
+}
+
+async fn purchase(app: &App, product: &str, customer: &str) {
+    let purchase = json!({ "productId": product, "customerId": customer });
+    app.mutate_as(Role::Service, "orders", "recordPurchase", purchase)
+        .await
+        .done();
+}
+
+/// Reviews of forty authors: a third of buyers, a quarter with media, in five languages or none.
+async fn forty_reviews(app: &App, product: &str) -> Vec<Sample> {
+    let languages = [
+        Value::Null,
+        json!("en"),
+        json!("de-AT"),
+        json!("EN-gb"),
+        json!("tlh"),
+    ];
+    let mut samples = Vec::new();
+    for n in 0..40_i64 {
+        let author = format!("author-{n}");
+        let (verified, media, stars) = (n % 3 == 0, n % 4 == 1, 1 + n % 5);
+        let tag = &languages[usize::try_from(n % 5).unwrap()];
+        if verified {
+            purchase(app, product, &author).await;
+        }
+        let pictures = if media {
+            json!([{ "url": "https://example.org/lamp.jpg", "kind": "IMAGE" }])
+        } else {
+            json!([])
+        };
+        let more = json!({ "media": pictures, "language": tag });
+        let submitted = app
+            .mutate_by(&author, "submitReview", said(product, stars, more))
+            .await;
+        let language = tag.as_str().filter(|tag| *tag != "tlh");
+        samples.push(Sample {
+            id: submitted.text("/review/id"),
+            stars,
+            verified,
+            media,
+            language: language.map(|tag| tag[..2].to_lowercase()),
+        });
+    }
+    // So many reviews made the product hot; once it has cooled, its totals are exact.
+    app.catalog.drain().await;
+    app.clock.advance(60_000);
+    settle(app).await;
+    samples
+}
+
+const FILTERED_REVIEWS: &str = "query($id: ID, $filter: ReviewFilterInput, $sort: ReviewSort, $after: String) { product(id: $id) {
+    reviews(first: 3, after: $after, sort: $sort, filter: $filter) { nodes { id } totalCount { value relation } pageInfo { hasNextPage endCursor } } } }";
+
+/// Walks all pages of the reviews that a filter finds; every page has this exact total.
+async fn walk_filtered(
+    app: &App,
+    product: &str,
+    (filter, sort): (&Value, &str),
+    total: usize,
+) -> Vec<String> {
+    let (mut found, mut after) = (Vec::new(), Value::Null);
+    loop {
+        let answer = app
+            .query(FILTERED_REVIEWS)
+            .with("id", product)
+            .with("filter", filter.clone())
+            .with("sort", sort)
+            .with("after", after)
+            .await;
+        let reviews = answer.at("/product/reviews");
+        let exact = json!({ "value": total, "relation": "EXACT" });
+        assert_eq!(reviews["totalCount"], exact, "{filter} by {sort}");
+        let nodes = reviews["nodes"].as_array().unwrap().iter();
+        found.extend(nodes.map(|node| node["id"].as_str().unwrap().to_owned()));
+        if reviews["pageInfo"]["hasNextPage"] == false {
+            found.sort_unstable();
+            return found;
+        }
+        after = reviews["pageInfo"]["endCursor"].clone();
+    }
+}
+
+/// All combinations of filters: by buyers, media, language and stars.
+fn review_filters() -> Vec<(bool, bool, Option<&'static str>, Option<Vec<i64>>)> {
+    let mut filters = Vec::new();
+    for (verified, media) in [(false, false), (false, true), (true, false), (true, true)] {
+        for language in [None, Some("en"), Some("de")] {
+            for ratings in [None, Some(vec![5]), Some(vec![1, 2])] {
+                filters.push((verified, media, language, ratings));
+            }
+        }
+    }
+    filters
+}
+
 #[test]
 fn reviews_are_filtered_by_buyers_media_and_language_with_exact_totals() {
     test(async |app| {
         let id = lamp(app).await;
-        let languages = [
-            Value::Null,
-            json!("en"),
-            json!("de-AT"),
-            json!("EN-gb"),
-            json!("tlh"),
-        ];
-        let picture = json!([{ "url": "https://example.org/lamp.jpg", "kind": "IMAGE" }]);
-        // What each review has, told apart by its author.
-        let mut all = Vec::new();
-        for n in 0..40_i64 {
-            let author = format!("author-{n}");
-            let (bought, shown) = (n % 3 == 0, n % 4 == 1);
-            let language = &languages[usize::try_from(n % 5).unwrap()];
-            if bought {
-                let bought = json!({ "productId": id, "customerId": author });
-                app.order_as(Role::Service, "orders", "recordPurchase", bought)
-                    .await
-                    .done();
-            }
-            let media = if shown { picture.clone() } else { json!([]) };
-            let more = json!({ "media": media, "language": language });
-            let submitted = app
-                .order_by(&author, "submitReview", said(&id, 1 + n % 5, more))
-                .await;
-            submitted.done();
-            let code = language.as_str().filter(|tag| *tag != "tlh");
-            let code = code.map(|tag| tag[..2].to_lowercase());
-            all.push((submitted.text("/review/id"), 1 + n % 5, bought, shown, code));
-        }
-        // It was hot by so many reviews; when that is over the totals are exact.
-        app.catalog.drain().await;
-        app.clock.advance(60_000);
-        settle(app).await;
-        let page = "query($id: ID, $filter: ReviewFilterInput, $sort: ReviewSort, $after: String) { product(id: $id) {
-            reviews(first: 3, after: $after, sort: $sort, filter: $filter) { nodes { id } totalCount { value relation } pageInfo { hasNextPage endCursor } } } }";
-        for verified in [false, true] {
-            for media in [false, true] {
-                for language in [None, Some("en"), Some("de")] {
-                    for ratings in [None, Some(vec![5]), Some(vec![1, 2])] {
-                        let filter = json!({ "verifiedOnly": verified, "withMedia": media, "language": language, "ratings": ratings });
-                        let fits = |review: &&(String, i64, bool, bool, Option<String>)| {
-                            let (_, stars, bought, shown, code) = review;
-                            (*bought || !verified)
-                                && (*shown || !media)
-                                && (language.is_none() || code.as_deref() == language)
-                                && ratings
-                                    .as_ref()
-                                    .is_none_or(|ratings| ratings.contains(stars))
-                        };
-                        let mut expected: Vec<&str> = all
-                            .iter()
-                            .filter(fits)
-                            .map(|review| review.0.as_str())
-                            .collect();
-                        expected.sort_unstable();
-                        for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
-                            let (mut found, mut after) = (Vec::new(), Value::Null);
-                            loop {
-                                let answer = app
-                                    .query(page)
-                                    .with("id", id.as_str())
-                                    .with("filter", filter.clone())
-                                    .with("sort", sort)
-                                    .with("after", after)
-                                    .await;
-                                let reviews = answer.at("/product/reviews").clone();
-                                let total = json!({ "value": expected.len(), "relation": "EXACT" });
-                                assert_eq!(reviews["totalCount"], total, "{filter} by {sort}");
-                                let nodes = reviews["nodes"].as_array().unwrap().iter();
-                                found.extend(
-                                    nodes.map(|node| node["id"].as_str().unwrap().to_owned()),
-                                );
-                                if reviews["pageInfo"]["hasNextPage"] == false {
-                                    break;
-                                }
-                                after = reviews["pageInfo"]["endCursor"].clone();
-                            }
-                            found.sort_unstable();
-                            assert_eq!(found, expected, "{filter} by {sort}");
-                        }
-                    }
-                }
+        let samples = forty_reviews(app, &id).await;
+        for (verified, media, language, ratings) in review_filters() {
+            let filter = json!({ "verifiedOnly": verified, "withMedia": media, "language": language, "ratings": ratings });
+            let fits = |review: &&Sample| {
+                (review.verified || !verified)
+                    && (review.media || !media)
+                    && (language.is_none() || review.language.as_deref() == language)
+                    && ratings
+                        .as_ref()
+                        .is_none_or(|ratings| ratings.contains(&review.stars))
+            };
+            let expected = samples.iter().filter(fits);
+            let mut expected: Vec<&str> = expected.map(|review| review.id.as_str()).collect();
+            expected.sort_unstable();
+            for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
+                let found = walk_filtered(app, &id, (&filter, sort), expected.len()).await;
+                assert_eq!(found, expected, "{filter} by {sort}");
             }
         }
-        let stats = app
-            .query("query($id: ID) { product(id: $id) { ratingStats { count verifiedCount withMediaCount languages { code count } } } }")
-            .with("id", id.as_str())
-            .await;
-        assert_eq!(
-            stats.at("/product/ratingStats"),
-            &json!({ "count": 40, "verifiedCount": 14, "withMediaCount": 10, "languages": [{ "code": "de", "count": 8 }, { "code": "en", "count": 16 }] })
-        );
         let wrong = app
-            .query(page)
+            .query(FILTERED_REVIEWS)
             .with("id", id.as_str())
             .with("filter", json!({ "language": "klingon" }))
             .await;
         assert!(
             wrong.errors().concat().contains("filter.language"),
             "{}",
-            wrong.shown()
-        );
-        // What changes moves from one number to another.
-        let (first, ..) = &all[1];
-        let edit = json!({ "id": first, "expectedRevision": 1, "language": "de", "media": [] });
-        app.order_by("author-1", "editReview", edit).await.done();
-        let bought = json!({ "productId": id, "customerId": "author-1" });
-        app.order_as(Role::Service, "orders", "recordPurchase", bought)
-            .await
-            .done();
-        settle(app).await;
-        let stats = app
-            .query("query($id: ID) { product(id: $id) { ratingStats { verifiedCount withMediaCount languages { code count } } } }")
-            .with("id", id.as_str())
-            .await;
-        assert_eq!(
-            stats.at("/product/ratingStats"),
-            &json!({ "verifiedCount": 15, "withMediaCount": 9, "languages": [{ "code": "de", "count": 9 }, { "code": "en", "count": 15 }] })
+            wrong.pretty()
         );
     });
 }
 
 #[test]
-fn moderators_decide_in_any_direction_and_all_is_logged() {
+fn an_edit_and_a_purchase_move_a_review_to_other_counts() {
     test(async |app| {
         let id = lamp(app).await;
-        let review = submit(app, "ann", &id, 1).await.text("/review/id");
-        submit(app, "ben", &id, 5).await.done();
-        let report = json!({ "id": review, "reason": "SPAM", "note": "An advertisement." });
-        for reader in ["cem", "dia", "dia"] {
-            app.order_by(reader, "reportReview", report.clone())
-                .await
-                .done();
-        }
+        let samples = forty_reviews(app, &id).await;
+        let stats = async || {
+            let stats = app
+                .query("query($id: ID) { product(id: $id) { ratingStats { count verifiedCount withMediaCount languages { code count } } } }")
+                .with("id", id.as_str())
+                .await;
+            stats.at("/product/ratingStats").clone()
+        };
+        assert_eq!(
+            stats().await,
+            json!({ "count": 40, "verifiedCount": 14, "withMediaCount": 10, "languages": [{ "code": "de", "count": 8 }, { "code": "en", "count": 16 }] })
+        );
+        let first = &samples[1].id;
+        let edit = json!({ "id": first, "expectedRevision": 1, "language": "de", "media": [] });
+        app.mutate_by("author-1", "editReview", edit).await.done();
+        purchase(app, &id, "author-1").await;
+        settle(app).await;
+        assert_eq!(
+            stats().await,
+            json!({ "count": 40, "verifiedCount": 15, "withMediaCount": 9, "languages": [{ "code": "de", "count": 9 }, { "code": "en", "count": 15 }] })
+        );
+    });
+}
+
+/// A review of one star that two readers have reported, one of them twice, beside one of five stars.
+async fn reported_review(app: &App) -> String {
+    let id = lamp(app).await;
+    let review = submit(app, "ann", &id, 1).await.text("/review/id");
+    submit(app, "ben", &id, 5).await.done();
+    let report = json!({ "id": review, "reason": "SPAM", "note": "An advertisement." });
+    for reader in ["cem", "dia", "dia"] {
+        app.mutate_by(reader, "reportReview", report.clone())
+            .await
+            .done();
+    }
+    review
+}
+
+async fn decide(app: &App, by: &str, review: &str, decision: &str) -> Reply {
+    let input = json!({ "id": review, "decision": decision, "reason": "OTHER", "note": "Seen." });
+    app.mutate_by(by, "moderateReview", input).await
+}
+
+#[test]
+fn a_reported_review_can_be_rejected_restored_and_published() {
+    test(async |app| {
+        let review = reported_review(app).await;
         let queue = || {
             app.query(
                 "{ moderationQueue(first: 5) { totalCount { value } pageInfo { hasNextPage }
@@ -470,25 +533,28 @@ fn moderators_decide_in_any_direction_and_all_is_logged() {
                 .len(),
             2
         );
-        let decide = async |by: &str, decision: &str| {
-            let input =
-                json!({ "id": review, "decision": decision, "reason": "OTHER", "note": "Seen." });
-            app.order_by(by, "moderateReview", input).await
-        };
-        let rejected = decide("mod", "REJECT").await;
+        let rejected = decide(app, "mod", &review, "REJECT").await;
         assert_eq!(rejected.text("/review/status"), "REJECTED");
         assert_eq!(rejected.number("/product/ratingStats/count"), 1);
         assert_eq!(queue().await.number("/moderationQueue/totalCount/value"), 0);
-        assert_eq!(
-            decide("mod", "RESTORE").await.text("/review/status"),
-            "PENDING"
-        );
+        let restored = decide(app, "mod", &review, "RESTORE").await;
+        assert_eq!(restored.text("/review/status"), "PENDING");
         assert_eq!(
             queue().await.text("/moderationQueue/nodes/0/queueReason"),
             "PENDING"
         );
-        let published = decide("max", "PUBLISH").await;
+        let published = decide(app, "max", &review, "PUBLISH").await;
         assert_eq!(published.number("/product/ratingStats/count"), 2);
+    });
+}
+
+#[test]
+fn every_decision_is_logged_for_moderators_only() {
+    test(async |app| {
+        let review = reported_review(app).await;
+        for (by, decision) in [("mod", "REJECT"), ("mod", "RESTORE"), ("max", "PUBLISH")] {
+            decide(app, by, &review, decision).await.done();
+        }
         let seen = app
             .query("query($id: ID!) { node(id: $id) { ... on Review { moderation { by from to reason note } reply { text by } } } }")
             .with("id", review.as_str());
@@ -503,11 +569,9 @@ fn moderators_decide_in_any_direction_and_all_is_logged() {
             .with("id", review.as_str())
             .await;
         assert!(public.at("/node/moderation").is_null() && public.at("/node/reports").is_null());
-
         let reply = json!({ "id": review, "text": "We are sorry." });
-        let replied = app.order_by("mod", "replyToReview", reply).await;
+        let replied = app.mutate_by("mod", "replyToReview", reply).await;
         assert_eq!(replied.text("/review/reply/text"), "We are sorry.");
-
         let fairness = app
             .query(
                 r#"{ fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") {
@@ -530,10 +594,10 @@ fn moderators_decide_in_any_direction_and_all_is_logged() {
 }
 
 #[test]
-fn where_moderators_look_first_nothing_is_seen_before() {
+fn with_moderation_before_publishing_no_review_is_seen_before_approval() {
     test(async |after| {
         let id = lamp(after).await;
-        let app = &after.that_moderates_first().await;
+        let app = &after.with_moderation_before_publishing().await;
         let review = submit(app, "ann", &id, 4).await;
         assert_eq!(review.text("/review/status"), "PENDING");
         let review = review.text("/review/id");
@@ -564,18 +628,18 @@ fn where_moderators_look_first_nothing_is_seen_before() {
         );
         let decide = async |decision: &str| {
             let input = json!({ "id": review, "decision": decision, "reason": "OTHER" });
-            app.order_by("mod", "moderateReview", input).await
+            app.mutate_by("mod", "moderateReview", input).await
         };
         let vote = json!({ "id": review, "vote": "HELPFUL" });
-        let early = app.order_by("ben", "voteReview", vote.clone()).await;
-        assert_eq!(early.places(), ["NOT_FOUND at id"]);
+        let early = app.mutate_by("ben", "voteReview", vote.clone()).await;
+        assert_eq!(early.user_error_paths(), ["NOT_FOUND at id"]);
         decide("PUBLISH").await.done();
         assert_eq!(seen("ben").await, ([1; 3], Value::Null));
         assert_eq!(waiting().await, json!([]));
-        app.order_by("ben", "voteReview", vote).await.done();
+        app.mutate_by("ben", "voteReview", vote).await.done();
         // What its author changes is looked at again.
         let edit = json!({ "id": review, "expectedRevision": 2, "body": "On second thought." });
-        let edited = app.order_by("ann", "editReview", edit).await;
+        let edited = app.mutate_by("ann", "editReview", edit).await;
         assert_eq!(edited.text("/review/status"), "PENDING");
         assert_eq!(seen("ben").await, ([0; 3], Value::Null));
         assert_eq!(waiting().await.as_array().unwrap().len(), 1);
@@ -586,7 +650,7 @@ fn where_moderators_look_first_nothing_is_seen_before() {
 }
 
 #[test]
-fn single_reviews_are_seen_by_those_whom_they_concern() {
+fn a_hidden_review_is_seen_by_its_author_and_moderators_only() {
     test(async |app| {
         let id = lamp(app).await;
         let review = submit(app, "ann", &id, 2).await.text("/review/id");
@@ -610,16 +674,20 @@ fn single_reviews_are_seen_by_those_whom_they_concern() {
         };
         assert_eq!(seen().await, [true, true, true, true]);
         let decision = json!({ "id": review, "decision": "REJECT", "reason": "SPAM" });
-        app.order_by("mod", "moderateReview", decision).await.done();
+        app.mutate_by("mod", "moderateReview", decision)
+            .await
+            .done();
         assert_eq!(seen().await, [false, false, true, true], "rejected");
         for vote in ["HELPFUL", "UNHELPFUL"] {
             let vote = json!({ "id": review, "vote": vote });
-            let voted = app.order_by("ben", "voteReview", vote).await;
-            assert_eq!(voted.places(), ["NOT_FOUND at id"]);
+            let voted = app.mutate_by("ben", "voteReview", vote).await;
+            assert_eq!(voted.user_error_paths(), ["NOT_FOUND at id"]);
         }
         let decision = json!({ "id": review, "decision": "PUBLISH", "reason": "ACCEPTABLE" });
-        app.order_by("mod", "moderateReview", decision).await.done();
-        app.order("archiveProduct", json!({ "id": id }))
+        app.mutate_by("mod", "moderateReview", decision)
+            .await
+            .done();
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
         assert_eq!(
@@ -628,7 +696,7 @@ fn single_reviews_are_seen_by_those_whom_they_concern() {
             "of an archived product"
         );
         let deletion = json!({ "id": review });
-        app.order_by("ann", "deleteReview", deletion).await.done();
+        app.mutate_by("ann", "deleteReview", deletion).await.done();
         assert_eq!(seen().await, [false; 4], "deleted");
     });
 }
@@ -637,10 +705,10 @@ fn single_reviews_are_seen_by_those_whom_they_concern() {
 /// What is counted afterwards, in the background, comes after them.
 async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Reply {
     let (by, name, input) = order;
-    let app = app.that_reads(20_000).await;
-    let given = app.order_by(by, name, input).await;
+    let app = app.with_max_read(20_000).await;
+    let given = app.mutate_by(by, name, input).await;
     app.catalog.drain().await;
-    let sent = given.0.asked();
+    let sent = given.0.sent_for_query();
     let follows = [
         "find reviews",
         "find products",
@@ -658,8 +726,78 @@ async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Repl
     given
 }
 
+/// The commands of a fold that a mutation waits for, and of reading the product for its payload.
+const FOLD: [&str; 8] = [
+    "find reviews",
+    "find products",
+    "update products",
+    "update rating_months",
+    "update stale_ranks",
+    "update reviews",
+    "commitTransaction",
+    "find products",
+];
+
+/// The mutations of a review in turn, each with the commands it waits for.
+fn costs_of_mutations() -> [(&'static str, &'static str, Value, Vec<&'static str>); 7] {
+    let vote = vec![
+        "aggregate reviews",
+        "findAndModify votes",
+        "findAndModify reviews",
+        "commitTransaction",
+    ];
+    let edit = [
+        "find reviews",
+        "aggregate products",
+        "update reviews",
+        "insert review_versions",
+        "commitTransaction",
+    ];
+    let report = vec![
+        "aggregate reviews",
+        "findAndModify review_reports",
+        "findAndModify reviews",
+        "commitTransaction",
+    ];
+    let reject = vec![
+        "find reviews",
+        "update reviews",
+        "insert moderation_log",
+        "update review_reports",
+        "commitTransaction",
+        // The fold, which looks for reviews that move up into the top ten.
+        "find reviews",
+        "find products",
+        "find reviews",
+        "update products",
+        "update rating_months",
+        "update stale_ranks",
+        "update reviews",
+        "commitTransaction",
+        "find products",
+    ];
+    let rejection = json!({ "decision": "REJECT", "reason": "SPAM" });
+    let fewer = json!({ "expectedRevision": 2, "rating": 2 });
+    let delete = vec!["find reviews", "update reviews", "find products"];
+    let reply = vec!["find reviews", "update reviews"];
+    [
+        (
+            "ben",
+            "voteReview",
+            json!({ "vote": "HELPFUL" }),
+            vote.clone(),
+        ),
+        ("ben", "removeVote", json!({}), vote),
+        ("cem", "reportReview", json!({ "reason": "SPAM" }), report),
+        ("mod", "replyToReview", json!({ "text": "Thanks." }), reply),
+        ("ann", "editReview", fewer, [&edit[..], &FOLD].concat()),
+        ("mod", "moderateReview", rejection, reject),
+        ("ann", "deleteReview", json!({}), delete),
+    ]
+}
+
 #[test]
-fn what_is_written_costs_few_commands() {
+fn every_mutation_of_a_review_waits_for_few_commands() {
     test(async |app| {
         let id = lamp(app).await;
         let sent = [
@@ -675,73 +813,7 @@ fn what_is_written_costs_few_commands() {
         let input = said(&id, 3, json!({}));
         let written = costs(app, ("ann", "submitReview", input), &sent).await;
         let review = &written.text("/review/id");
-        let vote = [
-            "aggregate reviews",
-            "findAndModify votes",
-            "findAndModify reviews",
-            "commitTransaction",
-        ];
-        let fold = [
-            "find reviews",
-            "find products",
-            "update products",
-            "update rating_months",
-            "update stale_ranks",
-            "update reviews",
-            "commitTransaction",
-            "find products",
-        ];
-        let edit = [
-            "find reviews",
-            "aggregate products",
-            "update reviews",
-            "insert review_versions",
-            "commitTransaction",
-        ];
-        let report = [
-            "aggregate reviews",
-            "findAndModify review_reports",
-            "findAndModify reviews",
-            "commitTransaction",
-        ];
-        let reject = [
-            "find reviews",
-            "update reviews",
-            "insert moderation_log",
-            "update review_reports",
-            "commitTransaction",
-            // The fold, which looks for the reviews that come up into the top ten.
-            "find reviews",
-            "find products",
-            "find reviews",
-            "update products",
-            "update rating_months",
-            "update stale_ranks",
-            "update reviews",
-            "commitTransaction",
-            "find products",
-        ];
-        let delete = ["find reviews", "update reviews", "find products"];
-        let helpful = json!({ "vote": "HELPFUL" });
-        let spam = json!({ "reason": "SPAM" });
-        let fewer = json!({ "expectedRevision": 2, "rating": 2 });
-        let rejection = json!({ "decision": "REJECT", "reason": "SPAM" });
-        let thanks = json!({ "text": "Thanks." });
-        for (by, name, more, expected) in [
-            ("ben", "voteReview", helpful, vote.to_vec()),
-            ("ben", "removeVote", json!({}), vote.to_vec()),
-            ("cem", "reportReview", spam, report.to_vec()),
-            (
-                "mod",
-                "replyToReview",
-                thanks,
-                ["find reviews", "update reviews"].to_vec(),
-            ),
-            ("ann", "editReview", fewer, [&edit[..], &fold].concat()),
-            ("mod", "moderateReview", rejection, reject.to_vec()),
-            ("ann", "deleteReview", json!({}), delete.to_vec()),
-        ] {
-            let mut input = more;
+        for (by, name, mut input, expected) in costs_of_mutations() {
             input["id"] = json!(review);
             costs(app, (by, name, input), &expected).await.done();
         }
@@ -755,6 +827,13 @@ fn what_is_written_costs_few_commands() {
         costs(app, ("shop", "recordPurchase", purchase), &sent)
             .await
             .done();
+    });
+}
+
+#[test]
+fn a_review_of_a_hot_product_is_one_write() {
+    test(async |app| {
+        let id = lamp(app).await;
         let hot = app.store.mark_hot(
             product_id(&id),
             app.clock.now().plus_millis(600_000),
@@ -762,14 +841,14 @@ fn what_is_written_costs_few_commands() {
             app.clock.now(),
         );
         hot.await.unwrap();
-        // A process believes for a second that a product is hot; meanwhile a review is one write
-        // after a look whether it is a buyer's, and the product is read for the answer.
+        // For up to a second a process may not know that a product is hot. Once it does, a review is
+        // one write after the look-up of the author's purchase; the payload reads the product.
         let sent = ["find purchases", "insert reviews", "find products"];
         let mut writers = 0..100;
         let short = loop {
             let writer = format!("writer {}", writers.next().expect("one within a second"));
             let written = submit(app, &writer, &id, 5).await;
-            if written.0.asked().starts_with(&sent) {
+            if written.0.sent_for_query().starts_with(&sent) {
                 break written;
             }
         };
@@ -788,9 +867,9 @@ fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
             let id = id["id"].as_str().unwrap();
             let review = submit(app, "ann", id, 3).await.text("/review/id");
             let edit = json!({ "id": review, "expectedRevision": 1, "rating": 4 });
-            app.order_by("ann", "editReview", edit).await.done();
+            app.mutate_by("ann", "editReview", edit).await.done();
             let report = json!({ "id": review, "reason": "SPAM" });
-            app.order_by("cem", "reportReview", report).await.done();
+            app.mutate_by("cem", "reportReview", report).await.done();
         }
         app.catalog.drain().await;
         let queue = app
@@ -799,7 +878,7 @@ fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
             )
             .as_moderator("mod")
             .await;
-        let mut sent = queue.asked();
+        let mut sent = queue.sent_for_query();
         sent.sort_unstable();
         assert_eq!(
             sent,
@@ -821,10 +900,14 @@ fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn a_review_with_invalid_content_is_refused_with_its_field() {
     test(async |app| {
         let id = lamp(app).await;
-        let places = async |input: Value| app.order_by("ann", "submitReview", input).await.places();
+        let places = async |input: Value| {
+            app.mutate_by("ann", "submitReview", input)
+                .await
+                .user_error_paths()
+        };
         for rating in [0, 6, -1] {
             assert_eq!(
                 places(said(&id, rating, json!({}))).await,
@@ -853,35 +936,47 @@ fn what_cannot_be_is_refused_by_name() {
         );
         for rating in [json!(4.5), json!(null), json!("4")] {
             let input = json!({ "productId": id, "rating": rating, "body": "It shines." });
-            let answer = app.order_by("ann", "submitReview", input).await;
+            let answer = app.mutate_by("ann", "submitReview", input).await;
             assert!(
                 answer.0.errors()[0].starts_with("BAD_USER_INPUT"),
                 "{:?}",
                 answer.0.errors()
             );
         }
-        // Markup is text like any other.
+    });
+}
+
+#[test]
+fn markup_in_a_review_is_plain_text() {
+    test(async |app| {
+        let id = lamp(app).await;
         let input = said(
             &id,
             4,
             json!({ "title": "<b>x</b>", "body": "<script>alert(1)</script>" }),
         );
-        let written = app.order_by("ann", "submitReview", input).await;
+        let written = app.mutate_by("ann", "submitReview", input).await;
         assert_eq!(written.text("/review/body"), "<script>alert(1)</script>");
-        let review = written.text("/review/id");
+    });
+}
 
+#[test]
+fn a_review_is_changed_by_its_author_only_and_written_only_for_products_on_sale() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let review = submit(app, "ann", &id, 4).await.text("/review/id");
         let edit = json!({ "id": review, "expectedRevision": 1, "rating": 1 });
-        let others = app.order_by("ben", "editReview", edit).await;
-        assert_eq!(others.places(), ["NOT_ALLOWED at id"]);
+        let others = app.mutate_by("ben", "editReview", edit).await;
+        assert_eq!(others.user_error_paths(), ["NOT_ALLOWED at id"]);
         let others = app
-            .order_by("ben", "deleteReview", json!({ "id": review }))
+            .mutate_by("ben", "deleteReview", json!({ "id": review }))
             .await;
-        assert_eq!(others.places(), ["NOT_ALLOWED at id"]);
-        app.order("archiveProduct", json!({ "id": id }))
+        assert_eq!(others.user_error_paths(), ["NOT_ALLOWED at id"]);
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
         let archived = submit(app, "ben", &id, 3).await;
-        assert_eq!(archived.places(), ["NOT_OPEN at productId"]);
+        assert_eq!(archived.user_error_paths(), ["NOT_OPEN at productId"]);
     });
 }
 
@@ -892,7 +987,7 @@ fn products_are_rated_by_the_aspects_of_their_kind_and_category() {
             .kind("apparel")
             .category(["Clothes", "Shirts"])])
             .await;
-        let define = async |input: Value| app.order("defineReviewDimensions", input).await;
+        let define = async |input: Value| app.mutate("defineReviewDimensions", input).await;
         define(json!({ "kind": "apparel", "names": ["fit"] }))
             .await
             .done();
@@ -900,7 +995,7 @@ fn products_are_rated_by_the_aspects_of_their_kind_and_category() {
             .await
             .done();
         let wrong = define(json!({ "category": "nowhere", "names": ["x"] })).await;
-        assert_eq!(wrong.places(), ["NOT_FOUND at category"]);
+        assert_eq!(wrong.user_error_paths(), ["NOT_FOUND at category"]);
         let page = app
             .query(r#"{ product(slug: "shirt") { id reviewDimensions } }"#)
             .await;
@@ -913,7 +1008,7 @@ fn products_are_rated_by_the_aspects_of_their_kind_and_category() {
             4,
             json!({ "dimensions": [{ "name": "fit", "rating": 5 }, { "name": "quality", "rating": 2 }] }),
         );
-        app.order_by("ann", "submitReview", input).await.done();
+        app.mutate_by("ann", "submitReview", input).await.done();
         let stats = app
             .query(r#"{ product(slug: "shirt") { ratingStats { dimensions { name average count } } } }"#)
             .await;
@@ -922,7 +1017,7 @@ fn products_are_rated_by_the_aspects_of_their_kind_and_category() {
 }
 
 #[test]
-fn months_and_recent_days_are_counted() {
+fn ratings_are_counted_by_month_and_recent_days() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         app.has_reviews([
@@ -968,12 +1063,12 @@ fn the_most_helpful_reviews_cost_no_command_of_their_own() {
             )
         };
         let carried = app.query(&query(fields)).await;
-        carried.commands(&["find products"]);
+        carried.assert_commands(&["find products"]);
         // With the body it is looked up, and is the same in all else.
         let read = app
             .query(&query(&format!("{fields} more: nodes {{ body }}")))
             .await;
-        read.commands(&["find products", "find reviews"]);
+        read.assert_commands(&["find products", "find reviews"]);
         for part in ["edges", "nodes", "pageInfo", "totalCount"] {
             let at = format!("/product/reviews/{part}");
             assert_eq!(carried.at(&at), read.at(&at), "{part}");
@@ -991,29 +1086,34 @@ fn the_most_helpful_reviews_cost_no_command_of_their_own() {
         let list = app
             .query("{ products { nodes { name reviews(first: 3, sort: MOST_HELPFUL) { nodes { title } } } } }")
             .await;
-        list.commands(&["find products"]);
+        list.assert_commands(&["find products"]);
     });
 }
 
+/// The differences between stored ratings and their recount.
+async fn stats_differences(app: &App) -> Value {
+    let audit = app
+        .query("{ ratingStatsAudit { checked pending differences { field stored expected } } }")
+        .as_admin()
+        .await;
+    assert_eq!(audit.number("/ratingStatsAudit/checked"), 1);
+    audit.at("/ratingStatsAudit/differences").clone()
+}
+
+/// A lamp with reviews of three, four and five stars, all counted; its id.
+async fn lamp_with_reviews(app: &App) -> String {
+    let id = lamp(app).await;
+    for (stars, author) in (3..).zip(["ann", "ben", "cem"]) {
+        submit(app, author, &id, stars).await.done();
+    }
+    id
+}
+
 #[test]
-fn drift_is_found_and_mended() {
+fn drifted_rating_stats_are_found_and_repaired() {
     test(async |app| {
-        use mongodb::bson::{Document, doc};
-        let id = lamp(app).await;
-        for (n, author) in ["ann", "ben", "cem"].into_iter().enumerate() {
-            submit(app, author, &id, i64::try_from(n).unwrap() + 3)
-                .await
-                .done();
-        }
-        let audit = || {
-            app.query(
-                "{ ratingStatsAudit { checked pending differences { field stored expected } } }",
-            )
-            .as_admin()
-        };
-        let sound = audit().await;
-        assert_eq!(sound.number("/ratingStatsAudit/checked"), 1);
-        assert_eq!(*sound.at("/ratingStatsAudit/differences"), json!([]));
+        let id = lamp_with_reviews(app).await;
+        assert_eq!(stats_differences(app).await, json!([]));
         let products = app.direct().collection::<Document>("products");
         let wrong = doc! { "$set": { "stats.histogram": [9_i64, 0_i64, 1_i64, 1_i64, 1_i64], "stats.count": 12_i64, "stats.traits": [{ "traits": "v", "histogram": [0_i64, 0_i64, 0_i64, 0_i64, 1_i64] }], "top_reviews": [], "outlier.large": true } };
         products.update_one(doc! {}, wrong).await.unwrap();
@@ -1025,11 +1125,8 @@ fn drift_is_found_and_mended() {
             .update_one(doc! { "rating": 4 }, miscounted)
             .await
             .unwrap();
-        let found = audit().await;
-        let fields = found
-            .at("/ratingStatsAudit/differences")
-            .as_array()
-            .unwrap();
+        let found = stats_differences(app).await;
+        let fields = found.as_array().unwrap();
         let fields: Vec<&str> = fields
             .iter()
             .map(|of| of["field"].as_str().unwrap())
@@ -1046,30 +1143,33 @@ fn drift_is_found_and_mended() {
             ]
         );
         let repaired = app
-            .order("repairRatingStats", json!({ "productId": id }))
+            .mutate("repairRatingStats", json!({ "productId": id }))
             .await;
         assert_eq!(
             repaired.payload()["differences"].as_array().unwrap().len(),
             6
         );
-        assert_eq!(
-            *audit().await.at("/ratingStatsAudit/differences"),
-            json!([])
-        );
+        assert_eq!(stats_differences(app).await, json!([]));
         app.audit().await;
-        // A popularity that is wrong without being about to follow.
-        app.rest().await;
+    });
+}
+
+#[test]
+fn a_wrong_popularity_is_found_and_repaired() {
+    test(async |app| {
+        let id = lamp_with_reviews(app).await;
+        // Nothing is pending that would correct it anyway.
+        app.run_background_work().await;
+        let products = app.direct().collection::<Document>("products");
         let wrong = doc! { "$set": { "rank.popularity": 40 } };
         products.update_one(doc! {}, wrong).await.unwrap();
-        let found = audit().await;
-        let found = found.at("/ratingStatsAudit/differences/0/field").clone();
-        assert_eq!(found, "derived");
-        app.order("repairRatingStats", json!({ "productId": id }))
+        let found = stats_differences(app).await;
+        assert_eq!(found[0]["field"], "derived");
+        app.mutate("repairRatingStats", json!({ "productId": id }))
             .await
             .done();
-        let none = audit().await;
-        assert_eq!(*none.at("/ratingStatsAudit/differences"), json!([]));
-        app.rest().await;
+        assert_eq!(stats_differences(app).await, json!([]));
+        app.run_background_work().await;
         let rank = app
             .documents("products", doc! { "rank.popularity": 2 })
             .await;
@@ -1077,78 +1177,87 @@ fn drift_is_found_and_mended() {
     });
 }
 
+/// Somebody with a review, an edit, a vote, a report and a purchase.
+async fn active_author(app: &App, id: &str, (author, other): (&str, &str)) {
+    let review = submit(app, author, id, 5).await.text("/review/id");
+    let other = submit(app, other, id, 3).await;
+    let other = other.text("/review/id");
+    let vote = json!({ "id": other, "vote": "HELPFUL" });
+    app.mutate_by(author, "voteReview", vote).await.done();
+    let report = json!({ "id": other, "reason": "FAKE" });
+    app.mutate_by(author, "reportReview", report).await.done();
+    let edit = json!({ "id": review, "expectedRevision": 1, "title": "More" });
+    app.mutate_by(author, "editReview", edit).await.done();
+    purchase(app, id, author).await;
+    settle(app).await;
+}
+
+/// Fails if any document names the author.
+async fn assert_gone(app: &App, author: &str) {
+    for collection in [
+        "reviews",
+        "products",
+        "votes",
+        "purchases",
+        "review_reports",
+        "review_versions",
+    ] {
+        let all = app.documents(collection, doc! {}).await;
+        assert!(!format!("{all:?}").contains(author), "{collection}");
+    }
+}
+
 #[test]
-fn an_erased_author_is_nowhere() {
+fn an_author_is_exported_in_pages() {
+    test(async |app| {
+        let id = lamp(app).await;
+        active_author(app, &id, ("ann", "ben")).await;
+        let export = app
+            .query("query($author: String!) { exportAuthor(authorId: $author, first: 2) { lines endCursor } }")
+            .with("author", "ann")
+            .as_admin()
+            .await;
+        let lines = export.at("/exportAuthor/lines").as_array().unwrap();
+        assert_eq!(lines.len(), 2);
+        let line: Value = serde_json::from_str(&export.text("/exportAuthor/lines/0")).unwrap();
+        assert_eq!(
+            (line["type"].as_str(), line["title"].as_str()),
+            (Some("review"), Some("More"))
+        );
+    });
+}
+
+#[test]
+fn an_erased_author_is_named_nowhere() {
     test(async |app| {
         let id = lamp(app).await;
         for policy in ["ANONYMIZE", "REMOVE"] {
             let author = format!("author of {policy}");
-            let review = submit(app, &author, &id, 5).await.text("/review/id");
-            let other = submit(app, &format!("other of {policy}"), &id, 3)
-                .await
-                .text("/review/id");
-            let vote = json!({ "id": other, "vote": "HELPFUL" });
-            app.order_by(&author, "voteReview", vote).await.done();
-            let report = json!({ "id": other, "reason": "FAKE" });
-            app.order_by(&author, "reportReview", report).await.done();
-            let edit = json!({ "id": review, "expectedRevision": 1, "title": "More" });
-            app.order_by(&author, "editReview", edit).await.done();
-            let bought = json!({ "productId": id, "customerId": author });
-            app.order_as(Role::Service, "orders", "recordPurchase", bought)
-                .await
-                .done();
-            let export = app
-                .query("query($author: String!) { exportAuthor(authorId: $author, first: 2) { lines endCursor } }")
-                .with("author", author.as_str())
-                .as_admin()
-                .await;
-            assert_eq!(
-                export.at("/exportAuthor/lines").as_array().unwrap().len(),
-                2
-            );
-            let line: Value = serde_json::from_str(&export.text("/exportAuthor/lines/0")).unwrap();
-            assert_eq!(
-                (line["type"].as_str(), line["title"].as_str()),
-                (Some("review"), Some("More"))
-            );
-            settle(app).await;
-            let before = app
-                .query("query($id: ID) { product(id: $id) { ratingStats { count } } }")
-                .with("id", id.as_str())
-                .await;
-            let before = before.number("/product/ratingStats/count");
-
+            active_author(app, &id, (&author, &format!("other of {policy}"))).await;
+            let count = async || {
+                let page = app
+                    .query("query($id: ID) { product(id: $id) { ratingStats { count } } }")
+                    .with("id", id.as_str())
+                    .await;
+                page.number("/product/ratingStats/count")
+            };
+            let before = count().await;
             let erase = json!({ "authorId": author, "policy": policy });
-            let erased = app.order("eraseAuthor", erase.clone()).await;
-            assert_eq!(erased.number("/receipt/reviews"), 1);
-            assert_eq!(erased.number("/receipt/votes"), 1);
-            assert_eq!(erased.number("/receipt/reports"), 1);
-            assert_eq!(erased.number("/receipt/purchases"), 1);
+            let erased = app.mutate("eraseAuthor", erase.clone()).await;
+            for of in ["reviews", "votes", "reports", "purchases"] {
+                assert_eq!(erased.number(&format!("/receipt/{of}")), 1, "{of}");
+            }
             let residue = erased.payload()["residue"].as_object().unwrap();
             assert!(residue.values().all(|left| *left == 0), "{residue:?}");
-            // Who asks again, because the answer was lost, gets the same receipt.
-            let again = app.order("eraseAuthor", erase).await;
+            // A retry, because the answer was lost, returns the same receipt.
+            let again = app.mutate("eraseAuthor", erase).await;
             assert_eq!(again.payload()["receipt"], erased.payload()["receipt"]);
             assert!(!again.payload()["receipt"]["finishedAt"].is_null());
             settle(app).await;
             app.audit().await;
-            let after = app
-                .query("query($id: ID) { product(id: $id) { ratingStats { count } topReviews { author { name } helpfulCount } } }")
-                .with("id", id.as_str())
-                .await;
-            let gone = i64::from(policy == "REMOVE");
-            assert_eq!(after.number("/product/ratingStats/count"), before - gone);
-            for collection in [
-                "reviews",
-                "products",
-                "votes",
-                "purchases",
-                "review_reports",
-                "review_versions",
-            ] {
-                let all = app.documents(collection, mongodb::bson::doc! {}).await;
-                assert!(!format!("{all:?}").contains(&author), "{collection}");
-            }
+            let removed = i64::from(policy == "REMOVE");
+            assert_eq!(count().await, before - removed);
+            assert_gone(app, &author).await;
         }
     });
 }

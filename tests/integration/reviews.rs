@@ -1,6 +1,6 @@
 //! Reviews of a product: five orders, forwards and backwards, by stars, dated and undated.
 
-use vitrine_harness::{App, product, review, test};
+use vitrine_harness::{App, ReviewBuilder, product, review, test};
 
 const ORDERS: [&str; 5] = ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"];
 
@@ -40,7 +40,7 @@ async fn titles(app: &App, arguments: &str) -> Vec<String> {
 }
 
 #[test]
-fn five_orders() {
+fn reviews_are_sorted_in_five_ways() {
     test(async |app| {
         nine(app).await;
         let mut lines = Vec::new();
@@ -70,7 +70,7 @@ fn five_orders() {
 }
 
 #[test]
-fn by_stars_in_every_order() {
+fn reviews_are_filtered_by_stars_in_every_sort_order() {
     test(async |app| {
         nine(app).await;
         let mut lines = Vec::new();
@@ -110,7 +110,7 @@ fn by_stars_in_every_order() {
 }
 
 #[test]
-fn every_order_can_be_walked_both_ways() {
+fn reviews_are_paged_both_ways_in_every_sort_order() {
     test(async |app| {
         nine(app).await;
         for order in ORDERS {
@@ -156,7 +156,7 @@ async fn walk(app: &App, list: &str, forwards: bool) -> Vec<String> {
 }
 
 #[test]
-fn totals_come_from_the_histogram() {
+fn totals_of_reviews_come_from_the_histogram() {
     test(async |app| {
         nine(app).await;
         let totals = app
@@ -168,7 +168,7 @@ fn totals_come_from_the_histogram() {
                 cut: reviews(first: 1) { totalCount(upTo: 7) { value relation } } } }"#,
             )
             .await;
-        insta::assert_snapshot!(totals.shown(), @r#"
+        insta::assert_snapshot!(totals.pretty(), @r#"
         {
           data: {
             product: {
@@ -184,31 +184,34 @@ fn totals_come_from_the_histogram() {
     });
 }
 
+/// A review with a value in every field, and one without.
+fn full_and_bare() -> [ReviewBuilder; 2] {
+    [
+        review("Tent", 1, 4)
+            .author("Ann")
+            .title("Nice")
+            .body("Dry <b>inside</b>.\nSmall.")
+            .helpful(3)
+            .unhelpful(1)
+            .recommends(true)
+            .dimension("space", 2)
+            .dimension("build", 5)
+            .created_at("2024-02-29T12:00:00Z"),
+        review("Tent", 2, 1).undated(),
+    ]
+}
+
+/// Everything that can be selected of a review.
+const WHOLE_REVIEW: &str = r#"{ product(slug: "tent") { reviews { nodes { id author { name } rating recommended dimensions { name rating } title body
+    language media { url } verified incentivized helpfulCount unhelpfulCount status createdAt editedAt product { name } } } } }"#;
+
 #[test]
-fn a_review_in_full() {
+fn a_review_shows_all_its_fields() {
     test(async |app| {
         app.has([product("Tent")]).await;
-        app.has_reviews([
-            review("Tent", 1, 4)
-                .author("Ann")
-                .title("Nice")
-                .body("Dry <b>inside</b>.\nSmall.")
-                .helpful(3)
-                .unhelpful(1)
-                .recommends(true)
-                .dimension("space", 2)
-                .dimension("build", 5)
-                .created_at("2024-02-29T12:00:00Z"),
-            review("Tent", 2, 1).undated(),
-        ])
-        .await;
-        let page = app
-            .query(
-                r#"{ product(slug: "tent") { reviews { nodes { id author { name } rating recommended dimensions { name rating } title body
-                language media { url } verified incentivized helpfulCount unhelpfulCount status createdAt editedAt product { name } } } } }"#,
-            )
-            .await;
-        insta::assert_snapshot!(page.shown(), @r#"
+        app.has_reviews(full_and_bare()).await;
+        let page = app.query(WHOLE_REVIEW).await;
+        insta::assert_snapshot!(page.pretty(), @r#"
         {
           data: {
             product: {
@@ -258,6 +261,15 @@ fn a_review_in_full() {
           }
         }
         "#);
+    });
+}
+
+#[test]
+fn a_review_is_a_node() {
+    test(async |app| {
+        app.has([product("Tent")]).await;
+        app.has_reviews(full_and_bare()).await;
+        let page = app.query(WHOLE_REVIEW).await;
         let id = page.text("/product/reviews/nodes/0/id");
         let node = app
             .query("query($id: ID!) { node(id: $id) { __typename ... on Review { title } } }")
@@ -268,7 +280,7 @@ fn a_review_in_full() {
 }
 
 #[test]
-fn what_is_refused() {
+fn wrong_arguments_of_reviews_are_refused() {
     test(async |app| {
         nine(app).await;
         let cursor = app
@@ -318,7 +330,7 @@ fn what_is_refused() {
 }
 
 #[test]
-fn a_thousand_reviews_are_all_reached() {
+fn paging_reaches_all_of_a_thousand_reviews() {
     test(async |app| {
         app.has([product("Tent")]).await;
         app.has_reviews((0..1024_i64).map(|n| {

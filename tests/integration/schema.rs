@@ -7,7 +7,7 @@ use mongodb::bson::{Document, doc};
 use mongodb::options::IndexOptions;
 use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
-use vitrine_harness::surroundings::{update_expected, workspace_dir};
+use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, MigrationFile, Step};
@@ -48,7 +48,7 @@ fn the_committed_schema_is_the_one_that_is_served() {
 }
 
 #[test]
-fn everything_is_described() {
+fn every_part_of_the_schema_has_a_description() {
     let mut found = survey(&sdl()).unwrap();
     found.sort();
     let expected = NEVER_NULL.map(|field| format!("Query.{field} is not nullable"));
@@ -64,7 +64,7 @@ async fn migrate(store: &Store, owner: &str) -> Vec<String> {
 /// Fails unless the database is what this release wants, nothing less and nothing more.
 async fn as_desired(store: &Store) {
     assert_eq!(store.missing_from_schema().await.unwrap(), [""; 0]);
-    assert_eq!(store.beyond_schema().await.unwrap(), [""; 0]);
+    assert_eq!(store.unexpected_in_schema().await.unwrap(), [""; 0]);
 }
 
 /// The same database by the driver alone.
@@ -125,7 +125,7 @@ fn an_empty_database_is_brought_to_the_desired_state() {
 }
 
 #[test]
-fn what_was_lost_or_changed_is_made_again() {
+fn lost_or_changed_parts_of_the_database_schema_are_restored() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         let database = direct(app, &app.store);
@@ -243,7 +243,7 @@ fn a_numbered_file_that_was_changed_afterwards_is_refused() {
 }
 
 #[test]
-fn a_numbered_file_of_which_a_write_is_refused_is_not_applied() {
+fn a_numbered_file_with_a_refused_write_is_not_recorded() {
     test(async |app| {
         app.has([product("Lamp").supplier("North", "DE")]).await;
         let wrong = [MigrationFile {
@@ -259,7 +259,7 @@ fn a_numbered_file_of_which_a_write_is_refused_is_not_applied() {
 }
 
 #[test]
-fn of_two_processes_that_migrate_at_once_one_does_it() {
+fn of_two_concurrent_migrations_one_runs() {
     test(async |app| {
         let store = app.empty_database().await;
         let planned = store.migration_plan(FILES).await.unwrap();
@@ -305,7 +305,7 @@ fn a_database_of_a_newer_release_is_left_as_it_is() {
 }
 
 #[test]
-fn what_a_newer_release_added_is_no_reason_to_refuse() {
+fn additions_of_a_newer_release_are_accepted() {
     test(async |app| {
         let newer = mongodb::IndexModel::builder()
             .keys(doc! { "newer": 1 })
@@ -318,7 +318,7 @@ fn what_a_newer_release_added_is_no_reason_to_refuse() {
         app.direct().create_collection("newer").await.unwrap();
         assert_eq!(app.store.missing_from_schema().await.unwrap(), [""; 0]);
         assert_eq!(
-            app.store.beyond_schema().await.unwrap(),
+            app.store.unexpected_in_schema().await.unwrap(),
             ["index products.newer_1", "collection newer"]
         );
         app.direct()

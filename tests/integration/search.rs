@@ -58,7 +58,7 @@ async fn found(app: &App, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_prefixes_typos_and_codes_find_what_is_meant() {
+fn words_prefixes_typos_and_codes_find_products() {
     test(async |app| {
         stock(app).await;
         let torch = ["Crème Brûlée Torch"];
@@ -133,7 +133,7 @@ fn the_answer_says_how_each_word_was_read() {
 }
 
 #[test]
-fn nothing_found_says_what_may_have_been_meant() {
+fn a_search_without_hits_suggests_another() {
     test(async |app| {
         stock(app).await;
         let meant = async |text: &str, filter: Value| {
@@ -198,7 +198,7 @@ fn the_exact_name_comes_first_then_names_then_popularity() {
 }
 
 #[test]
-fn searches_go_with_filters_sorts_and_totals() {
+fn a_search_combines_with_filters_sorts_and_totals() {
     test(async |app| {
         stock(app).await;
         let list = async |rest: &str| {
@@ -233,7 +233,7 @@ fn searches_go_with_filters_sorts_and_totals() {
             ),
         ] {
             let wrong = app.query(query).await;
-            assert!(wrong.errors().concat().contains(told), "{}", wrong.shown());
+            assert!(wrong.errors().concat().contains(told), "{}", wrong.pretty());
         }
     });
 }
@@ -284,7 +284,7 @@ async fn walk(app: &App, arguments: &str, size: usize, backwards: bool) -> Vec<S
         } else {
             "hasPreviousPage"
         };
-        assert_eq!(page["pageInfo"][behind], !first_page, "{}", answer.shown());
+        assert_eq!(page["pageInfo"][behind], !first_page, "{}", answer.pretty());
         pages.push(ids);
         if page["pageInfo"][more] == false {
             break;
@@ -298,7 +298,7 @@ async fn walk(app: &App, arguments: &str, size: usize, backwards: bool) -> Vec<S
 }
 
 #[test]
-fn all_pages_are_walked_both_ways_in_every_order() {
+fn hits_by_relevance_are_walked_both_ways_in_pages_of_any_size() {
     test(async |app| {
         many(app).await;
         let whole = app
@@ -336,6 +336,13 @@ fn all_pages_are_walked_both_ways_in_every_order() {
                 "pages of {size}, backwards"
             );
         }
+    });
+}
+
+#[test]
+fn hits_in_another_sort_order_are_walked_both_ways() {
+    test(async |app| {
+        many(app).await;
         for sort in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
             let arguments = format!(r#"search: "desk lamp", sort: [{{ key: {sort} }}]"#);
             let forwards = walk(app, &arguments, 9, false).await;
@@ -346,7 +353,13 @@ fn all_pages_are_walked_both_ways_in_every_order() {
                 "{sort} backwards"
             );
         }
-        // A cursor belongs to its text.
+    });
+}
+
+#[test]
+fn a_cursor_belongs_to_its_search_text_filter_and_sort() {
+    test(async |app| {
+        many(app).await;
         let cursor = app
             .query(r#"{ products(search: "desk lamp", first: 5) { pageInfo { endCursor } } }"#)
             .await
@@ -363,14 +376,14 @@ fn all_pages_are_walked_both_ways_in_every_order() {
             assert!(
                 refused.errors().concat().starts_with("INVALID_CURSOR"),
                 "{other}: {}",
-                refused.shown()
+                refused.pretty()
             );
         }
     });
 }
 
 #[test]
-fn suggestions_complete_what_is_typed() {
+fn suggestions_complete_the_last_word() {
     test(async |app| {
         stock(app).await;
         let suggest = async |prefix: &str, first: i32| {
@@ -409,20 +422,20 @@ fn suggestions_complete_what_is_typed() {
                 .with("p", prefix)
                 .with("n", first)
                 .await;
-            assert!(wrong.errors().concat().contains(told), "{}", wrong.shown());
+            assert!(wrong.errors().concat().contains(told), "{}", wrong.pretty());
         }
     });
 }
 
 #[test]
-fn what_is_written_is_found_at_once() {
+fn a_written_product_is_found_at_once() {
     test(async |app| {
         stock(app).await;
         let id = app
             .query(r#"{ product(slug: "dune") { id } }"#)
             .await
             .text("/product/id");
-        app.order(
+        app.mutate(
             "updateProduct",
             json!({ "id": id, "name": "Zyzzogeton", "brand": "Quux" }),
         )
@@ -435,21 +448,21 @@ fn what_is_written_is_found_at_once() {
             "with a typo, too"
         );
         assert_eq!(found(app, "dune").await, [""; 0]);
-        app.order(
+        app.mutate(
             "setSpecs",
             json!({ "productId": id, "specs": [{ "key": "motif", "text": "Sandworm" }] }),
         )
         .await
         .done();
         assert_eq!(found(app, "sandwrom").await, ["Zyzzogeton"]);
-        app.order(
+        app.mutate(
             "removeSpecs",
             json!({ "productId": id, "specs": [{ "key": "motif" }] }),
         )
         .await
         .done();
         assert_eq!(found(app, "sandworm").await, [""; 0]);
-        app.order("archiveProduct", json!({ "id": id }))
+        app.mutate("archiveProduct", json!({ "id": id }))
             .await
             .done();
         assert_eq!(found(app, "zyzzogeton").await, [""; 0]);
@@ -529,24 +542,28 @@ fn hostile() -> Vec<String> {
     ]
 }
 
+/// A crowd of products, every seventh of them with reviews, and how many products there are.
+async fn reviewed_crowd(whole: &App) -> usize {
+    let crowd = crowd(whole).await;
+    let products = whole.documents("products", doc! {}).await;
+    let names = products
+        .iter()
+        .map(|product| product.get_str("name").unwrap());
+    let liked = names.step_by(7).enumerate();
+    let reviews = liked
+        .flat_map(|(at, name)| (0..=(at % 3)).map(move |n| review(name, format!("{at} {n}"), 5)));
+    whole.has_reviews(reviews).await;
+    crowd
+}
+
 #[test]
-fn of_very_common_words_the_most_popular_products_are_looked_through() {
+fn a_search_of_very_common_words_examines_the_most_popular_products() {
     test(async |whole| {
-        let crowd = crowd(whole).await;
-        // Some are more popular than others.
-        let products = whole.documents("products", doc! {}).await;
-        let names = products
-            .iter()
-            .map(|product| product.get_str("name").unwrap());
-        let liked = names.step_by(7).enumerate();
-        let reviews = liked.flat_map(|(at, name)| {
-            (0..=(at % 3)).map(move |n| review(name, format!("{at} {n}"), 5))
-        });
-        whole.has_reviews(reviews).await;
+        let crowd = reviewed_crowd(whole).await;
         let popular = r#"search: "common", sort: [{ key: POPULARITY }]"#;
         let all = walk(whole, popular, 100, false).await;
         assert_eq!(all.len(), crowd);
-        let app = &whole.that_reads(2_200).await;
+        let app = &whole.with_max_read(2_200).await;
         assert_eq!(
             walk(app, popular, 100, false).await,
             all,
@@ -576,29 +593,39 @@ fn of_very_common_words_the_most_popular_products_are_looked_through() {
         }
         let by_spec = r#"search: "common thing", sort: [{ spec: "note" }]"#;
         assert_eq!(walk(app, by_spec, 99, false).await.len(), 550);
-        let told = async |arguments: &str| {
-            let query = format!(
-                "{{ products({arguments}) {{ totalCount(upTo: 5000) {{ value relation }} search {{ lookedThrough didYouMean }} }} }}"
-            );
-            let answer = app.query(&query).await;
-            (
-                answer.at("/products/totalCount").clone(),
-                answer.at("/products/search").clone(),
-            )
-        };
-        let (total, reading) = told(r#"search: "common thing""#).await;
+    });
+}
+
+/// The total of a search, and what it says of how it was read.
+async fn reading(app: &App, text: &str) -> (Value, Value) {
+    let query = format!(
+        "{{ products(search: {text:?}) {{ totalCount(upTo: 5000) {{ value relation }} search {{ lookedThrough didYouMean }} }} }}"
+    );
+    let answer = app.query(&query).await;
+    (
+        answer.at("/products/totalCount").clone(),
+        answer.at("/products/search").clone(),
+    )
+}
+
+#[test]
+fn a_search_says_how_many_products_it_has_examined() {
+    test(async |whole| {
+        let crowd = reviewed_crowd(whole).await;
+        let app = &whole.with_max_read(2_200).await;
+        let (total, read) = reading(app, "common thing").await;
         assert_eq!(total, json!({ "value": 550, "relation": "AT_LEAST" }));
-        assert_eq!(reading, json!({ "lookedThrough": 550, "didYouMean": null }));
+        assert_eq!(read, json!({ "lookedThrough": 550, "didYouMean": null }));
         // Half of the products have the one and half the other.
-        let (total, reading) = told(r#"search: "even oddly""#).await;
+        let (total, read) = reading(app, "even oddly").await;
         assert_eq!(total, json!({ "value": 0, "relation": "AT_LEAST" }));
-        assert_eq!(reading["lookedThrough"], 550);
-        // A rarer word, or a filter that leaves few, and all is looked through.
-        let rare = all.len() / 169;
-        let (total, reading) = told(r#"search: "common samalea""#).await;
+        assert_eq!(read["lookedThrough"], 550);
+        // With a rarer word all products that have it are examined.
+        let rare = crowd / 169;
+        let (total, read) = reading(app, "common samalea").await;
         assert_eq!(total["relation"], "EXACT");
         assert!(total["value"].as_u64().unwrap() >= rare as u64, "{total}");
-        assert_eq!(reading["lookedThrough"], Value::Null);
+        assert_eq!(read["lookedThrough"], Value::Null);
     });
 }
 
@@ -615,8 +642,8 @@ fn a_filter_that_leaves_few_products_leads_a_search_of_common_words() {
                     .number("rank", f64::from(n % 130))
             }))
             .await;
-        whole.profiled().await;
-        let app = &whole.that_reads(2_000).await;
+        whole.start_profiler().await;
+        let app = &whole.with_max_read(2_000).await;
         for (filter, products) in [
             (
                 json!({ "specs": [{ "key": "rank", "number": { "gte": 7, "lte": 9 } }] }),
@@ -654,7 +681,7 @@ fn a_filter_that_leaves_few_products_leads_a_search_of_common_words() {
 }
 
 #[test]
-fn what_is_chosen_stays_among_the_values_where_nothing_is_found() {
+fn a_selected_value_stays_in_its_facet_when_nothing_is_found() {
     test(async |whole| {
         whole
             .has((0..2_400).map(|n| {
@@ -662,7 +689,7 @@ fn what_is_chosen_stays_among_the_values_where_nothing_is_found() {
                 product(&format!("Common {half} {n}")).text("side", side)
             }))
             .await;
-        let app = &whole.that_reads(200).await;
+        let app = &whole.with_max_read(200).await;
         let answer = app
             .query(r#"{ products(search: "common even", filter: { specs: [{ key: "side", text: { eq: "right" } }] }) {
                 nodes { id } search { lookedThrough } facets(keys: ["side"]) { values { label selected } } } }"#)
@@ -685,11 +712,11 @@ fn what_is_chosen_stays_among_the_values_where_nothing_is_found() {
 const MAX_COMMANDS: usize = 8 * (2 + 1 + 1 + 16) * 3 / 2;
 
 #[test]
-fn no_text_makes_a_search_slow() {
+fn no_search_text_examines_more_than_the_limit() {
     test(async |app| {
         crowd(app).await;
-        app.profiled().await;
-        let app = &app.that_reads(READ).await;
+        app.start_profiler().await;
+        let app = &app.with_max_read(READ).await;
         let mut faults = Vec::new();
         let mut table = String::new();
         for text in hostile() {

@@ -23,9 +23,9 @@ async fn stock(app: &App) {
             .date("release", &format!("2024-{:02}-01", 1 + n * 5 % 12))
             // A second value of another region.
             .quantity("weight", number, "kg")
-            .only_for("EU")
+            .qualified("EU")
             .quantity("weight", 20.0 - number, "kg")
-            .only_for("US")
+            .qualified("US")
     };
     app.has((0..40).map(product)).await;
 }
@@ -78,7 +78,7 @@ async fn values(app: &App, key: &str) -> Vec<(String, Option<f64>)> {
 }
 
 #[test]
-fn lists_come_in_the_order_of_a_spec_both_ways() {
+fn lists_are_sorted_by_a_spec_in_both_directions() {
     test(async |app| {
         stock(app).await;
         for key in ["length", "parts", "lid"] {
@@ -150,10 +150,10 @@ fn texts_sort_folded_and_dates_by_time() {
 }
 
 #[test]
-fn what_cannot_be_sorted_by_is_told() {
+fn keys_that_cannot_be_sorted_by_are_refused() {
     test(async |app| {
         stock(app).await;
-        app.order(
+        app.mutate(
             "updateSpecKey",
             json!({ "key": "parts", "filterable": false }),
         )
@@ -175,7 +175,7 @@ fn what_cannot_be_sorted_by_is_told() {
             assert!(
                 errors.starts_with("BAD_USER_INPUT") && errors.contains(told),
                 "{sort}: {}",
-                wrong.shown()
+                wrong.pretty()
             );
         }
         let unknown = ask(r#"{ spec: "lenght" }"#).await;
@@ -199,7 +199,7 @@ fn a_key_being_merged_sorts_by_both_names() {
             )
         }))
         .await;
-        app.order(
+        app.mutate(
             "mergeSpecKeys",
             json!({ "from": "groesse", "into": "size" }),
         )

@@ -33,25 +33,37 @@ fn set(id: &str, specs: Value) -> Value {
     input
 }
 
+async fn shoe(app: &App) -> String {
+    app.has([product("Shoe")
+        .text("color", "Red")
+        .text("size", "42")
+        .qualified("EU")
+        .text("size", "9")
+        .qualified("US")
+        .quantity("weight", 300.0, "g")])
+        .await;
+    id_of(app, "shoe").await
+}
+
+/// How many products have a spec.
+async fn find(app: &App, filter: &str) -> usize {
+    let list = app.query(&format!(
+        "{{ products(filter: {{ specs: [{filter}] }}) {{ nodes {{ name }} }} }}"
+    ));
+    list.await.names("/products").len()
+}
+
 #[test]
-fn what_is_set_replaces_its_key_and_qualifier_and_leaves_the_rest() {
+fn set_specs_replace_those_of_their_key_and_qualifier_and_no_other() {
     test(async |app| {
-        app.has([product("Shoe")
-            .text("color", "Red")
-            .text("size", "42")
-            .only_for("EU")
-            .text("size", "9")
-            .only_for("US")
-            .quantity("weight", 300.0, "g")])
-            .await;
-        let id = id_of(app, "shoe").await;
+        let id = shoe(app).await;
         let given = json!([
             { "key": "size", "qualifier": "eu", "text": "43" },
             { "key": "color", "text": "Red" }, { "key": "color", "text": "Blue" },
             { "key": "weight", "number": 0.31, "unit": "kilograms" },
             { "key": "material", "text": "Leather" },
         ]);
-        let done = app.order("setSpecs", set(&id, given.clone())).await;
+        let done = app.mutate("setSpecs", set(&id, given.clone())).await;
         assert_eq!(done.number("/product/revision"), 2);
         let expected = [
             "color=Red",
@@ -62,115 +74,124 @@ fn what_is_set_replaces_its_key_and_qualifier_and_leaves_the_rest() {
             "material=Leather",
         ];
         assert_eq!(specs(app, &id).await, expected);
-        let again = app.order("setSpecs", set(&id, given)).await;
+        let again = app.mutate("setSpecs", set(&id, given)).await;
         assert_eq!(again.number("/product/revision"), 2, "nothing changed");
-        let removed = json!({ "productId": id, "specs": [{ "key": "size", "qualifier": "US" }, { "key": "color" }, { "key": "never_seen" }] });
-        let removed = app.order("removeSpecs", removed).await;
-        assert_eq!(removed.number("/product/revision"), 3);
+        assert_eq!(find(app, r#"{ key: "size", text: { eq: "42" } }"#).await, 0);
         assert_eq!(
-            specs(app, &id).await,
-            ["size=43@EU", "weight=0.31 kg", "material=Leather"]
-        );
-        let none = app
-            .order(
-                "removeSpecs",
-                json!({ "productId": id, "specs": [{ "key": "color" }] }),
+            find(
+                app,
+                r#"{ key: "size", qualifier: "EU", text: { eq: "43" } }"#
             )
-            .await;
-        assert_eq!(none.number("/product/revision"), 3);
-        // What was removed is found no more, and what was set is.
-        let find = async |filter: &str| {
-            let list = app.query(&format!(
-                "{{ products(filter: {{ specs: [{filter}] }}) {{ nodes {{ name }} }} }}"
-            ));
-            list.await.names("/products").len()
-        };
-        assert_eq!(find(r#"{ key: "color", text: { eq: "red" } }"#).await, 0);
-        assert_eq!(
-            find(r#"{ key: "size", qualifier: "EU", text: { eq: "43" } }"#).await,
+            .await,
             1
         );
-        assert_eq!(find(r#"{ key: "size", text: { eq: "42" } }"#).await, 0);
         assert_eq!(
-            find(r#"{ key: "weight", number: { eq: 310, unit: "g" } }"#).await,
+            find(app, r#"{ key: "weight", number: { eq: 310, unit: "g" } }"#).await,
             1
         );
     });
 }
 
 #[test]
+fn removed_specs_are_no_longer_found() {
+    test(async |app| {
+        let id = shoe(app).await;
+        let removed = json!({ "productId": id, "specs": [{ "key": "size", "qualifier": "US" }, { "key": "color" }, { "key": "never_seen" }] });
+        let removed = app.mutate("removeSpecs", removed).await;
+        assert_eq!(removed.number("/product/revision"), 2);
+        assert_eq!(specs(app, &id).await, ["size=42@EU", "weight=300 g"]);
+        let again = json!({ "productId": id, "specs": [{ "key": "color" }] });
+        let again = app.mutate("removeSpecs", again).await;
+        assert_eq!(again.number("/product/revision"), 2, "nothing changed");
+        assert_eq!(
+            find(app, r#"{ key: "color", text: { eq: "red" } }"#).await,
+            0
+        );
+    });
+}
+
+async fn screen(app: &App) -> String {
+    app.has([product("Screen")
+        .quantity("screen_size", 27.0, "in")
+        .number("ports", 2.0)
+        .text("panel", "IPS")
+        .boolean("curved", false)
+        .date("release", "2024-01-01")])
+        .await;
+    id_of(app, "screen").await
+}
+
+/// Specs of the screen that contradict their keys, each with its field and words of its refusal.
+fn mismatches() -> [(Value, &'static str, [&'static str; 2]); 9] {
+    [
+        (
+            json!({ "key": "screen_size", "text": "large" }),
+            "text",
+            ["quantity", "large"],
+        ),
+        (
+            json!({ "key": "screen_size", "number": 27 }),
+            "unit",
+            ["quantity", "number"],
+        ),
+        (
+            json!({ "key": "screen_size", "number": 27, "unit": "kg" }),
+            "unit",
+            ["mass", "length"],
+        ),
+        (
+            json!({ "key": "ports", "number": 2, "unit": "kg" }),
+            "unit",
+            ["number", "2 kg"],
+        ),
+        (
+            json!({ "key": "ports", "boolean": true }),
+            "boolean",
+            ["number", "yes"],
+        ),
+        (
+            json!({ "key": "panel", "number": 3.5 }),
+            "number",
+            ["text", "3.5"],
+        ),
+        (
+            json!({ "key": "panel", "date": "2024-01-02" }),
+            "date",
+            ["text", "2024-01-02"],
+        ),
+        (
+            json!({ "key": "curved", "text": "yes" }),
+            "text",
+            ["boolean", "yes"],
+        ),
+        (
+            json!({ "key": "release", "text": "spring" }),
+            "text",
+            ["date", "spring"],
+        ),
+    ]
+}
+
+#[test]
 fn a_value_that_contradicts_its_key_is_refused_with_both_sides() {
     test(async |app| {
-        app.has([product("Screen")
-            .quantity("screen_size", 27.0, "in")
-            .number("ports", 2.0)
-            .text("panel", "IPS")
-            .boolean("curved", false)
-            .date("release", "2024-01-01")])
-            .await;
-        let id = id_of(app, "screen").await;
-        for (spec, place, words) in [
-            (
-                json!({ "key": "screen_size", "text": "large" }),
-                "text",
-                ["quantity", "large"],
-            ),
-            (
-                json!({ "key": "screen_size", "number": 27 }),
-                "unit",
-                ["quantity", "number"],
-            ),
-            (
-                json!({ "key": "screen_size", "number": 27, "unit": "kg" }),
-                "unit",
-                ["mass", "length"],
-            ),
-            (
-                json!({ "key": "ports", "number": 2, "unit": "kg" }),
-                "unit",
-                ["number", "2 kg"],
-            ),
-            (
-                json!({ "key": "ports", "boolean": true }),
-                "boolean",
-                ["number", "yes"],
-            ),
-            (
-                json!({ "key": "panel", "number": 3.5 }),
-                "number",
-                ["text", "3.5"],
-            ),
-            (
-                json!({ "key": "panel", "date": "2024-01-02" }),
-                "date",
-                ["text", "2024-01-02"],
-            ),
-            (
-                json!({ "key": "curved", "text": "yes" }),
-                "text",
-                ["boolean", "yes"],
-            ),
-            (
-                json!({ "key": "release", "text": "spring" }),
-                "text",
-                ["date", "spring"],
-            ),
-        ] {
-            let refused = app.order("setSpecs", set(&id, json!([spec]))).await;
+        let id = screen(app).await;
+        for (spec, place, words) in mismatches() {
+            let refused = app.mutate("setSpecs", set(&id, json!([spec]))).await;
             assert_eq!(
-                refused.places(),
+                refused.user_error_paths(),
                 [format!("TYPE_MISMATCH at specs.0.{place}")],
                 "{spec}"
             );
-            let told = refused.refused().concat();
+            let reasons = refused.user_errors().concat();
             assert!(
-                words.iter().all(|word| told.contains(word)),
-                "{spec}: {told}"
+                words.iter().all(|word| reasons.contains(word)),
+                "{spec}: {reasons}"
             );
             assert_eq!(refused.payload()["product"]["revision"], 1, "as it is");
         }
         let unknown = app
-            .order(
+            .mutate(
                 "setSpecs",
                 set(
                     &id,
@@ -178,15 +199,24 @@ fn a_value_that_contradicts_its_key_is_refused_with_both_sides() {
                 ),
             )
             .await;
-        assert_eq!(unknown.places(), ["NOT_FOUND at specs.0.unit"]);
-        // A key that is taught by one spec binds the next spec of the same order.
+        assert_eq!(unknown.user_error_paths(), ["NOT_FOUND at specs.0.unit"]);
+    });
+}
+
+#[test]
+fn a_key_defined_by_one_spec_of_a_mutation_binds_the_next() {
+    test(async |app| {
+        let id = screen(app).await;
         let both = json!([{ "key": "fresh", "number": 1 }, { "key": "fresh", "text": "one" }]);
-        let refused = app.order("setSpecs", set(&id, both)).await;
-        assert_eq!(refused.places(), ["TYPE_MISMATCH at specs.1.text"]);
+        let refused = app.mutate("setSpecs", set(&id, both)).await;
+        assert_eq!(
+            refused.user_error_paths(),
+            ["TYPE_MISMATCH at specs.1.text"]
+        );
         let learnt = app.query(r#"{ specKey(key: "fresh") { key } }"#).await;
         assert!(
             learnt.at("/specKey").is_null(),
-            "an order that was refused teaches nothing"
+            "a refused mutation defines no key"
         );
     });
 }
@@ -197,22 +227,25 @@ fn only_allowed_texts_are_taken_without_regard_to_case_and_accents() {
         app.has([product("Shirt")]).await;
         let id = id_of(app, "shirt").await;
         let key = json!({ "key": "fit", "type": "TEXT", "allowedValues": ["Slim", "Régular"], "aliases": ["cut"] });
-        app.order("defineSpecKey", key).await.done();
+        app.mutate("defineSpecKey", key).await.done();
         let refused = app
-            .order(
+            .mutate(
                 "setSpecs",
                 set(&id, json!([{ "key": "cut", "text": "Wide" }])),
             )
             .await;
-        assert_eq!(refused.places(), ["TYPE_MISMATCH at specs.0.text"]);
-        let told = refused.refused().concat();
+        assert_eq!(
+            refused.user_error_paths(),
+            ["TYPE_MISMATCH at specs.0.text"]
+        );
+        let told = refused.user_errors().concat();
         assert!(
             ["Slim", "Régular", "Wide"]
                 .iter()
                 .all(|word| told.contains(word)),
             "{told}"
         );
-        app.order(
+        app.mutate(
             "setSpecs",
             set(&id, json!([{ "key": "cut", "text": "REGULAR" }])),
         )
@@ -230,30 +263,30 @@ fn only_allowed_texts_are_taken_without_regard_to_case_and_accents() {
 }
 
 #[test]
-fn setting_specs_of_nothing_is_told() {
+fn setting_specs_of_a_missing_product_is_refused() {
     test(async |app| {
         app.has([product("Shirt")]).await;
         let category = app
             .query(r#"{ category(slug: "things") { id } }"#)
             .await
             .text("/category/id");
-        let refused = app.order("setSpecs", set(&category, json!([]))).await;
-        assert_eq!(refused.places(), ["INVALID at productId"]);
+        let refused = app.mutate("setSpecs", set(&category, json!([]))).await;
+        assert_eq!(refused.user_error_paths(), ["INVALID at productId"]);
         let missing =
             vitrine_model::id::GlobalId::Product(vitrine_model::id::ProductId::random()).encode();
         for name in ["setSpecs", "removeSpecs"] {
-            let refused = app.order(name, set(&missing, json!([]))).await;
-            assert_eq!(refused.places(), ["NOT_FOUND at productId"]);
+            let refused = app.mutate(name, set(&missing, json!([]))).await;
+            assert_eq!(refused.user_error_paths(), ["NOT_FOUND at productId"]);
         }
         for name in ["archiveProduct", "restoreProduct", "updateProduct"] {
-            let refused = app.order(name, json!({ "id": missing })).await;
-            assert_eq!(refused.places(), ["NOT_FOUND at id"]);
+            let refused = app.mutate(name, json!({ "id": missing })).await;
+            assert_eq!(refused.user_error_paths(), ["NOT_FOUND at id"]);
         }
     });
 }
 
 #[test]
-fn of_two_who_teach_a_key_at_once_one_decides_its_type() {
+fn of_two_concurrent_definitions_of_a_key_one_decides_its_type() {
     test(async |app| {
         app.has((0..8).map(|n| product(&format!("P{n}")))).await;
         let mut ids = Vec::new();
@@ -266,7 +299,7 @@ fn of_two_who_teach_a_key_at_once_one_decides_its_type() {
             } else {
                 json!({ "key": "fresh", "number": 1 })
             };
-            app.order("setSpecs", set(id, json!([spec]))).into_future()
+            app.mutate("setSpecs", set(id, json!([spec]))).into_future()
         });
         let replies = futures_util::future::join_all(orders).await;
         let key = app
@@ -279,9 +312,9 @@ fn of_two_who_teach_a_key_at_once_one_decides_its_type() {
                 reply.done();
             } else {
                 assert!(
-                    reply.places()[0].starts_with("TYPE_MISMATCH"),
+                    reply.user_error_paths()[0].starts_with("TYPE_MISMATCH"),
                     "{}",
-                    reply.0.shown()
+                    reply.0.pretty()
                 );
             }
         }

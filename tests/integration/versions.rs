@@ -2,10 +2,10 @@
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::{Book, Details, ProductStatus};
-use vitrine_model::worker::{Run, WorkerReport};
+use vitrine_model::worker::{WorkerReport, WorkerRun};
 use vitrine_storage::versions::VersionStep;
 
 async fn lamp(app: &App) -> String {
@@ -28,7 +28,7 @@ fn steps() -> Vec<VersionStep> {
 /// Runs a test of the service that has these steps.
 fn upgrading(check: &impl AsyncFn(&App)) {
     test(async |app| {
-        let app = app.that_upgrades(steps()).await;
+        let app = app.with_version_steps(steps()).await;
         check(&app).await;
     });
 }
@@ -86,13 +86,13 @@ async fn submitted(app: &App, product: &str, rating: i64, language: &str, number
         written["media"] = json!([picture]);
     }
     let author = format!("author {number}");
-    let reply = app.order_by(&author, "submitReview", written).await;
+    let reply = app.mutate_by(&author, "submitReview", written).await;
     reply.done();
     reply.text("/review/id")
 }
 
 #[test]
-fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
+fn reviews_of_two_versions_read_the_same_during_an_upgrade() {
     upgrading(&async |app| {
         let id = lamp(app).await;
         let mut ids = Vec::new();
@@ -103,15 +103,15 @@ fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
             let author = format!("author {number}");
             let bought = json!({ "customerId": author, "productId": id });
             if number < 2 {
-                app.order_by("shop", "recordPurchase", bought).await.done();
+                app.mutate_by("shop", "recordPurchase", bought).await.done();
             }
             ids.push(submitted(app, &id, rating, language, number).await);
         }
         let deleted = json!({ "id": ids[3] });
-        app.order_by("author 3", "deleteReview", deleted)
+        app.mutate_by("author 3", "deleteReview", deleted)
             .await
             .done();
-        app.rest().await;
+        app.run_background_work().await;
         let expected = lists(app).await;
         assert_eq!(expected["pictured"]["totalCount"]["value"], 2);
         as_of_version_0(app, "reviews").await;
@@ -120,10 +120,10 @@ fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
 
         // What is written meanwhile counts as ever.
         let vote = json!({ "id": ids[1], "vote": "HELPFUL" });
-        app.order_by("voter", "voteReview", vote).await.done();
+        app.mutate_by("voter", "voteReview", vote).await.done();
         let bought = json!({ "customerId": "author 2", "productId": id });
-        app.order_by("shop", "recordPurchase", bought).await.done();
-        app.rest().await;
+        app.mutate_by("shop", "recordPurchase", bought).await.done();
+        app.run_background_work().await;
         app.audit().await;
         let partly = lists(app).await;
         assert_eq!(partly["bought"]["totalCount"]["value"], 3);
@@ -132,26 +132,32 @@ fn reviews_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
         assert_eq!(lists(app).await, partly);
         assert_eq!(app.documents("reviews", of_version_0()).await, []);
         app.audit().await;
-        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), Run::default());
+        assert_eq!(
+            app.catalog.upgrade_reviews().await.unwrap(),
+            WorkerRun::default()
+        );
     });
 }
 
 #[test]
-fn where_no_older_version_exists_nothing_is_asked() {
+fn without_older_versions_an_upgrade_sends_no_command() {
     test(async |app| {
         app.has([product("Lamp")]).await;
         app.forget_commands();
-        assert_eq!(app.catalog.upgrade_reviews().await.unwrap(), Run::default());
+        assert_eq!(
+            app.catalog.upgrade_reviews().await.unwrap(),
+            WorkerRun::default()
+        );
         assert_eq!(
             app.catalog.upgrade_products().await.unwrap(),
-            Run::default()
+            WorkerRun::default()
         );
         assert_eq!(app.sent(), [""; 0]);
     });
 }
 
 #[test]
-fn everything_can_be_done_to_reviews_of_an_older_version() {
+fn every_mutation_accepts_reviews_of_an_older_version() {
     upgrading(&async |app| {
         let id = lamp(app).await;
         let orders = [
@@ -174,16 +180,16 @@ fn everything_can_be_done_to_reviews_of_an_older_version() {
         for number in 0..=orders.len() {
             ids.push(submitted(app, &id, 5, "en", number).await);
         }
-        app.rest().await;
+        app.run_background_work().await;
         as_of_version_0(app, "reviews").await;
         app.audit().await;
         for ((by, order, mut input), review) in orders.into_iter().zip(&ids) {
             input["id"] = json!(review);
-            app.order_by(by, order, input).await.done();
+            app.mutate_by(by, order, input).await.done();
         }
         let erased = json!({ "authorId": "author 6", "policy": "ANONYMIZE" });
-        app.order("eraseAuthor", erased).await.done();
-        app.rest().await;
+        app.mutate("eraseAuthor", erased).await.done();
+        app.run_background_work().await;
         app.audit().await;
         app.catalog.work_off(Worker::ReviewVersions).await.unwrap();
         app.audit().await;
@@ -258,10 +264,10 @@ async fn answers(app: &App) -> Vec<Value> {
 }
 
 #[test]
-fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
+fn products_of_two_versions_read_the_same_during_an_upgrade() {
     upgrading(&async |app| {
         shop(app, 60).await;
-        app.rest().await;
+        app.run_background_work().await;
         let expected = answers(app).await;
         as_of_version_0(app, "products").await;
         assert_eq!(answers(app).await, expected, "before");
@@ -277,45 +283,45 @@ fn products_of_two_versions_answer_alike_while_they_are_written_and_upgraded() {
         assert_eq!(answers(app).await, expected, "after");
         assert_eq!(
             app.catalog.upgrade_products().await.unwrap(),
-            Run::default()
+            WorkerRun::default()
         );
         let without = doc! { "media": { "$exists": false } };
         assert_eq!(app.documents("products", without).await, []);
     });
 }
 
+/// Two processes upgrade products again and again.
+async fn keep_upgrading(app: &App) {
+    for _ in 0..30 {
+        let (one, two) = tokio::join!(
+            app.store.upgrade_products(40),
+            app.store.upgrade_products(40)
+        );
+        assert!(one.is_ok() && two.is_ok());
+    }
+}
+
 #[test]
 fn no_edit_is_lost_while_products_are_upgraded() {
     upgrading(&async |app| {
         shop(app, 120).await;
-        app.rest().await;
+        app.run_background_work().await;
         let ids = app
             .query("{ a: product(slug: \"thing-1\") { id supplier { id } } b: product(slug: \"thing-2\") { id } }")
             .await;
-        let other = app.that_upgrades(steps()).await.catalog;
+        let other = app.with_version_steps(steps()).await.catalog;
+        // An older release runs beside and writes documents of its version.
         let again = async {
-            // An older release runs beside and keeps writing what it knows.
             for _ in 0..12 {
                 as_of_version_0(app, "products").await;
-            }
-        };
-        let upgrade = async {
-            for _ in 0..30 {
-                let (one, two) = tokio::join!(
-                    app.store.upgrade_products(40),
-                    app.store.upgrade_products(40)
-                );
-                assert!(one.is_ok() && two.is_ok());
             }
         };
         let edits = async {
             for n in 0..25 {
                 for (at, through) in [("/a/id", &app.catalog), ("/b/id", &other)] {
                     let edit = json!({ "id": ids.text(at), "brand": format!("Brand {n}") });
-                    app.order("updateProduct", edit)
-                        .through(through)
-                        .await
-                        .done();
+                    let edited = app.mutate("updateProduct", edit).through(through);
+                    edited.await.done();
                 }
             }
         };
@@ -326,16 +332,17 @@ fn no_edit_is_lost_while_products_are_upgraded() {
         };
         let rename = async {
             for n in 0..10 {
-                let input =
-                    json!({ "id": ids.text("/a/supplier/id"), "name": format!("Name {n}") });
-                app.order("updateSupplier", input).await.done();
+                let name = format!("Name {n}");
+                let input = json!({ "id": ids.text("/a/supplier/id"), "name": name });
+                app.mutate("updateSupplier", input).await.done();
                 app.catalog.work_off(Worker::Suppliers).await.unwrap();
             }
         };
-        tokio::join!(again, upgrade, edits, reviews, rename);
-        app.catalog.work_off(Worker::Suppliers).await.unwrap();
-        app.catalog.work_off(Worker::ProductVersions).await.unwrap();
-        app.rest().await;
+        tokio::join!(again, keep_upgrading(app), edits, reviews, rename);
+        for worker in [Worker::Suppliers, Worker::ProductVersions] {
+            app.catalog.work_off(worker).await.unwrap();
+        }
+        app.run_background_work().await;
         let seen = app
             .query("{ a: product(slug: \"thing-1\") { brand revision ratingStats { count } supplier { name } } b: product(slug: \"thing-2\") { brand revision } }")
             .await;
@@ -351,12 +358,12 @@ fn no_edit_is_lost_while_products_are_upgraded() {
 }
 
 #[test]
-fn ordinary_writes_bring_a_product_to_the_newest_version() {
+fn an_ordinary_write_upgrades_its_product() {
     upgrading(&async |app| {
         let id = lamp(app).await;
         as_of_version_0(app, "products").await;
         let edit = json!({ "id": id, "brand": "Bright" });
-        app.order("updateProduct", edit).await.done();
+        app.mutate("updateProduct", edit).await.done();
         let lamp = app.documents("products", doc! {}).await.remove(0);
         assert_eq!(lamp.get_i32("schema_version").unwrap(), 1);
         assert!(lamp.get_array("media").unwrap().is_empty());
@@ -380,24 +387,40 @@ async fn of_the_future(app: &App, collection: &str) -> Document {
     app.documents(collection, doc! {}).await.remove(0)
 }
 
+/// A book whose document was written by the next release.
+struct NewerProduct {
+    id: String,
+    supplier: String,
+    document: Document,
+}
+
+async fn newer_product(app: &App) -> NewerProduct {
+    let book = Details::Book(Book {
+        isbn: Some("9783161484100".to_owned()),
+        ..Book::default()
+    });
+    app.has([product("Lamp")
+        .details(book)
+        .supplier("North", "DE")
+        .price("5.00")
+        .text("colour", "Red")])
+        .await;
+    let page = "{ product(slug: \"lamp\") { ... on Book { isbn } id name price { amount } supplier { id name } ratingStats { count } specs { text } } }";
+    let seen = app.query(page).await;
+    let id = seen.text("/product/id");
+    let newer = of_the_future(app, "products").await;
+    assert_eq!(app.query(page).await.data(), seen.data());
+    NewerProduct {
+        id,
+        supplier: seen.text("/product/supplier/id"),
+        document: newer,
+    }
+}
+
 #[test]
-fn a_product_of_the_future_is_read_and_never_written() {
+fn a_newer_product_is_read_and_its_mutations_are_unavailable() {
     test(async |app| {
-        let book = Details::Book(Book {
-            isbn: Some("9783161484100".to_owned()),
-            ..Book::default()
-        });
-        app.has([product("Lamp")
-            .details(book)
-            .supplier("North", "DE")
-            .price("5.00")
-            .text("colour", "Red")])
-            .await;
-        let page = "{ product(slug: \"lamp\") { ... on Book { isbn } id name price { amount } supplier { id name } ratingStats { count } specs { text } } }";
-        let seen = app.query(page).await;
-        let id = seen.text("/product/id");
-        let newer = of_the_future(app, "products").await;
-        assert_eq!(app.query(page).await.data(), seen.data());
+        let NewerProduct { id, document, .. } = newer_product(app).await;
         let unavailable = "UNAVAILABLE at it: this was written by a newer release of the service, which is being rolled out; try again";
         for (order, input) in [
             ("updateProduct", json!({ "id": id, "brand": "Bright" })),
@@ -408,41 +431,48 @@ fn a_product_of_the_future_is_read_and_never_written() {
             ("archiveProduct", json!({ "id": id })),
             ("repairRatingStats", json!({ "productId": id })),
         ] {
-            let refused = app.order(order, input).await;
+            let refused = app.mutate(order, input).await;
             assert_eq!(refused.0.errors(), [unavailable], "{order}");
         }
-        // A review is kept, and counted by the newer release.
+        assert_eq!(app.documents("products", doc! {}).await, [document]);
+    });
+}
+
+#[test]
+fn workers_leave_a_newer_product_and_its_reviews_to_the_newer_release() {
+    test(async |app| {
+        let NewerProduct {
+            id,
+            supplier,
+            document,
+        } = newer_product(app).await;
+        // A review is stored, and counted by the newer release.
         let written = json!({ "productId": id, "rating": 4, "body": "Bright." });
-        let reply = app.order_by("ann", "submitReview", written).await;
+        let reply = app.mutate_by("ann", "submitReview", written).await;
         assert_eq!(reply.done()["statsPending"], true);
         let bought = json!({ "productId": id, "customerId": "ann" });
-        app.order("recordPurchase", bought).await.done();
-        // Neither does any worker touch it.
-        let supplier = json!({ "id": seen.text("/product/supplier/id"), "name": "Nord" });
-        app.order("updateSupplier", supplier).await.done();
+        app.mutate("recordPurchase", bought).await.done();
+        let supplier = json!({ "id": supplier, "name": "Nord" });
+        app.mutate("updateSupplier", supplier).await.done();
         let key = json!({ "key": "color", "type": "TEXT" });
-        app.order("defineSpecKey", key).await.done();
-        app.order(
-            "mergeSpecKeys",
-            json!({ "from": "colour", "into": "color" }),
-        )
-        .await
-        .done();
+        app.mutate("defineSpecKey", key).await.done();
+        let keys = json!({ "from": "colour", "into": "color" });
+        app.mutate("mergeSpecKeys", keys).await.done();
         for worker in Worker::ALL {
-            let mut maintenance = Maintenance::default();
-            // The merge says that it cannot go on.
+            let mut maintenance = MaintenanceState::default();
+            // The merge reports that it cannot finish.
             let _ = app.catalog.work(worker, &mut maintenance).await;
         }
-        assert_eq!(app.documents("products", doc! {}).await, [newer]);
+        assert_eq!(app.documents("products", doc! {}).await, [document]);
         let waits = doc! { "dirty": true };
         assert_eq!(app.documents("reviews", waits).await.len(), 1);
         assert_eq!(app.documents("sales", doc! { "due": true }).await.len(), 1);
-        // The newer release goes on, or goes away.
+        // The newer release is rolled back: all that was pending is done.
         let products = app.direct().collection::<Document>("products");
         let back = doc! { "$set": { "schema_version": 1 }, "$unset": { "hologram": 1, "details.narrator": 1 } };
         products.update_one(doc! {}, back).await.unwrap();
         app.catalog.work_off(Worker::Suppliers).await.unwrap();
-        app.rest().await;
+        app.run_background_work().await;
         let seen = app.query("{ product(slug: \"lamp\") { ratingStats { count } counters { unitsSold { value } } } }").await;
         assert_eq!(
             *seen.at("/product"),
@@ -451,70 +481,78 @@ fn a_product_of_the_future_is_read_and_never_written() {
     });
 }
 
+/// Mutations of the review of `author 0`, each with its caller.
+fn review_mutations(review: &str) -> [(&'static str, &'static str, Value); 7] {
+    [
+        (
+            "author 0",
+            "editReview",
+            json!({ "id": review, "title": "other", "expectedRevision": 1 }),
+        ),
+        ("author 0", "deleteReview", json!({ "id": review })),
+        (
+            "ben",
+            "voteReview",
+            json!({ "id": review, "vote": "HELPFUL" }),
+        ),
+        (
+            "ben",
+            "reportReview",
+            json!({ "id": review, "reason": "SPAM" }),
+        ),
+        (
+            "mod",
+            "moderateReview",
+            json!({ "id": review, "decision": "REJECT", "reason": "SPAM" }),
+        ),
+        (
+            "mod",
+            "replyToReview",
+            json!({ "id": review, "text": "Thanks." }),
+        ),
+        (
+            "admin",
+            "eraseAuthor",
+            json!({ "authorId": "author 0", "policy": "REMOVE" }),
+        ),
+    ]
+}
+
 #[test]
-fn a_review_of_the_future_is_read_and_never_written() {
+fn a_newer_review_is_read_and_never_written() {
     test(async |app| {
         let id = lamp(app).await;
         let review = submitted(app, &id, 4, "en", 0).await;
-        app.rest().await;
+        app.run_background_work().await;
         let shown = "{ product(slug: \"lamp\") { ratingStats { count average } reviews(first: 5) { nodes { title rating helpfulCount } } } }";
         let seen = app.query(shown).await;
         let newer = of_the_future(app, "reviews").await;
         assert_eq!(app.query(shown).await.data(), seen.data());
-        for (by, order, input) in [
-            (
-                "author 0",
-                "editReview",
-                json!({ "id": review, "title": "other", "expectedRevision": 1 }),
-            ),
-            ("author 0", "deleteReview", json!({ "id": review })),
-            (
-                "ben",
-                "voteReview",
-                json!({ "id": review, "vote": "HELPFUL" }),
-            ),
-            (
-                "ben",
-                "reportReview",
-                json!({ "id": review, "reason": "SPAM" }),
-            ),
-            (
-                "mod",
-                "moderateReview",
-                json!({ "id": review, "decision": "REJECT", "reason": "SPAM" }),
-            ),
-            (
-                "mod",
-                "replyToReview",
-                json!({ "id": review, "text": "Thanks." }),
-            ),
-            (
-                "admin",
-                "eraseAuthor",
-                json!({ "authorId": "author 0", "policy": "REMOVE" }),
-            ),
-        ] {
-            let refused = app.order_by(by, order, input).await;
-            let told = refused.0.errors();
+        for (by, order, input) in review_mutations(&review) {
+            let refused = app.mutate_by(by, order, input).await;
+            let errors = refused.0.errors();
             assert!(
-                told.len() == 1 && told[0].starts_with("UNAVAILABLE"),
-                "{order}: {told:?}"
+                errors.len() == 1 && errors[0].starts_with("UNAVAILABLE"),
+                "{order}: {errors:?}"
             );
         }
         let bought = json!({ "productId": id, "customerId": "author 0" });
-        app.order("recordPurchase", bought).await.done();
+        app.mutate("recordPurchase", bought).await.done();
         for worker in Worker::ALL {
-            let _ = app.catalog.work(worker, &mut Maintenance::default()).await;
+            let _ = app
+                .catalog
+                .work(worker, &mut MaintenanceState::default())
+                .await;
         }
         assert_eq!(app.documents("reviews", doc! {}).await, [newer]);
-        // It is one of this release again: what could not be done is done.
+        // The newer release is rolled back: all that was pending is done.
         let reviews = app.direct().collection::<Document>("reviews");
         let back = doc! { "$set": { "schema_version": 1 }, "$unset": { "hologram": 1 } };
         reviews.update_one(doc! {}, back).await.unwrap();
         app.clock.advance(600_000);
         app.catalog.work_off(Worker::Purchases).await.unwrap();
         app.catalog.work_off(Worker::Erasures).await.unwrap();
-        app.rest().await;
+        app.run_background_work().await;
         let seen = app
             .query("{ product(slug: \"lamp\") { ratingStats { count } } }")
             .await;
@@ -523,10 +561,10 @@ fn a_review_of_the_future_is_read_and_never_written() {
 }
 
 #[test]
-fn progress_is_data() {
+fn the_progress_of_an_upgrade_can_be_queried() {
     upgrading(&async |app| {
         shop(app, 40).await;
-        app.rest().await;
+        app.run_background_work().await;
         as_of_version_0(app, "products").await;
         let query = "{ dataVersions { collection newestVersion versions { version documents } remaining ratePerSecond secondsLeft } }";
         app.store.upgrade_products(10).await.unwrap();
@@ -550,25 +588,25 @@ fn progress_is_data() {
         let now = vitrine_model::clock::Clock::now(&*app.clock);
         let mut report = WorkerReport::default();
         report.ran(
-            Run {
+            WorkerRun {
                 done: 10,
                 backlog: 41,
-                ..Run::default()
+                ..WorkerRun::default()
             },
             now,
             5,
         );
         report.ran(
-            Run {
+            WorkerRun {
                 done: 10,
                 backlog: 31,
-                ..Run::default()
+                ..WorkerRun::default()
             },
             now.plus_millis(2_000),
             5,
         );
         app.catalog
-            .keep_reports(vec![("product_versions", report)])
+            .save_worker_reports(vec![("product_versions", report)])
             .await
             .unwrap();
         let seen = app.query(query).as_admin().await;
@@ -585,19 +623,19 @@ fn progress_is_data() {
 }
 
 #[test]
-fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
+fn a_product_that_cannot_be_upgraded_does_not_block_others() {
     upgrading(&async |app| {
         shop(app, 20).await;
-        app.rest().await;
+        app.run_background_work().await;
         as_of_version_0(app, "products").await;
         let upgrade = async || {
             let first = app.catalog.upgrade_products().await.unwrap();
             assert_eq!(
                 first,
-                Run {
+                WorkerRun {
                     done: 20,
                     backlog: 1,
-                    ..Run::default()
+                    ..WorkerRun::default()
                 }
             );
             assert!(app.catalog.upgrade_products().await.is_err());
@@ -607,10 +645,10 @@ fn a_product_that_cannot_be_upgraded_keeps_no_other_from_it() {
         let last = app.catalog.upgrade_products().await.unwrap();
         assert_eq!(
             last,
-            Run {
+            WorkerRun {
                 done: 1,
                 backlog: 0,
-                ..Run::default()
+                ..WorkerRun::default()
             }
         );
     });

@@ -8,8 +8,8 @@ use mongodb::bson::{Document, doc};
 use mongodb::options::ClientOptions;
 use serde_json::{Value, json};
 use vitrine_domain::maintenance::UncountedWatch;
-use vitrine_domain::workers::{Maintenance, Worker};
-use vitrine_harness::{App, alone, eventually, product, review, test};
+use vitrine_domain::workers::{MaintenanceState, Worker};
+use vitrine_harness::{App, eventually, product, review, test, test_on_own_server};
 use vitrine_model::clock::{Clock as _, Timestamp};
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::HotReason;
@@ -63,7 +63,7 @@ async fn abandon(app: &App) -> ClientSession {
 }
 
 #[test]
-fn a_transaction_that_nobody_goes_on_with_is_ended() {
+fn an_abandoned_transaction_is_aborted() {
     test(async |app| {
         let (id, product) = lamp(app).await;
         let abandoned = abandon(app).await;
@@ -83,14 +83,14 @@ fn a_transaction_that_nobody_goes_on_with_is_ended() {
         };
         assert_eq!(eventually("it is ended", WITHIN, ended).await, 1);
         let change = json!({ "id": id, "description": "A lamp." });
-        app.order("updateProduct", change).await.done();
+        app.mutate("updateProduct", change).await.done();
         drop(abandoned);
     });
 }
 
 #[test]
 fn a_fold_that_conflicts_writes_the_product_first() {
-    alone(async |app| {
+    test_on_own_server(async |app| {
         lamp(app).await;
         app.has_reviews((0..100).map(|n| review("Lamp", n, 4)))
             .await;
@@ -146,17 +146,17 @@ fn the_age_of_the_oldest_uncounted_review_is_known() {
             .await
             .unwrap();
         assert_eq!((waiting.reviews, waiting.since), (1, Some(since)));
-        assert_eq!(app.catalog.uncounted().await.unwrap().reviews, 0);
+        assert_eq!(app.catalog.fold_backlog().await.unwrap().reviews, 0);
     });
 }
 
 #[test]
-fn what_only_a_newer_release_may_count_is_told_apart() {
+fn reviews_of_a_newer_release_are_reported_separately() {
     test(async |app| {
         let (id, _) = lamp(app).await;
         app.has_reviews([review("Lamp", 1, 4)]).await;
         let own = app
-            .order_by("ann", "submitReview", said(&id, json!({})))
+            .mutate_by("ann", "submitReview", said(&id, json!({})))
             .await;
         let own = own.text("/review/id");
         let products = app.direct().collection::<Document>("products");
@@ -166,7 +166,7 @@ fn what_only_a_newer_release_may_count_is_told_apart() {
         };
         version(99).await;
         uncount(app, app.clock.now()).await;
-        let mut maintenance = Maintenance::default();
+        let mut maintenance = MaintenanceState::default();
         let run = app
             .catalog
             .work(Worker::Fold, &mut maintenance)
@@ -176,7 +176,7 @@ fn what_only_a_newer_release_may_count_is_told_apart() {
         let mut report = vitrine_model::worker::WorkerReport::default();
         report.ran(run, app.clock.now(), 1);
         app.catalog
-            .keep_reports(vec![("fold", report)])
+            .save_worker_reports(vec![("fold", report)])
             .await
             .unwrap();
         let seen = fold_status(app).await;
@@ -186,56 +186,59 @@ fn what_only_a_newer_release_may_count_is_told_apart() {
         );
         // A change of such a review is written, and says that it is not counted yet.
         let gone = app
-            .order_by("ann", "deleteReview", json!({ "id": own }))
+            .mutate_by("ann", "deleteReview", json!({ "id": own }))
             .await;
         assert_eq!(gone.done()["statsPending"], true);
         version(1).await;
-        app.rest().await;
+        app.run_background_work().await;
     });
 }
 
 #[test]
-fn a_key_that_was_claimed_and_not_used_stores_the_review_once() {
-    alone(async |app| {
+fn a_claimed_but_unused_key_stores_the_review_once() {
+    test_on_own_server(async |app| {
         let (id, _) = lamp(app).await;
         let input = said(&id, json!({ "idempotencyKey": "k" }));
         // The key is claimed by the first insert; that of the review fails.
         app.fail_after(1, &["insert"], doc! { "errorCode": 8_000 })
             .await;
-        let lost = app.order_by("ann", "submitReview", input.clone()).await;
+        let lost = app.mutate_by("ann", "submitReview", input.clone()).await;
         assert_eq!(lost.0.errors().len(), 1);
-        app.fail_no_more().await;
+        app.stop_failing().await;
         let claimed = app.documents("mutations", doc! {}).await;
         let claimed = claimed[0].get_document("answer").unwrap();
         let claimed = claimed.get("review").unwrap().clone();
-        let written = app.order_by("ann", "submitReview", input.clone()).await;
+        let written = app.mutate_by("ann", "submitReview", input.clone()).await;
         let first = written.text("/review/id");
-        let again = app.order_by("ann", "submitReview", input).await;
+        let again = app.mutate_by("ann", "submitReview", input).await;
         assert_eq!(again.text("/review/id"), first);
         let stored = app.documents("reviews", doc! {}).await;
         assert_eq!(stored.len(), 1);
         assert_eq!(stored[0].get("_id"), Some(&claimed));
         // The keys of all mutations are one store.
         let other = json!({ "name": "Others", "idempotencyKey": "k" });
-        let refused = app.order("createCategory", other).by("ann").await;
-        assert_eq!(refused.places(), ["IDEMPOTENCY_CONFLICT at idempotencyKey"]);
+        let refused = app.mutate("createCategory", other).by("ann").await;
+        assert_eq!(
+            refused.user_error_paths(),
+            ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
+        );
     });
 }
 
 #[test]
-fn a_key_is_answered_alike_on_a_hot_product_where_one_was_deleted() {
-    alone(async |app| {
+fn a_key_of_a_deleted_review_gets_the_same_answer_on_a_hot_product() {
+    test_on_own_server(async |app| {
         let (id, product) = lamp(app).await;
         let now = app.clock.now();
         let until = now.plus_millis(600_000);
         let hot = app.store.mark_hot(product, until, HotReason::Rate, now);
         hot.await.unwrap();
         let submit = async |author: &str, more: Value| {
-            let written = app.order_by(author, "submitReview", said(&id, more)).await;
+            let written = app.mutate_by(author, "submitReview", said(&id, more)).await;
             written.text("/review/id")
         };
         let first = submit("ann", json!({})).await;
-        app.order_by("ann", "deleteReview", json!({ "id": first }))
+        app.mutate_by("ann", "deleteReview", json!({ "id": first }))
             .await
             .done();
         // The process has just read that the product is hot.
@@ -243,6 +246,6 @@ fn a_key_is_answered_alike_on_a_hot_product_where_one_was_deleted() {
         let key = json!({ "idempotencyKey": "k" });
         let anew = submit("ann", key.clone()).await;
         assert_eq!(submit("ann", key).await, anew);
-        app.rest().await;
+        app.run_background_work().await;
     });
 }

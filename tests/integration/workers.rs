@@ -7,10 +7,10 @@ use std::time::Duration;
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::{Value, json};
 use vitrine_domain::wakeups::Wakeups;
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::process::Service;
-use vitrine_harness::{App, alone, eventually, product, test};
-use vitrine_model::worker::{Run, WorkerReport};
+use vitrine_harness::{App, eventually, product, test, test_on_own_server};
+use vitrine_model::worker::{WorkerReport, WorkerRun};
 
 /// The time for which a lease is taken in these tests.
 const LEASE: Duration = Duration::from_secs(9);
@@ -25,7 +25,7 @@ async fn set_expiry(app: &App, millis: i64) {
 }
 
 #[test]
-fn one_process_works_and_another_takes_over() {
+fn one_process_runs_the_workers_and_another_takes_over() {
     test(async |app| {
         let take = async |owner: &str| app.catalog.take_work(owner, LEASE).await.unwrap();
         let (a, b) = tokio::join!(take("a"), take("b"));
@@ -58,7 +58,7 @@ fn one_process_works_and_another_takes_over() {
 }
 
 #[test]
-fn asking_for_the_lease_is_one_command() {
+fn taking_the_lease_is_one_command() {
     test(async |app| {
         app.forget_commands();
         app.catalog.take_work("a", LEASE).await.unwrap();
@@ -70,13 +70,15 @@ fn asking_for_the_lease_is_one_command() {
 }
 
 #[test]
-fn workers_that_have_nothing_to_do_ask_little_and_change_nothing() {
+fn idle_workers_read_little_and_write_nothing() {
     test(async |app| {
         app.has([product("Lamp").supplier("North", "DE")]).await;
-        app.rest().await;
+        app.run_background_work().await;
         let mut asked: HashMap<&str, usize> = HashMap::new();
-        let mut maintenance: Vec<Maintenance> =
-            Worker::ALL.iter().map(|_| Maintenance::default()).collect();
+        let mut maintenance: Vec<MaintenanceState> = Worker::ALL
+            .iter()
+            .map(|_| MaintenanceState::default())
+            .collect();
         for round in 0..3 {
             for (worker, maintenance) in Worker::ALL.into_iter().zip(&mut maintenance) {
                 app.forget_commands();
@@ -117,39 +119,51 @@ fn workers_that_have_nothing_to_do_ask_little_and_change_nothing() {
     });
 }
 
+const WORKERS: &str = "{ workers { name purpose state process intervalSeconds runs failures lastRunAt done backlog lagSeconds lastError } }";
+
+/// Saves the reports of one worker that is behind, one that fails, and one of a newer release.
+async fn save_reports(app: &App) {
+    app.catalog.take_work("host:1", LEASE).await.unwrap();
+    let now = vitrine_model::clock::Clock::now(&*app.clock);
+    let mut behind = WorkerReport::default();
+    behind.ran(
+        WorkerRun {
+            done: 500,
+            backlog: 700,
+            ..WorkerRun::default()
+        },
+        now,
+        12,
+    );
+    let mut failing = WorkerReport::default();
+    failing.failed("the database cannot be reached".to_owned(), now, 3);
+    let reports = vec![
+        ("suppliers", behind),
+        ("fold", failing),
+        ("of_a_newer_release", WorkerReport::default()),
+    ];
+    app.catalog.save_worker_reports(reports).await.unwrap();
+}
+
 #[test]
-fn what_workers_report_is_seen_by_admins() {
+fn workers_are_unattended_until_a_process_runs_them() {
     test(async |app| {
-        let query = "{ workers { name purpose state process intervalSeconds runs failures lastRunAt done backlog lagSeconds lastError } }";
-        let none = app.query(query).as_admin().await;
+        let none = app.query(WORKERS).as_admin().await;
         let all = none.at("/workers").as_array().unwrap();
         assert_eq!(all.len(), Worker::ALL.len());
         assert!(
             all.iter()
                 .all(|one| one["state"] == "UNATTENDED" && one["runs"] == 0)
         );
-        app.catalog.take_work("host:1", LEASE).await.unwrap();
-        let now = vitrine_model::clock::Clock::now(&*app.clock);
-        let mut behind = WorkerReport::default();
-        behind.ran(
-            Run {
-                done: 500,
-                backlog: 700,
-                ..Run::default()
-            },
-            now,
-            12,
-        );
-        let mut failing = WorkerReport::default();
-        failing.failed("the database cannot be reached".to_owned(), now, 3);
-        let reports = vec![
-            ("suppliers", behind),
-            ("fold", failing),
-            ("of_a_newer_release", WorkerReport::default()),
-        ];
-        app.catalog.keep_reports(reports).await.unwrap();
+    });
+}
+
+#[test]
+fn admins_see_what_workers_have_reported() {
+    test(async |app| {
+        save_reports(app).await;
         app.clock.advance(2_500);
-        let seen = app.query(query).as_admin().await;
+        let seen = app.query(WORKERS).as_admin().await;
         let of = |name: &str| {
             let all = seen.at("/workers").as_array().unwrap();
             all.iter().find(|one| one["name"] == name).unwrap().clone()
@@ -158,7 +172,7 @@ fn what_workers_report_is_seen_by_admins() {
             of("suppliers"),
             json!({
                 "name": "suppliers",
-                "purpose": "Carries changes of suppliers to the products that name them.",
+                "purpose": "Updates the copies of suppliers in products.",
                 "state": "BEHIND", "process": "host:1", "intervalSeconds": 15, "runs": 1, "failures": 0,
                 "lastRunAt": "2026-05-31T12:00:00.000Z", "done": 500, "backlog": 700,
                 "lagSeconds": 2.5, "lastError": null,
@@ -174,12 +188,12 @@ fn what_workers_report_is_seen_by_admins() {
             )
         );
         assert_eq!(of("merges")["state"], "IDLE");
-        // Of what waits to be counted the database knows, not the reports.
+        // The number of uncounted reviews comes from the database, not from a report.
         let asked = ["find leases", "find workers", "aggregate reviews"];
-        assert_eq!(seen.asked(), asked);
+        assert_eq!(seen.sent_for_query(), asked);
         for answer in [
-            app.query(query).await,
-            app.query(query).as_moderator("m").await,
+            app.query(WORKERS).await,
+            app.query(WORKERS).as_moderator("m").await,
         ] {
             assert!(
                 answer.errors()[0].contains("workers"),
@@ -191,8 +205,8 @@ fn what_workers_report_is_seen_by_admins() {
 }
 
 #[test]
-fn changes_wake_workers_and_are_gone_on_with_or_looked_for() {
-    alone(async |app| {
+fn a_change_wakes_its_worker_also_after_the_stream_was_lost() {
+    test_on_own_server(async |app| {
         app.has([product("Lamp").supplier("North", "DE")]).await;
         let supplier = app
             .query("{ product(slug: \"lamp\") { id supplier { id } } }")
@@ -201,15 +215,15 @@ fn changes_wake_workers_and_are_gone_on_with_or_looked_for() {
             |name: &str| json!({ "id": supplier.text("/product/supplier/id"), "name": name });
         let mut wakeups = app.catalog.wakeups().await.unwrap();
         assert!(!wakeups.resumed, "nothing was noted yet");
-        app.order("updateSupplier", rename("Nord")).await.done();
+        app.mutate("updateSupplier", rename("Nord")).await.done();
         assert_eq!(next(&mut wakeups).await, Worker::Suppliers);
         let point = wakeups.point().unwrap();
-        app.catalog.keep_wakeups(point).await.unwrap();
+        app.catalog.save_wakeup_point(point).await.unwrap();
         drop(wakeups);
         // What happens while nobody listens is heard afterwards.
         let name = json!({ "id": supplier.text("/product/id"), "name": "Bright lamp" });
-        app.order("updateProduct", name).await.done();
-        app.order("updateSupplier", rename("Norden")).await.done();
+        app.mutate("updateProduct", name).await.done();
+        app.mutate("updateSupplier", rename("Norden")).await.done();
         let mut wakeups = app.catalog.wakeups().await.unwrap();
         assert!(wakeups.resumed);
         let mut heard = vec![next(&mut wakeups).await, next(&mut wakeups).await];
@@ -276,12 +290,12 @@ async fn supplied(app: &App) -> String {
 }
 
 #[test]
-fn the_place_in_the_stream_moves_with_every_change_that_is_dealt_with() {
-    alone(async |app| {
+fn the_resume_token_moves_with_every_processed_change() {
+    test_on_own_server(async |app| {
         let id = supplied(app).await;
         let rename = async |name: &str| {
             let input = json!({ "id": id, "name": name });
-            app.order("updateSupplier", input).await.done();
+            app.mutate("updateSupplier", input).await.done();
         };
         let moved = async |from: &Option<Bson>, name: &str| {
             let look = async || {
@@ -300,25 +314,25 @@ fn the_place_in_the_stream_moves_with_every_change_that_is_dealt_with() {
             rename(name).await;
             place = moved(&place, name).await;
         }
-        assert!(!one.said().contains("panicked"), "{}", one.said());
+        assert!(!one.output().contains("panicked"), "{}", one.output());
         assert!(one.stop().await.success());
     });
 }
 
 #[test]
-fn a_killed_process_is_followed_by_another_within_seconds() {
-    alone(async |app| {
+fn another_process_takes_over_within_seconds_of_a_kill() {
+    test_on_own_server(async |app| {
         let id = supplied(app).await;
         let rename = async |name: &str| {
             let input = json!({ "id": id, "name": name });
-            app.order("updateSupplier", input).await.done();
+            app.mutate("updateSupplier", input).await.done();
             let wait = async || (carried(app).await == name).then_some(());
             eventually("the new name", Duration::from_secs(30), wait).await;
         };
         let one = work(app);
         let held = eventually("a holder", Duration::from_mins(1), || holder(app)).await;
         let two = work(app);
-        let waits = async || two.said().contains("working").then_some(());
+        let waits = async || two.output().contains("working").then_some(());
         eventually("a second process", Duration::from_mins(1), waits).await;
         rename("Nord").await;
         one.signal("KILL");

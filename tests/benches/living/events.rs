@@ -111,7 +111,7 @@ async fn folded(desk: &Desk, events: &[Event]) {
         for batch in second.chunks(BATCH) {
             desk.catalog.record_activity(batch, None).await.unwrap();
         }
-        desk.catalog.hand_over_activity().await.unwrap();
+        desk.catalog.flush_activity().await.unwrap();
         desk.catalog.work_off(Worker::Activity).await.unwrap();
     }
     let (took, cpu) = (

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mongodb::bson::{Document, doc};
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_model::id::ProductId;
 
 use crate::desk::Desk;
@@ -23,7 +23,7 @@ fn head(title: &str) {
 
 /// Works as the process that works does: run after run, with the pause of the worker.
 async fn work_off(desk: &Desk, worker: Worker) -> u64 {
-    let (mut maintenance, mut done) = (Maintenance::default(), 0);
+    let (mut maintenance, mut done) = (MaintenanceState::default(), 0);
     loop {
         let began = Instant::now();
         let run = desk.catalog.work(worker, &mut maintenance).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use vitrine_domain::activity::Event;
-use vitrine_domain::workers::{Maintenance, Worker};
+use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::{GlobalId, ProductId};
 
@@ -21,7 +21,7 @@ const BATCH: usize = 50;
 /// A worker with what it remembers.
 struct Kept {
     worker: Worker,
-    maintenance: Maintenance,
+    maintenance: MaintenanceState,
 }
 
 /// What some runs of a worker cost.
@@ -137,7 +137,7 @@ async fn view(desk: &Desk, products: &[ProductId]) {
             desk.catalog.record_activity(batch, None).await.unwrap();
         }
     }
-    desk.catalog.hand_over_activity().await.unwrap();
+    desk.catalog.flush_activity().await.unwrap();
 }
 
 pub(crate) async fn measure(desk: &Desk) {
@@ -151,7 +151,7 @@ pub(crate) async fn measure(desk: &Desk) {
     for worker in Worker::ALL {
         let mut kept = Kept {
             worker,
-            maintenance: Maintenance::default(),
+            maintenance: MaintenanceState::default(),
         };
         kept.print(desk, "first").await;
         all.push(kept);

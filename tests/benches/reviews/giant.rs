@@ -71,29 +71,8 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
     ];
     for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
         for (name, filter) in &filters {
-            let page = |of: &Rated, after: Value, first: usize| Case {
-                name: String::new(),
-                document: REVIEWS,
-                variables: json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": first }),
-                state: State::Warm,
-            };
             let title = format!("{sort} {name}");
-            // As many rows of the one as of the other.
-            let all = page(&small, Value::Null, PAGE);
-            let all = desk.data(all.document, &all.variables).await;
-            let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
-            compare(desk, &title, [&large, &small], |of| {
-                page(of, Value::Null, rows.max(1))
-            })
-            .await;
-            let (number, after) = cursor(desk, &large, sort, filter).await;
-            let mut times = Vec::new();
-            for (number, after) in [(1, Value::Null), (number, after)] {
-                let mut case = page(&large, after, PAGE);
-                case.name = format!("{title}, {PAGE} rows, page {number}");
-                times.push(millis(desk.measure(&case).await.median));
-            }
-            println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
+            pages(desk, [&large, &small], (sort, filter), &title).await;
         }
     }
     println!("written, each until it is counted");
@@ -110,6 +89,36 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
         }
         println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
     }
+}
+
+/// A page of the reviews of a product.
+fn page(of: &Rated, (sort, filter): (&str, &Value), after: Value, first: usize) -> Case {
+    Case {
+        name: String::new(),
+        document: REVIEWS,
+        variables: json!({ "id": of.global(), "sort": sort, "filter": filter, "after": after, "first": first }),
+        state: State::Warm,
+    }
+}
+
+/// Compares as many rows of the one product as the other has, and the first page of the large one
+/// with a late one.
+async fn pages(desk: &Desk, [large, small]: [&Rated; 2], list: (&str, &Value), title: &str) {
+    let all = page(small, list, Value::Null, PAGE);
+    let all = desk.data(all.document, &all.variables).await;
+    let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
+    compare(desk, title, [large, small], |of| {
+        page(of, list, Value::Null, rows.max(1))
+    })
+    .await;
+    let (number, after) = cursor(desk, large, list.0, list.1).await;
+    let mut times = Vec::new();
+    for (number, after) in [(1, Value::Null), (number, after)] {
+        let mut case = page(large, list, after, PAGE);
+        case.name = format!("{title}, {PAGE} rows, page {number}");
+        times.push(millis(desk.measure(&case).await.median));
+    }
+    println!("{:<44} {:>9.2} times", "", times[1] / times[0]);
 }
 
 /// Something that is written about a product's reviews.

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use mongodb::bson::{Document, doc};
 use tempfile::TempDir;
-use vitrine_domain::facets::PanelUpkeep;
+use vitrine_domain::facets::PanelState;
 use vitrine_domain::import::{ImportMode, ImportSession};
 use vitrine_domain::{Catalog, CatalogOptions};
+use vitrine_harness::environment::target_dir;
 use vitrine_harness::mongod::find_mongod;
-use vitrine_harness::surroundings::target_dir;
 use vitrine_ingest::mapping::Mapping;
-use vitrine_ingest::run::{ImportOrder, import};
+use vitrine_ingest::run::{ImportOptions, import};
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
 use vitrine_mongod::{Instance, StartOptions};
@@ -103,7 +103,7 @@ pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
 
 /// Counts ahead what filter panels show: what has changed is counted once it is quiet.
 pub(crate) async fn count_ahead(catalog: &Catalog) {
-    let (start, mut maintenance) = (Instant::now(), PanelUpkeep::default());
+    let (start, mut maintenance) = (Instant::now(), PanelState::default());
     let mut counted = 0;
     let mut quiet = false;
     loop {
@@ -173,7 +173,7 @@ fn all_created(outcomes: &[LineOutcome]) {
 async fn import_feeds(catalog: &Catalog, feeds: &[(PathBuf, String)], database: &str) {
     for (file, mapping) in feeds {
         let start = Instant::now();
-        let order = ImportOrder {
+        let order = ImportOptions {
             files: vec![file.clone()],
             mapping: Arc::new(Mapping::load(mapping).unwrap()),
             mode: ImportMode::Write,

@@ -144,7 +144,7 @@ fn literal(text: &str) -> Value {
 }
 
 #[test]
-fn every_count_is_what_a_click_gives() {
+fn every_count_of_a_facet_is_the_number_of_products_after_the_click() {
     test(async |app| {
         stock(app).await;
         let units = prop::sample::select(vec![
@@ -189,7 +189,7 @@ fn every_count_is_what_a_click_gives() {
 }
 
 #[test]
-fn literals_are_read() {
+fn graphql_literals_are_parsed() {
     let text = r#"{ and: [{ specs: [{ key: "a_b", number: { gte: 1.5,  unit: "in" } }] }, { rating: { gte: 2.0 } }, { specs: [{ key: "x", boolean: true }] }] }"#;
     let expected = json!({ "and": [
         { "specs": [{ "key": "a_b", "number": { "gte": 1.5, "unit": "in" } }] },

@@ -188,7 +188,7 @@ impl Toy {
         for (tenths, qualifier) in &self.weights {
             draft = draft
                 .quantity("weight", number(*tenths, 1), "kg")
-                .only_for(QUALIFIERS[*qualifier]);
+                .qualified(QUALIFIERS[*qualifier]);
         }
         let mut draft = ProductDraft::from(draft);
         draft.category = CATEGORIES[self.category]
@@ -253,72 +253,49 @@ impl Filter {
         }
     }
 
+    /// The filter as the API takes it.
     pub(super) fn graphql(&self) -> String {
         match self {
-            Self::Category(any) => format!(
-                "{{ category: {:?} }}",
-                pick(any, |at| CATEGORIES[at].last().unwrap().to_lowercase())
-            ),
-            Self::Brand(any) => format!(
-                "{{ brand: {:?} }}",
-                pick(any, |at| BRANDS[at].to_lowercase())
-            ),
-            Self::Price(low, high) => format!(
-                "{{ price: {{ {} }} }}",
-                ends(&[
-                    ("gte", low.map(|n| format!("{:?}", decimal(n, 2)))),
-                    ("lte", high.map(|n| format!("{:?}", decimal(n, 2))))
-                ])
-            ),
+            Self::Category(any) => {
+                let slugs = pick(any, |at| CATEGORIES[at].last().unwrap().to_lowercase());
+                format!("{{ category: {slugs:?} }}")
+            }
+            Self::Brand(any) => {
+                let brands = pick(any, |at| BRANDS[at].to_lowercase());
+                format!("{{ brand: {brands:?} }}")
+            }
+            Self::Price(low, high) => {
+                let cents = |n: i64| format!("{:?}", decimal(n, 2));
+                let range = ends(&[("gte", low.map(cents)), ("lte", high.map(cents))]);
+                format!("{{ price: {{ {range} }} }}")
+            }
             Self::Rating(halves) => format!("{{ rating: {{ gte: {} }} }}", decimal(halves * 5, 1)),
-            Self::Color(any) => spec(
-                "color",
-                &format!(
-                    "text: {{ in: {:?} }}",
-                    pick(any, |at| COLORS[at].to_uppercase())
-                ),
-            ),
-            Self::Length { low, high, unit } => {
-                let name = |included: bool, with: &'static str, without: &'static str| {
-                    if included { with } else { without }
-                };
-                let low =
-                    low.map(|(n, included)| (name(included, "gte", "gt"), Some(decimal(n, 1))));
-                let high =
-                    high.map(|(n, included)| (name(included, "lte", "lt"), Some(decimal(n, 1))));
-                let given: Vec<_> = low.into_iter().chain(high).collect();
+            Self::Color(any) => {
+                let colors = pick(any, |at| COLORS[at].to_uppercase());
+                spec("color", &format!("text: {{ in: {colors:?} }}"))
+            }
+            Self::Length { low, high, unit } => length_filter(*low, *high, UNITS[*unit].0),
+            Self::LengthEqual(tenths, unit) => {
+                let (number, unit) = (decimal(*tenths, 1), UNITS[*unit].0);
                 spec(
                     "length",
-                    &format!("number: {{ {} unit: {:?} }}", ends(&given), UNITS[*unit].0),
+                    &format!("number: {{ eq: {number}, unit: {unit:?} }}"),
                 )
             }
-            Self::LengthEqual(tenths, unit) => spec(
-                "length",
-                &format!(
-                    "number: {{ eq: {}, unit: {:?} }}",
-                    decimal(*tenths, 1),
-                    UNITS[*unit].0
-                ),
-            ),
-            Self::Ports(low, high) => spec(
-                "ports",
-                &format!(
-                    "number: {{ {} }}",
-                    ends(&[
-                        ("gte", low.map(|n| n.to_string())),
-                        ("lte", high.map(|n| n.to_string()))
-                    ])
-                ),
-            ),
+            Self::Ports(low, high) => {
+                let number = |n: i64| n.to_string();
+                let range = ends(&[("gte", low.map(number)), ("lte", high.map(number))]);
+                spec("ports", &format!("number: {{ {range} }}"))
+            }
             Self::PortsEqual(n) => spec("ports", &format!("number: {{ eq: {n} }}")),
             Self::Lid(lid) => spec("lid", &format!("boolean: {lid}")),
-            Self::Day(day, after) => spec(
-                "release",
-                &format!(
-                    "date: {{ {}: \"2024-01-{day:02}\" }}",
-                    if *after { "gt" } else { "lte" }
-                ),
-            ),
+            Self::Day(day, after) => {
+                let end = if *after { "gt" } else { "lte" };
+                spec(
+                    "release",
+                    &format!("date: {{ {end}: \"2024-01-{day:02}\" }}"),
+                )
+            }
             Self::Weight(least, of) => {
                 let qualifier = of.map_or_else(String::new, |of| {
                     format!(", qualifier: {:?}", QUALIFIERS[of])
@@ -335,6 +312,20 @@ impl Filter {
             Self::Not(part) => format!("{{ not: {} }}", part.graphql()),
         }
     }
+}
+
+/// A filter by length; each end in tenths, and whether it is included.
+fn length_filter(low: Option<(i64, bool)>, high: Option<(i64, bool)>, unit: &str) -> String {
+    let end = |included: bool, with: &'static str, without: &'static str| {
+        if included { with } else { without }
+    };
+    let low = low.map(|(n, included)| (end(included, "gte", "gt"), Some(decimal(n, 1))));
+    let high = high.map(|(n, included)| (end(included, "lte", "lt"), Some(decimal(n, 1))));
+    let range: Vec<_> = low.into_iter().chain(high).collect();
+    spec(
+        "length",
+        &format!("number: {{ {} unit: {unit:?} }}", ends(&range)),
+    )
 }
 
 impl Toy {
@@ -423,7 +414,7 @@ pub(super) async fn stock(app: &App) -> Vec<Toy> {
 }
 
 #[test]
-fn filters_find_what_an_evaluation_of_its_own_finds() {
+fn filters_find_what_an_independent_evaluation_finds() {
     test(async |app| {
         let toys = stock(app).await;
         let sorts = select(vec!["NAME", "PRICE", "RATING", "POPULARITY", "NEWEST"]);

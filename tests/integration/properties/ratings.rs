@@ -43,7 +43,7 @@ async fn import(app: &App, drafts: Vec<ReviewDraft>) {
 }
 
 #[test]
-fn imports_in_any_sequence_give_what_a_recount_gives() {
+fn ratings_equal_a_recount_after_any_sequence_of_imports() {
     test(async |app| {
         let number = std::cell::Cell::new(0);
         check(12, &batches(), app, async |app, batches| {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use vitrine_domain::outcome::Outcome;
 use vitrine_domain::Catalog;
+use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::{
     ModerationAction, ModerationInput, Purchase, ReviewContent, ReviewPatch,
 };
@@ -91,9 +91,32 @@ struct Known {
     recommended: Option<bool>,
     votes: BTreeMap<usize, Vote>,
     reports: BTreeSet<usize>,
-    /// Whether the last decision took it from sight.
+    /// Whether the last decision hid it.
     hidden: bool,
     reply: bool,
+}
+
+impl Known {
+    fn edit(&mut self, stars: i64) {
+        if self.stars != stars && self.status != ReviewStatus::Published {
+            self.status = ReviewStatus::Pending;
+        }
+        self.stars = stars;
+    }
+
+    fn moderate(&mut self, verdict: ModerationAction) {
+        let to = match verdict {
+            ModerationAction::Publish => ReviewStatus::Published,
+            ModerationAction::Reject => ReviewStatus::Rejected,
+            ModerationAction::Restore => ReviewStatus::Pending,
+        };
+        let waits = self.status == ReviewStatus::Pending || !self.reports.is_empty();
+        if to != self.status || (waits && verdict != ModerationAction::Restore) {
+            self.hidden = to != ReviewStatus::Published;
+            self.status = to;
+            self.reports.clear();
+        }
+    }
 }
 
 /// What should be, after what was done.
@@ -104,56 +127,24 @@ struct Shop {
 }
 
 impl Shop {
-    /// Does it, and says whether that is possible.
+    /// Applies an act, and returns whether it is possible.
     fn act(&mut self, act: &Act) -> bool {
         match *act {
             Act::Submit {
                 by,
                 stars,
                 recommended,
-            } => {
-                let before = self.reviews.get(&by);
-                let possible = before.is_none_or(|known| {
-                    matches!(known.status, ReviewStatus::Deleted | ReviewStatus::Rejected)
-                });
-                if possible {
-                    let hidden = before.is_some_and(|known| known.hidden);
-                    let reports = before.map_or_else(BTreeSet::new, |known| known.reports.clone());
-                    let status = if hidden || !reports.is_empty() {
-                        ReviewStatus::Pending
-                    } else {
-                        ReviewStatus::Published
-                    };
-                    let new = Known {
-                        status,
-                        stars,
-                        recommended,
-                        votes: BTreeMap::new(),
-                        reports,
-                        hidden,
-                        reply: false,
-                    };
-                    self.reviews.insert(by, new);
-                }
-                possible
+            } => self.submit(by, stars, recommended),
+            Act::Edit { by, stars } => {
+                let edited = self.existing(by).map(|known| known.edit(stars));
+                edited.is_some()
             }
-            Act::Edit { by, stars } => match self.reviews.get_mut(&by) {
-                Some(known) if known.status != ReviewStatus::Deleted => {
-                    if known.stars != stars && known.status != ReviewStatus::Published {
-                        known.status = ReviewStatus::Pending;
-                    }
-                    known.stars = stars;
-                    true
-                }
-                _ => false,
-            },
-            Act::Delete { by } => match self.reviews.get_mut(&by) {
-                Some(known) if known.status != ReviewStatus::Deleted => {
-                    known.status = ReviewStatus::Deleted;
-                    true
-                }
-                _ => false,
-            },
+            Act::Delete { by } => {
+                let deleted = self.existing(by);
+                deleted
+                    .map(|known| known.status = ReviewStatus::Deleted)
+                    .is_some()
+            }
             Act::Vote { by, on, vote } => match self.published(on) {
                 Some(known) if by != on => {
                     match vote {
@@ -164,43 +155,56 @@ impl Shop {
                 }
                 _ => false,
             },
-            Act::Report { by, on } => match self.published(on) {
-                Some(known) => {
-                    known.reports.insert(by);
-                    true
-                }
-                None => false,
-            },
+            Act::Report { by, on } => {
+                let reported = self.published(on).map(|known| known.reports.insert(by));
+                reported.is_some()
+            }
             Act::Buy { by } => {
                 self.buyers.insert(by);
                 true
             }
-            Act::Moderate { on, verdict } => match self.reviews.get_mut(&on) {
-                Some(known) if known.status != ReviewStatus::Deleted => {
-                    let to = match verdict {
-                        ModerationAction::Publish => ReviewStatus::Published,
-                        ModerationAction::Reject => ReviewStatus::Rejected,
-                        ModerationAction::Restore => ReviewStatus::Pending,
-                    };
-                    let waits = known.status == ReviewStatus::Pending || !known.reports.is_empty();
-                    if to != known.status || (waits && verdict != ModerationAction::Restore) {
-                        known.hidden = to != ReviewStatus::Published;
-                        known.status = to;
-                        known.reports.clear();
-                    }
-                    true
-                }
-                _ => false,
-            },
-            Act::Reply { on, text } => match self.published(on) {
-                Some(known) => {
-                    known.reply = text;
-                    true
-                }
-                None => false,
-            },
+            Act::Moderate { on, verdict } => {
+                let moderated = self.existing(on).map(|known| known.moderate(verdict));
+                moderated.is_some()
+            }
+            Act::Reply { on, text } => {
+                let replied = self.published(on).map(|known| known.reply = text);
+                replied.is_some()
+            }
             Act::Fold => true,
         }
+    }
+
+    fn submit(&mut self, by: usize, stars: i64, recommended: Option<bool>) -> bool {
+        let before = self.reviews.get(&by);
+        let possible = before.is_none_or(|known| {
+            matches!(known.status, ReviewStatus::Deleted | ReviewStatus::Rejected)
+        });
+        if possible {
+            let hidden = before.is_some_and(|known| known.hidden);
+            let reports = before.map_or_else(BTreeSet::new, |known| known.reports.clone());
+            let status = if hidden || !reports.is_empty() {
+                ReviewStatus::Pending
+            } else {
+                ReviewStatus::Published
+            };
+            let new = Known {
+                status,
+                stars,
+                recommended,
+                votes: BTreeMap::new(),
+                reports,
+                hidden,
+                reply: false,
+            };
+            self.reviews.insert(by, new);
+        }
+        possible
+    }
+
+    fn existing(&mut self, by: usize) -> Option<&mut Known> {
+        let known = self.reviews.get_mut(&by);
+        known.filter(|known| known.status != ReviewStatus::Deleted)
     }
 
     fn published(&mut self, on: usize) -> Option<&mut Known> {
@@ -256,7 +260,7 @@ async fn review_by(catalog: &Catalog, product: ProductId, author: usize) -> (Rev
     )
 }
 
-/// Does it for real, and says whether it was done.
+/// Executes an act through the catalogue, and returns whether it was done.
 async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
     match *act {
         Act::Submit {
@@ -268,17 +272,7 @@ async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
             let submitted = catalog.submit_review(AUTHORS[by], None, product, content);
             done(&submitted.await.unwrap())
         }
-        Act::Edit { by, stars } => {
-            let (id, revision) = review_by(catalog, product, by).await;
-            let patch = ReviewPatch {
-                rating: Some(stars),
-                language: Some(language(stars)),
-                media: Some(media(stars)),
-                ..ReviewPatch::default()
-            };
-            let edited = catalog.edit_review(AUTHORS[by], (product, id), revision, patch);
-            done(&edited.await.unwrap())
-        }
+        Act::Edit { by, stars } => edit(catalog, product, by, stars).await,
         Act::Delete { by } => {
             let (id, _) = review_by(catalog, product, by).await;
             let deleted = catalog.delete_review(AUTHORS[by], (product, id), None);
@@ -305,17 +299,7 @@ async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
             };
             done(&catalog.record_purchase(purchase).await.unwrap())
         }
-        Act::Moderate { on, verdict } => {
-            let (id, _) = review_by(catalog, product, on).await;
-            let judgement = ModerationInput {
-                verdict,
-                reason: DecisionReason::Other,
-                note: None,
-                expected_revision: None,
-            };
-            let moderated = catalog.moderate_review("mod", (product, id), judgement);
-            done(&moderated.await.unwrap())
-        }
+        Act::Moderate { on, verdict } => moderate(catalog, product, on, verdict).await,
         Act::Reply { on, text } => {
             let (id, _) = review_by(catalog, product, on).await;
             let text = text.then(|| "Thank you.".to_owned());
@@ -327,6 +311,35 @@ async fn execute(catalog: &Catalog, product: ProductId, act: &Act) -> bool {
             true
         }
     }
+}
+
+async fn edit(catalog: &Catalog, product: ProductId, by: usize, stars: i64) -> bool {
+    let (id, revision) = review_by(catalog, product, by).await;
+    let patch = ReviewPatch {
+        rating: Some(stars),
+        language: Some(language(stars)),
+        media: Some(media(stars)),
+        ..ReviewPatch::default()
+    };
+    let edited = catalog.edit_review(AUTHORS[by], (product, id), revision, patch);
+    done(&edited.await.unwrap())
+}
+
+async fn moderate(
+    catalog: &Catalog,
+    product: ProductId,
+    on: usize,
+    verdict: ModerationAction,
+) -> bool {
+    let (id, _) = review_by(catalog, product, on).await;
+    let judgement = ModerationInput {
+        action: verdict,
+        reason: DecisionReason::Other,
+        note: None,
+        expected_revision: None,
+    };
+    let moderated = catalog.moderate_review("mod", (product, id), judgement);
+    done(&moderated.await.unwrap())
 }
 
 async fn new_product(app: &App, name: &str) -> ProductId {
@@ -397,7 +410,7 @@ async fn compare(app: &App, name: &str, shop: &Shop) -> Result<(), TestCaseError
 }
 
 #[test]
-fn any_schedule_gives_what_a_simple_reference_gives() {
+fn any_schedule_ends_as_the_reference_in_memory() {
     test(async |app| {
         let number = std::cell::Cell::new(0);
         let schedules = prop::collection::vec(act(), 1..40);
@@ -417,7 +430,7 @@ fn any_schedule_gives_what_a_simple_reference_gives() {
 }
 
 #[test]
-fn what_many_do_at_once_adds_up() {
+fn concurrent_schedules_leave_consistent_counts() {
     test(async |app| {
         let schedules = prop::collection::vec(prop::collection::vec(act(), 1..15), 8);
         let number = std::cell::Cell::new(0);

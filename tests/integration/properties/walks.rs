@@ -187,7 +187,7 @@ fn fresh() -> usize {
 }
 
 #[test]
-fn every_order_of_products() {
+fn walks_of_products_see_every_row_once_in_every_sort_order() {
     test(async |app| {
         for key in ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME"] {
             for direction in ["ASCENDING", "DESCENDING"] {
@@ -206,7 +206,7 @@ fn every_order_of_products() {
 }
 
 #[test]
-fn every_order_of_reviews() {
+fn walks_of_reviews_see_every_row_once_in_every_sort_order() {
     test(async |app| {
         for order in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
             check(3, &places(), app, async |app, case| {

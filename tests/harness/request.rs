@@ -1,4 +1,4 @@
-//! Queries, and what can be said of their answers.
+//! Queries, and assertions on their answers.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
@@ -9,22 +9,22 @@ use vitrine_api::graphql::{Role, Session, Viewer};
 use vitrine_domain::Catalog;
 
 use crate::app::App;
-use crate::shown::shown;
+use crate::pretty::pretty;
 
-/// A query that is about to be sent; awaiting it sends it.
+/// A query that is sent when it is awaited.
 #[derive(Debug)]
-pub struct Ask<'a> {
+pub struct Request<'a> {
     app: &'a App,
     catalog: Catalog,
     request: GraphqlRequest,
     viewer: Viewer,
 }
 
-/// What the service reads in the background, at most once a minute for each category, to judge how
-/// lists are best read.
+/// Commands that the service sends in the background, at most once a minute for each category, to
+/// decide how lists are best read.
 const IN_BACKGROUND: [&str; 2] = ["aggregate category_generations", "find facet_panels"];
 
-impl<'a> Ask<'a> {
+impl<'a> Request<'a> {
     pub(crate) fn new(app: &'a App, query: &str) -> Self {
         Self {
             app,
@@ -34,44 +34,44 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Gives a variable its value.
+    /// Sets a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.request = self.request.variable(name, value);
         self
     }
 
-    /// Asks as somebody with the role admin.
+    /// Sends it as an admin.
     #[must_use]
     pub fn as_admin(self) -> Self {
         self.by_admin("admin")
     }
 
-    /// Asks as an admin with this name.
+    /// Sends it as the admin with this name.
     #[must_use]
     pub fn by_admin(self, subject: &str) -> Self {
         self.with_roles(subject, &[Role::Admin])
     }
 
-    /// Asks as a shopper with this name.
+    /// Sends it as the shopper with this name.
     #[must_use]
     pub fn as_shopper(self, subject: &str) -> Self {
         self.with_roles(subject, &[Role::Shopper])
     }
 
-    /// Asks as a moderator with this name.
+    /// Sends it as the moderator with this name.
     #[must_use]
     pub fn as_moderator(self, subject: &str) -> Self {
         self.with_roles(subject, &[Role::Moderator])
     }
 
-    /// Asks as another service with this name.
+    /// Sends it as the service with this name.
     #[must_use]
     pub fn as_service(self, subject: &str) -> Self {
         self.with_roles(subject, &[Role::Service])
     }
 
-    /// Asks as somebody with these roles.
+    /// Sends it as a caller with this name and these roles.
     #[must_use]
     pub fn with_roles(mut self, subject: &str, roles: &[Role]) -> Self {
         self.viewer = Viewer {
@@ -81,7 +81,7 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// Asks another process.
+    /// Sends it to another process.
     #[must_use]
     pub fn through(mut self, catalog: &Catalog) -> Self {
         self.catalog = catalog.clone();
@@ -98,7 +98,7 @@ impl<'a> Ask<'a> {
             .execute(request, |request| session.attach(request))
             .await;
         let mut body = serde_json::to_value(&response).expect("answers are JSON");
-        // Fields run at the same time, so the order of their errors says nothing.
+        // Fields run concurrently, so their errors come in any order.
         if let Some(errors) = body.get_mut("errors").and_then(Value::as_array_mut) {
             let number =
                 |error: &Value, pointer: &str| error.pointer(pointer).and_then(Value::as_u64);
@@ -118,7 +118,7 @@ impl<'a> Ask<'a> {
     }
 }
 
-impl<'a> IntoFuture for Ask<'a> {
+impl<'a> IntoFuture for Request<'a> {
     type Output = Answer;
     type IntoFuture = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
@@ -127,7 +127,7 @@ impl<'a> IntoFuture for Ask<'a> {
     }
 }
 
-/// An answer, and the commands that were sent to the database for it.
+/// An answer, and the commands that were sent to the database meanwhile.
 #[derive(Clone, Debug)]
 pub struct Answer {
     body: Value,
@@ -135,52 +135,52 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The whole answer.
+    /// Returns the whole answer.
     #[must_use]
     pub fn body(&self) -> &Value {
         &self.body
     }
 
-    /// The data.
+    /// Returns the data.
     ///
     /// # Panics
     /// When there are errors.
     #[must_use]
     #[track_caller]
     pub fn data(&self) -> &Value {
-        assert!(self.body.get("errors").is_none(), "{}", shown(&self.body));
+        assert!(self.body.get("errors").is_none(), "{}", pretty(&self.body));
         &self.body["data"]
     }
 
-    /// What stands at a JSON pointer below the data: `/product/name`.
+    /// Returns the value at a JSON pointer below the data: `/product/name`.
     ///
     /// # Panics
-    /// When there are errors, or nothing stands there.
+    /// When there are errors, or nothing is there.
     #[must_use]
     #[track_caller]
     pub fn at(&self, pointer: &str) -> &Value {
-        let found = self.data().pointer(pointer);
-        found.unwrap_or_else(|| panic!("nothing at {pointer} of {}", shown(&self.body)))
+        let value = self.data().pointer(pointer);
+        value.unwrap_or_else(|| panic!("nothing at {pointer} of {}", pretty(&self.body)))
     }
 
-    /// The text at a JSON pointer below the data.
+    /// Returns the text at a JSON pointer below the data.
     ///
     /// # Panics
-    /// When there are errors, or no text stands there.
+    /// When there are errors, or no text is there.
     #[must_use]
     #[track_caller]
     pub fn text(&self, pointer: &str) -> String {
-        let found = self.at(pointer);
-        found
+        let value = self.at(pointer);
+        value
             .as_str()
-            .unwrap_or_else(|| panic!("no text: {found}"))
+            .unwrap_or_else(|| panic!("no text: {value}"))
             .to_owned()
     }
 
-    /// The names of the nodes of a connection: the usual way to say which products were found.
+    /// Returns the names of the nodes of a connection.
     ///
     /// # Panics
-    /// When there are errors, or no connection stands there.
+    /// When there are errors, or no connection is there.
     #[must_use]
     #[track_caller]
     pub fn names(&self, pointer: &str) -> Vec<String> {
@@ -194,7 +194,7 @@ impl Answer {
             .collect()
     }
 
-    /// The errors, each as `CODE at path: message`.
+    /// Returns the errors, each as `CODE at path: message`.
     ///
     /// # Panics
     /// When an error has no code.
@@ -206,7 +206,7 @@ impl Answer {
         errors.iter().map(error).collect()
     }
 
-    /// The hints, each as `path: message`.
+    /// Returns the hints, each as `path: message`.
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         let hints = self.body["extensions"]["hints"].as_array();
@@ -217,41 +217,40 @@ impl Answer {
             .collect()
     }
 
-    /// The number at a JSON pointer below the data.
+    /// Returns the number at a JSON pointer below the data.
     ///
     /// # Panics
-    /// When there are errors, or no whole number stands there.
+    /// When there are errors, or no whole number is there.
     #[must_use]
     #[track_caller]
     pub fn number(&self, pointer: &str) -> i64 {
-        let found = self.at(pointer);
-        found
+        let value = self.at(pointer);
+        value
             .as_i64()
-            .unwrap_or_else(|| panic!("no whole number: {found}"))
+            .unwrap_or_else(|| panic!("no whole number: {value}"))
     }
 
-    /// The commands that were sent, `find products`, in the order of their names when several went
-    /// out at once.
+    /// Returns all commands that were sent, as `find products`, in the order in which they were sent.
     #[must_use]
     pub fn sent(&self) -> &[String] {
         &self.sent
     }
 
-    /// The commands that were sent for the query, without those that the service sends in the
-    /// background whenever it has seen a list.
+    /// Returns the commands that were sent for the query, without those that the service sends in the
+    /// background after it has read a list.
     #[must_use]
-    pub fn asked(&self) -> Vec<&str> {
+    pub fn sent_for_query(&self) -> Vec<&str> {
         let sent = self.sent.iter().map(String::as_str);
         sent.filter(|sent| !IN_BACKGROUND.contains(sent)).collect()
     }
 
-    /// Asserts which commands were sent for the query, in their order. Those that were sent in the
-    /// background meanwhile do not count, unless they are expected.
+    /// Asserts which commands were sent for the query, in their order. Background commands are left
+    /// out, unless they are expected.
     ///
     /// # Panics
-    /// When others were.
+    /// When other commands were sent.
     #[track_caller]
-    pub fn commands(&self, expected: &[&str]) {
+    pub fn assert_commands(&self, expected: &[&str]) {
         let counts = |sent: &&String| {
             let sent = sent.as_str();
             expected.contains(&sent) || !IN_BACKGROUND.contains(&sent)
@@ -261,14 +260,14 @@ impl Answer {
             sent,
             expected,
             "the commands that were sent for {}",
-            shown(&self.body)
+            pretty(&self.body)
         );
     }
 
-    /// The whole answer as text for a snapshot.
+    /// Returns the whole answer as text for a snapshot.
     #[must_use]
-    pub fn shown(&self) -> String {
-        shown(&self.body)
+    pub fn pretty(&self) -> String {
+        pretty(&self.body)
     }
 }
 

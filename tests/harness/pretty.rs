@@ -1,18 +1,19 @@
-//! JSON for people: what is short stands on one line, and what differs from run to run is left out.
+//! JSON as text for snapshots: short values are on one line, and values that differ from run to run
+//! are left out.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The longest line.
+/// The maximum width of a line, in characters.
 const WIDTH: usize = 100;
 
-/// Ids and cursors are random and signed: snapshots show only that they are there.
+/// Ids and cursors are random and signed: snapshots show only their presence.
 const RANDOM: [&str; 4] = ["id", "cursor", "startCursor", "endCursor"];
 
-/// The value as text, keys in their order.
+/// Formats a value as text, with the keys in their order.
 #[must_use]
-pub fn shown(value: &Value) -> String {
+pub fn pretty(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value, 0);
     out

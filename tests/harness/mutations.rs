@@ -1,4 +1,4 @@
-//! Mutations: what callers order, and what became of it.
+//! Mutations, and assertions on their payloads.
 
 use std::future::IntoFuture;
 use std::pin::Pin;
@@ -8,17 +8,17 @@ use vitrine_api::graphql::Role;
 use vitrine_domain::Catalog;
 
 use crate::App;
-use crate::ask::Answer;
-use crate::shown::shown;
+use crate::pretty::pretty;
+use crate::request::Answer;
 
-/// A mutation of the schema.
+/// A mutation of the schema, as the tests call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// The field.
+    /// The name of its field.
     pub name: &'static str,
-    /// What is usually selected of its payload.
+    /// The selection on its payload, without the user errors.
     pub selection: &'static str,
-    /// Who may give it: anybody with one of these roles.
+    /// The roles that may call it: any one of them is enough.
     pub roles: &'static [Role],
 }
 
@@ -29,13 +29,13 @@ const SUPPLIER: &str = "supplier { id revision name country }";
 const UNIT: &str = "unit { symbol dimension factor offset ucum aliases }";
 const SPEC_KEY: &str = "specKey { key revision label type dimension baseUnit facetable filterable allowedValues aliases }";
 
-/// A review after it was written.
+/// The payload of a mutation that writes a review.
 const WRITTEN: &str = "review { id revision rating title body status verified author { name } } \
                        product { id ratingStats { count average } } statsPending";
-/// A review after something was said of it.
+/// The payload of a mutation of votes, reports and replies.
 const MARKED: &str = "review { id revision status helpfulCount unhelpfulCount reply { text } }";
 
-/// All mutations, with what is usually selected.
+/// All mutations of the schema.
 pub const MUTATIONS: [Mutation; 27] = [
     of("createProduct", PRODUCT),
     of("updateProduct", PRODUCT),
@@ -63,7 +63,7 @@ pub const MUTATIONS: [Mutation; 27] = [
     for_moderators("moderateReview", WRITTEN),
     for_moderators("replyToReview", MARKED),
     for_services("recordPurchase", "product { id } recorded"),
-    // Anybody may.
+    // Every caller may.
     for_roles(
         &Role::ALL,
         "recordActivity",
@@ -110,18 +110,18 @@ const fn for_roles(
     }
 }
 
-/// The mutation with this name.
+/// Returns the mutation with this name.
 ///
 /// # Panics
 /// When there is none.
 #[must_use]
 pub fn mutation(name: &str) -> Mutation {
-    let found = MUTATIONS.into_iter().find(|mutation| mutation.name == name);
-    found.unwrap_or_else(|| panic!("there is no mutation {name}"))
+    let mutation = MUTATIONS.into_iter().find(|mutation| mutation.name == name);
+    mutation.unwrap_or_else(|| panic!("there is no mutation {name}"))
 }
 
 impl Mutation {
-    /// The document that gives it as `it`, with its input as the variable `input`.
+    /// Returns its document: the field has the alias `it`, the input is the variable `input`.
     #[must_use]
     pub fn document(&self) -> String {
         let Self {
@@ -136,131 +136,136 @@ impl Mutation {
     }
 }
 
-/// An order that is about to be given; awaiting it gives it.
+/// A mutation that is sent when it is awaited.
 #[derive(Debug)]
-pub struct OrderGiven<'a> {
-    ask: crate::ask::Ask<'a>,
+pub struct MutationCall<'a> {
+    request: crate::request::Request<'a>,
 }
 
 impl App {
-    /// An order of the admin.
+    /// Builds a mutation of an admin.
     #[must_use]
-    pub fn order(&self, name: &str, input: Value) -> OrderGiven<'_> {
+    pub fn mutate(&self, name: &str, input: Value) -> MutationCall<'_> {
         let document = mutation(name).document();
-        let ask = self.query(&document).as_admin().with("input", input);
-        OrderGiven { ask }
+        let request = self.query(&document).as_admin().with("input", input);
+        MutationCall { request }
     }
 
-    /// An order of somebody with this name, in the first role that may give it.
+    /// Builds a mutation of a caller with this name, in the first role that may call it.
     #[must_use]
-    pub fn order_by(&self, subject: &str, name: &str, input: Value) -> OrderGiven<'_> {
-        self.order_as(mutation(name).roles[0], subject, name, input)
+    pub fn mutate_by(&self, subject: &str, name: &str, input: Value) -> MutationCall<'_> {
+        self.mutate_as(mutation(name).roles[0], subject, name, input)
     }
 
-    /// An order of somebody with this role and name.
+    /// Builds a mutation of a caller with this role and name.
     #[must_use]
-    pub fn order_as(&self, role: Role, subject: &str, name: &str, input: Value) -> OrderGiven<'_> {
+    pub fn mutate_as(
+        &self,
+        role: Role,
+        subject: &str,
+        name: &str,
+        input: Value,
+    ) -> MutationCall<'_> {
         let document = mutation(name).document();
-        let ask = self.query(&document).with_roles(subject, &[role]);
-        OrderGiven {
-            ask: ask.with("input", input),
+        let request = self.query(&document).with_roles(subject, &[role]);
+        MutationCall {
+            request: request.with("input", input),
         }
     }
 }
 
-impl OrderGiven<'_> {
-    /// Gives it as another admin.
+impl MutationCall<'_> {
+    /// Sends it as the admin with this name.
     #[must_use]
     pub fn by(mut self, subject: &str) -> Self {
-        self.ask = self.ask.by_admin(subject);
+        self.request = self.request.by_admin(subject);
         self
     }
 
-    /// Gives it to another process.
+    /// Sends it to another process.
     #[must_use]
     pub fn through(mut self, catalog: &Catalog) -> Self {
-        self.ask = self.ask.through(catalog);
+        self.request = self.request.through(catalog);
         self
     }
 }
 
-impl<'a> IntoFuture for OrderGiven<'a> {
+impl<'a> IntoFuture for MutationCall<'a> {
     type Output = Reply;
     type IntoFuture = Pin<Box<dyn Future<Output = Reply> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { Reply(self.ask.await) })
+        Box::pin(async move { Reply(self.request.await) })
     }
 }
 
-/// What became of an order.
+/// The answer to a mutation.
 #[derive(Clone, Debug)]
 pub struct Reply(pub Answer);
 
 impl Reply {
-    /// The payload of an order that was carried out.
+    /// Returns the payload of a mutation without user errors.
     ///
     /// # Panics
-    /// When it was refused or failed.
+    /// When there are errors or user errors.
     #[track_caller]
     #[expect(clippy::must_use_candidate, reason = "it is an assertion as well")]
     pub fn done(&self) -> &Value {
         let it = self.0.at("/it");
-        assert_eq!(it["userErrors"], Value::Array(Vec::new()), "{}", shown(it));
+        assert_eq!(it["userErrors"], Value::Array(Vec::new()), "{}", pretty(it));
         it
     }
 
-    /// Why it was refused, each reason as `CODE at path: message`.
+    /// Returns its user errors, each as `CODE at path: message`.
     ///
     /// # Panics
-    /// When it was carried out, or failed.
+    /// When there are none, or the mutation failed.
     #[track_caller]
     #[must_use]
-    pub fn refused(&self) -> Vec<String> {
+    pub fn user_errors(&self) -> Vec<String> {
         let errors = self.0.at("/it/userErrors").as_array().expect("a list");
-        assert!(!errors.is_empty(), "it was carried out: {}", self.0.shown());
-        errors.iter().map(told).collect()
+        assert!(!errors.is_empty(), "no user errors: {}", self.0.pretty());
+        errors.iter().map(user_error).collect()
     }
 
-    /// The code and path of each reason, without its message.
+    /// Returns its user errors, each as `CODE at path`.
     ///
     /// # Panics
-    /// As [`Reply::refused`].
+    /// When there are none, or the mutation failed.
     #[track_caller]
     #[must_use]
-    pub fn places(&self) -> Vec<String> {
-        let place = |told: String| told.split(": ").next().unwrap_or_default().to_owned();
-        self.refused().into_iter().map(place).collect()
+    pub fn user_error_paths(&self) -> Vec<String> {
+        let path = |error: String| error.split(": ").next().unwrap_or_default().to_owned();
+        self.user_errors().into_iter().map(path).collect()
     }
 
-    /// The text at a JSON pointer below the payload of an order that was carried out.
+    /// Returns the text at a JSON pointer below the payload: `/product/name`.
     ///
     /// # Panics
-    /// When it was not, or no text stands there.
+    /// When there are errors, or no text is there.
     #[track_caller]
     #[must_use]
     pub fn text(&self, pointer: &str) -> String {
-        let found = self.done().pointer(pointer).and_then(Value::as_str);
-        found
-            .unwrap_or_else(|| panic!("no text at {pointer} of {}", self.0.shown()))
+        let text = self.done().pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_else(|| panic!("no text at {pointer} of {}", self.0.pretty()))
             .to_owned()
     }
 
-    /// The number at a JSON pointer below the payload of an order that was carried out.
+    /// Returns the number at a JSON pointer below the payload.
     ///
     /// # Panics
-    /// When it was not, or no number stands there.
+    /// When there are errors, or no number is there.
     #[track_caller]
     #[must_use]
     pub fn number(&self, pointer: &str) -> i64 {
-        let found = self.done().pointer(pointer).and_then(Value::as_i64);
-        found.unwrap_or_else(|| panic!("no number at {pointer} of {}", self.0.shown()))
+        let number = self.done().pointer(pointer).and_then(Value::as_i64);
+        number.unwrap_or_else(|| panic!("no number at {pointer} of {}", self.0.pretty()))
     }
 
-    /// The payload, whatever became of the order.
+    /// Returns the payload, with or without user errors.
     ///
     /// # Panics
-    /// When it failed.
+    /// When the mutation failed.
     #[track_caller]
     #[must_use]
     pub fn payload(&self) -> &Value {
@@ -268,7 +273,7 @@ impl Reply {
     }
 }
 
-fn told(error: &Value) -> String {
+fn user_error(error: &Value) -> String {
     let path = error["path"].as_array().expect("a path");
     let path: Vec<&str> = path.iter().filter_map(Value::as_str).collect();
     let code = error["code"].as_str().expect("a code");

@@ -1,18 +1,18 @@
-//! What is read from the environment, all of it here.
+//! Everything that the tests read from the environment.
 //!
-//! | variable | what it does |
+//! | variable | meaning |
 //! |---|---|
-//! | `VITRINE_MONGOD` | the mongod to test with, instead of one that is looked for |
-//! | `PATH` | where a mongod is looked for |
-//! | `XDG_CACHE_HOME`, `HOME` | where a fetched mongod is kept |
-//! | `UPDATE_EXPECT` | `1` rewrites generated files that are compared otherwise |
+//! | `VITRINE_MONGOD` | the mongod to test with; without it one is searched for |
+//! | `PATH` | where a mongod is searched for |
+//! | `XDG_CACHE_HOME`, `HOME` | where a downloaded mongod is cached |
+//! | `UPDATE_EXPECT` | `1` rewrites generated files instead of comparing them |
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use vitrine_mongod::{Search, default_cache_dir};
 
-/// Where to look for a mongod.
+/// Returns where to search for a mongod.
 #[must_use]
 pub fn search() -> Search {
     let path = |name| read(name).map(PathBuf::from);
@@ -25,16 +25,16 @@ pub fn search() -> Search {
     }
 }
 
-/// Whether generated files are to be rewritten.
+/// Returns whether generated files are to be rewritten.
 #[must_use]
 pub fn update_expected() -> bool {
     read("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }
 
-/// Where cargo puts what it builds: the directory three levels above the test that runs.
+/// Returns the target directory of cargo, three levels above the running test.
 ///
 /// # Panics
-/// When the test is run from elsewhere than cargo put it.
+/// When the test does not run from the place where cargo built it.
 #[must_use]
 pub fn target_dir() -> PathBuf {
     let program = std::env::current_exe().expect("a running program has a path");
@@ -42,7 +42,7 @@ pub fn target_dir() -> PathBuf {
     target.to_owned()
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 #[must_use]
 pub fn workspace_dir() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

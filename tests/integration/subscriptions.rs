@@ -17,8 +17,8 @@ use vitrine_api::http::{
     Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, router, serve,
 };
 use vitrine_domain::Catalog;
-use vitrine_harness::following::Following;
-use vitrine_harness::{App, alone, product, review, test};
+use vitrine_harness::subscriptions::Subscription;
+use vitrine_harness::{App, product, review, test, test_on_own_server};
 use vitrine_model::id::{GlobalId, ProductId, ReviewId};
 
 async fn lamp(app: &App) -> String {
@@ -47,7 +47,7 @@ fn ratings_of(product: &str, after: Option<&str>) -> String {
 
 async fn submit(app: &App, product: &str, author: &str, rating: i64) -> String {
     let written = json!({ "productId": product, "rating": rating, "title": format!("by {author}"), "body": "So it is." });
-    let reply = app.order_by(author, "submitReview", written).await;
+    let reply = app.mutate_by(author, "submitReview", written).await;
     reply.text("/review/id")
 }
 
@@ -61,7 +61,7 @@ fn title(event: &Value) -> &str {
         .unwrap_or_else(|| panic!("no review: {event}"))
 }
 
-async fn started(following: &mut Following) -> String {
+async fn started(following: &mut Subscription) -> String {
     let first = following.event().await;
     assert_eq!(
         (&first["kind"], &first["review"]),
@@ -71,11 +71,11 @@ async fn started(following: &mut Following) -> String {
 }
 
 #[test]
-fn reviews_are_told_once_each_in_the_order_in_which_they_are_seen() {
+fn every_review_is_delivered_once_in_order_of_publication() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut one = app.follow(&reviews_of(&lamp, None));
-        let mut two = app.follow(&reviews_of(&lamp, None));
+        let mut one = app.subscribe(&reviews_of(&lamp, None));
+        let mut two = app.subscribe(&reviews_of(&lamp, None));
         started(&mut one).await;
         started(&mut two).await;
         app.has_reviews([review("Chair", "other", 4)]).await;
@@ -91,11 +91,11 @@ fn reviews_are_told_once_each_in_the_order_in_which_they_are_seen() {
         }
         // An edit and a vote are no new review; what is hidden is seen again when it is published.
         let edit = json!({ "id": first, "title": "better", "expectedRevision": 1 });
-        app.order_by("ann", "editReview", edit).await.done();
+        app.mutate_by("ann", "editReview", edit).await.done();
         let judge =
             |decision: &str| json!({ "id": first, "decision": decision, "reason": "OTHER" });
-        app.order("moderateReview", judge("REJECT")).await.done();
-        app.order("moderateReview", judge("PUBLISH")).await.done();
+        app.mutate("moderateReview", judge("REJECT")).await.done();
+        app.mutate("moderateReview", judge("PUBLISH")).await.done();
         // Imports are told as well.
         app.has_reviews([review("Lamp", "imported", 3)]).await;
         for following in [&mut one, &mut two] {
@@ -106,10 +106,10 @@ fn reviews_are_told_once_each_in_the_order_in_which_they_are_seen() {
 }
 
 #[test]
-fn who_comes_back_misses_nothing_and_hears_nothing_twice() {
+fn a_resumed_subscription_misses_and_repeats_no_event() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut following = app.follow(&reviews_of(&lamp, None));
+        let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
         submit(app, &lamp, "a0", 5).await;
         let known = cursor(&following.event().await);
@@ -127,7 +127,7 @@ fn who_comes_back_misses_nothing_and_hears_nothing_twice() {
                 if restarted {
                     catalog.stop_following().await;
                 }
-                let mut back = app.follow_through(catalog, &reviews_of(&lamp, Some(after)));
+                let mut back = app.subscribe_through(catalog, &reviews_of(&lamp, Some(after)));
                 let first = back.event().await;
                 assert_eq!(
                     (&first["kind"], cursor(&first)),
@@ -154,7 +154,7 @@ async fn heard(
 ) -> Vec<String> {
     let (mut cursor_now, mut heard) = (start, Vec::new());
     while heard.len() < most {
-        let mut following = app.follow_through(catalog, &reviews_of(lamp, Some(&cursor_now)));
+        let mut following = app.subscribe_through(catalog, &reviews_of(lamp, Some(&cursor_now)));
         following.event().await;
         for _ in 0..3.min(most - heard.len()) {
             let event = following.event().await;
@@ -166,10 +166,10 @@ async fn heard(
 }
 
 #[test]
-fn coming_and_going_under_load_hears_everything_once() {
+fn resuming_under_load_delivers_every_event_once() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut first = app.follow(&reviews_of(&lamp, None));
+        let mut first = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut first).await;
         let other = app.other_process().await;
         let write = async {
@@ -196,10 +196,10 @@ fn coming_and_going_under_load_hears_everything_once() {
 }
 
 #[test]
-fn ratings_are_told_when_they_have_changed() {
+fn changed_ratings_are_delivered() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut following = app.follow(&ratings_of(&lamp, None));
+        let mut following = app.subscribe(&ratings_of(&lamp, None));
         let first = following.event().await;
         assert_eq!(
             (&first["kind"], &first["ratingStats"]["count"]),
@@ -212,13 +212,13 @@ fn ratings_are_told_when_they_have_changed() {
         assert_eq!(event["ratingStats"], json!({ "count": 1, "average": 5.0 }));
         let known = cursor(&event);
         // Nothing has changed: the numbers are told, but nothing has happened.
-        let mut same = app.follow(&ratings_of(&lamp, Some(&known)));
+        let mut same = app.subscribe(&ratings_of(&lamp, Some(&known)));
         assert_eq!(same.event().await["kind"], "STARTED");
         drop(following);
         submit(app, &lamp, "ben", 4).await;
         let other = app.other_process().await;
         for catalog in [&app.catalog, &other] {
-            let mut back = app.follow_through(catalog, &ratings_of(&lamp, Some(&known)));
+            let mut back = app.subscribe_through(catalog, &ratings_of(&lamp, Some(&known)));
             let event = back.event().await;
             assert_eq!(event["kind"], "HAPPENED");
             assert_eq!(event["ratingStats"], json!({ "count": 2, "average": 4.5 }));
@@ -227,7 +227,7 @@ fn ratings_are_told_when_they_have_changed() {
         for n in 0..20 {
             submit(app, &lamp, &format!("a{n}"), 3).await;
         }
-        app.rest().await;
+        app.run_background_work().await;
         let mut last = Value::Null;
         while last["ratingStats"]["count"] != 22 {
             last = same.event().await;
@@ -242,7 +242,7 @@ fn ratings_are_told_when_they_have_changed() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused_by_name() {
+fn a_wrong_subscription_is_refused_with_its_argument() {
     test(async |app| {
         let lamp = lamp(app).await;
         let chair = app
@@ -258,40 +258,40 @@ fn what_cannot_be_followed_is_refused_by_name() {
             (ratings_of("lamp", None), "BAD_USER_INPUT"),
             (reviews_of(&lamp, Some("nonsense")), "INVALID_CURSOR"),
         ] {
-            let mut following = app.follow(&document);
+            let mut following = app.subscribe(&document);
             assert_eq!(following.failure().await, code, "{document}");
-            assert_eq!(following.told().await, None);
+            assert_eq!(following.next().await, None);
         }
-        let mut following = app.follow(&reviews_of(&lamp, None));
+        let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
         // A cursor of another product, or of another list, is none.
-        let mut foreign = app.follow(&reviews_of(&chair, Some(&start)));
+        let mut foreign = app.subscribe(&reviews_of(&chair, Some(&start)));
         assert_eq!(foreign.failure().await, "INVALID_CURSOR");
-        let mut foreign = app.follow(&ratings_of(&lamp, Some(&start)));
+        let mut foreign = app.subscribe(&ratings_of(&lamp, Some(&start)));
         assert_eq!(foreign.failure().await, "INVALID_CURSOR");
     });
 }
 
 #[test]
-fn products_that_go_off_sale_are_followed_no_more() {
+fn a_subscription_ends_when_its_product_goes_off_sale() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut ratings = app.follow(&ratings_of(&lamp, None));
+        let mut ratings = app.subscribe(&ratings_of(&lamp, None));
         ratings.event().await;
-        let mut reviews = app.follow(&reviews_of(&lamp, None));
+        let mut reviews = app.subscribe(&reviews_of(&lamp, None));
         started(&mut reviews).await;
-        let mut admin = app.follow_as_admin(&reviews_of(&lamp, None));
+        let mut admin = app.subscribe_as_admin(&reviews_of(&lamp, None));
         started(&mut admin).await;
-        app.order("archiveProduct", json!({ "id": lamp }))
+        app.mutate("archiveProduct", json!({ "id": lamp }))
             .await
             .done();
         app.has_reviews([review("Lamp", "late", 2)]).await;
         assert_eq!(ratings.failure().await, "NOT_FOUND");
         assert_eq!(admin.event().await["kind"], "HAPPENED");
-        let mut late = app.follow(&reviews_of(&lamp, None));
+        let mut late = app.subscribe(&reviews_of(&lamp, None));
         assert_eq!(late.failure().await, "NOT_FOUND");
         // Nobody else has seen what was written meanwhile.
-        app.order("restoreProduct", json!({ "id": lamp }))
+        app.mutate("restoreProduct", json!({ "id": lamp }))
             .await
             .done();
         submit(app, &lamp, "ann", 5).await;
@@ -300,13 +300,13 @@ fn products_that_go_off_sale_are_followed_no_more() {
 }
 
 #[test]
-fn a_process_follows_the_database_once_and_reads_each_review_once() {
+fn a_process_has_one_change_stream_and_reads_each_review_once() {
     test(async |app| {
         let lamp = lamp(app).await;
         app.forget_commands();
         let mut all = Vec::new();
         for _ in 0..50 {
-            let mut following = app.follow(&reviews_of(&lamp, None));
+            let mut following = app.subscribe(&reviews_of(&lamp, None));
             started(&mut following).await;
             all.push(following);
         }
@@ -328,14 +328,14 @@ fn a_process_follows_the_database_once_and_reads_each_review_once() {
 }
 
 #[test]
-fn who_takes_too_little_is_let_go_when_it_is_not_remembered_any_more() {
+fn a_slow_subscriber_is_dropped_when_its_events_leave_the_buffer() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let forgetful = app.that_keeps_events(300).await;
+        let forgetful = app.with_events_kept(300).await;
         let catalog = &forgetful.catalog;
-        let mut slow = app.follow_through(catalog, &reviews_of(&lamp, None));
+        let mut slow = app.subscribe_through(catalog, &reviews_of(&lamp, None));
         let start = started(&mut slow).await;
-        let mut patient = app.follow(&reviews_of(&lamp, None));
+        let mut patient = app.subscribe(&reviews_of(&lamp, None));
         started(&mut patient).await;
         let many: Vec<_> = (0..600).map(|n| review("Lamp", n, 4)).collect();
         app.has_reviews(many).await;
@@ -344,14 +344,14 @@ fn who_takes_too_little_is_let_go_when_it_is_not_remembered_any_more() {
             assert_eq!(patient.event().await["kind"], "HAPPENED");
         }
         // Wait until the other process has heard of all as well.
-        let mut last = app.follow_through(catalog, &ratings_of(&lamp, None));
+        let mut last = app.subscribe_through(catalog, &ratings_of(&lamp, None));
         last.event().await;
         app.has_reviews([review("Lamp", "last", 4)]).await;
         last.event().await;
         assert_eq!(slow.failure().await, "UNAVAILABLE");
-        assert_eq!(slow.told().await, None);
+        assert_eq!(slow.next().await, None);
         // Nothing is lost: the cursor leads back, by way of the database.
-        let mut back = app.follow_through(catalog, &reviews_of(&lamp, Some(&start)));
+        let mut back = app.subscribe_through(catalog, &reviews_of(&lamp, Some(&start)));
         assert_eq!(back.event().await["kind"], "STARTED");
         submit(app, &lamp, "sentinel", 5).await;
         for (following, before) in [(&mut back, 601), (&mut patient, 1)] {
@@ -364,34 +364,34 @@ fn who_takes_too_little_is_let_go_when_it_is_not_remembered_any_more() {
 }
 
 #[test]
-fn a_lost_stream_is_told_and_can_be_gone_on_with() {
-    alone(async |app| {
+fn a_lost_change_stream_is_reported_and_can_be_resumed() {
+    test_on_own_server(async |app| {
         let lamp = lamp(app).await;
-        let mut following = app.follow(&reviews_of(&lamp, None));
+        let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
         // An error after which no stream can be resumed by itself.
         app.fail_next(1, &["getMore"], doc! { "errorCode": 286 })
             .await;
         assert_eq!(following.failure().await, "UNAVAILABLE");
         submit(app, &lamp, "ann", 5).await;
-        let mut back = app.follow(&reviews_of(&lamp, Some(&start)));
+        let mut back = app.subscribe(&reviews_of(&lamp, Some(&start)));
         back.event().await;
         assert_eq!(title(&back.event().await), "by ann");
         // A place that the database has forgotten.
         app.catalog.stop_following().await;
         app.fail_after(1, &["aggregate"], doc! { "errorCode": 286 })
             .await;
-        let mut forgotten = app.follow(&reviews_of(&lamp, Some(&start)));
+        let mut forgotten = app.subscribe(&reviews_of(&lamp, Some(&start)));
         assert_eq!(forgotten.failure().await, "INVALID_CURSOR");
-        app.fail_no_more().await;
+        app.stop_failing().await;
     });
 }
 
 #[test]
-fn cursors_are_of_use_as_long_as_the_database_remembers() {
+fn a_cursor_resumes_as_long_as_the_oplog_reaches_back() {
     test(async |app| {
         let lamp = lamp(app).await;
-        let mut following = app.follow(&reviews_of(&lamp, None));
+        let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
         // Something else happens meanwhile.
         let others = app.direct().collection::<Document>("elsewhere");
@@ -401,7 +401,7 @@ fn cursors_are_of_use_as_long_as_the_database_remembers() {
         others.drop().await.unwrap();
         submit(app, &lamp, "ann", 5).await;
         let other = app.other_process().await;
-        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&start)));
+        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&start)));
         back.event().await;
         assert_eq!(title(&back.event().await), "by ann");
     });
@@ -427,16 +427,16 @@ async fn message(socket: &mut (impl StreamExt<Item = Result<Message, Error>> + U
 }
 
 #[test]
-fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
+fn a_web_socket_subscription_lasts_until_the_service_stops() {
     test(async |app| {
         let lamp = lamp(app).await;
         let sockets = Sockets::new(SocketLimits::default());
         let catalog = app.catalog.clone();
         let api = Api::new(app.engine.clone(), RequestLimiter::new(Capacity::default()))
             .sockets(sockets.clone())
-            .admit(move |_| {
+            .authenticate(move |_| {
                 let session = Session::new(catalog.clone(), &Viewer::default());
-                Ok(RequestContext::new().attach(move |request| session.attach(request)))
+                Ok(RequestContext::new().with_context(move |request| session.attach(request)))
             });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -476,7 +476,7 @@ fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
         serving.join_next().await.unwrap().unwrap().unwrap();
         // Another process goes on behind the last event.
         let other = app.other_process().await;
-        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&cursor(told))));
+        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&cursor(told))));
         back.event().await;
         submit(app, &lamp, "ben", 4).await;
         assert_eq!(title(&back.event().await), "by ben");
@@ -484,10 +484,10 @@ fn a_storefront_follows_over_a_web_socket_until_the_service_stops() {
 }
 
 #[test]
-fn who_comes_back_is_told_however_long_it_takes_to_begin_to_look() {
-    alone(async |app| {
+fn a_resumed_subscription_progresses_however_slow_its_start_is() {
+    test_on_own_server(async |app| {
         let lamp = lamp(app).await;
-        let mut following = app.follow(&reviews_of(&lamp, None));
+        let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
         drop(following);
         for by in ["ann", "ben"] {
@@ -497,11 +497,11 @@ fn who_comes_back_is_told_however_long_it_takes_to_begin_to_look() {
         // Longer than is looked in one piece.
         let slow = doc! { "blockConnection": true, "blockTimeMS": 2_300 };
         app.fail_after(0, &["aggregate"], slow).await;
-        let mut back = app.follow_through(&other, &reviews_of(&lamp, Some(&start)));
+        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&start)));
         assert_eq!(started(&mut back).await, start);
         for title_of in ["by ann", "by ben"] {
             assert_eq!(title(&back.event().await), title_of);
         }
-        app.fail_no_more().await;
+        app.stop_failing().await;
     });
 }
