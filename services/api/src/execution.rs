@@ -48,12 +48,12 @@
 mod code;
 mod conform;
 mod convert;
+mod document_size;
 mod engine;
 mod failure;
 mod hints;
 mod limits;
 mod literals;
-mod measure;
 mod merge;
 mod normal_form;
 mod plan;

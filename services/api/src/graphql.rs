@@ -47,7 +47,7 @@ fn scalars() -> Scalars {
         .with("DateTime", |text| {
             scalars::instant(text)
                 .map(drop)
-                .map_err(|wrong| wrong.to_string())
+                .map_err(|error| error.to_string())
         })
         .with("Decimal", |text| scalars::decimal(text).map(drop))
         // The mutation that stores the address validates it and reports an error with its path.

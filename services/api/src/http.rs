@@ -9,22 +9,22 @@
 //! future that waits for a database connection would leave its entry in the driver's queue.
 
 mod accept;
-mod admission;
 mod body;
 mod graphql;
 mod health;
-mod identity;
 mod metrics;
 mod query_string;
+mod request_context;
+mod request_id;
 mod request_limiter;
 mod response;
 mod routes;
 mod serve;
 mod socket;
 
-pub use admission::{RequestContext, bearer};
-pub use identity::RequestId;
 pub use metrics::Metrics;
+pub use request_context::{RequestContext, bearer};
+pub use request_id::RequestId;
 pub use request_limiter::{Capacity, RequestLimiter};
 pub use routes::{Api, monitor, router};
 pub use serve::{serve, serve_with};

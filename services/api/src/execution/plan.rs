@@ -12,7 +12,7 @@ use async_graphql::{Value as LibraryValue, Variables};
 use super::{ErrorCode, ResponseError};
 
 /// A valid document and its operations.
-pub(super) struct Plan {
+pub(super) struct DocumentPlan {
     pub(super) document: Valid<ExecutableDocument>,
     pub(super) operations: Vec<OperationPlan>,
 }
@@ -35,7 +35,7 @@ enum Switch {
     Presence(Name),
 }
 
-impl Plan {
+impl DocumentPlan {
     pub(super) fn new(
         document: Valid<ExecutableDocument>,
         never_null: Vec<IndexSet<Name>>,

@@ -11,7 +11,7 @@ use serde_json::Map;
 use super::{
     DocumentValidator, Failure, ValidatedDocument,
     normal_form::NormalForm,
-    plan::{OperationPlan, Plan},
+    plan::{DocumentPlan, OperationPlan},
 };
 
 /// A request that has passed all checks before execution.
@@ -83,7 +83,7 @@ impl Prepared {
         &self.request_id
     }
 
-    fn plan(&self) -> &Plan {
+    fn plan(&self) -> &DocumentPlan {
         let outcome = self.validated.outcome.as_ref();
         outcome.expect("only valid documents are prepared")
     }

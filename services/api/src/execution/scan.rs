@@ -5,7 +5,7 @@
 
 /// The size of a text, outside strings and comments.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(super) struct TextSize {
     /// The number of lexical tokens, including strings.
     pub(super) tokens: usize,
     /// The maximum nesting of `(`, `[` and `{` together.
@@ -13,10 +13,10 @@ pub(super) struct Measure {
 }
 
 /// Measures `text`, which need not be GraphQL.
-pub(super) fn measure(text: &str) -> Measure {
+pub(super) fn measure(text: &str) -> TextSize {
     let mut scanner = Scanner::new(text.as_bytes());
     while scanner.step() {}
-    scanner.measure
+    scanner.size
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ struct Scanner<'a> {
     rest: &'a [u8],
     depth: usize,
     previous: Class,
-    measure: Measure,
+    size: TextSize,
 }
 
 impl<'a> Scanner<'a> {
@@ -40,7 +40,7 @@ impl<'a> Scanner<'a> {
             rest,
             depth: 0,
             previous: Class::Gap,
-            measure: Measure::default(),
+            size: TextSize::default(),
         }
     }
 
@@ -62,14 +62,14 @@ impl<'a> Scanner<'a> {
             b')' | b']' | b'}' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        self.measure.nesting = self.measure.nesting.max(self.depth);
+        self.size.nesting = self.size.nesting.max(self.depth);
         self.skip(1, class(byte));
     }
 
     fn skip(&mut self, length: usize, class: Class) {
         let joins = class == self.previous && class != Class::Mark;
         if class != Class::Gap && !joins {
-            self.measure.tokens += 1;
+            self.size.tokens += 1;
         }
         self.previous = class;
         self.rest = &self.rest[length..];
@@ -130,10 +130,10 @@ fn line_length(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measure, measure};
+    use super::{TextSize, measure};
 
     fn measured(text: &str) -> (usize, usize) {
-        let Measure { tokens, nesting } = measure(text);
+        let TextSize { tokens, nesting } = measure(text);
         (tokens, nesting)
     }
 

@@ -1,16 +1,16 @@
 //! Tests of the engine against the specification, section by section, on schemas made for them.
 
-mod authors;
 mod cases;
 mod coercion;
 mod collecting;
 mod errors;
-mod frail;
-mod garage;
+mod failing_schema;
 mod hostile;
 mod mutating;
 mod random;
+mod random_schema;
 mod reference;
+mod resolver_rules;
 mod responses;
 mod validation;
-mod world;
+mod vehicle_schema;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::{ResponseError, plan::Plan};
+use super::{ResponseError, plan::DocumentPlan};
 
 /// The result of validating a document: its plan, or the errors.
 pub struct ValidatedDocument {
     /// The SHA-256 hash of the text.
     pub(super) key: [u8; 32],
-    pub(super) outcome: Result<Plan, Vec<ResponseError>>,
+    pub(super) outcome: Result<DocumentPlan, Vec<ResponseError>>,
     /// The estimated size in the cache, in bytes.
     pub(super) weight: u32,
 }
@@ -24,7 +24,7 @@ impl ValidatedDocument {
     }
 
     /// The weight is a safe estimate: a syntax tree takes some tens of bytes per character.
-    pub(super) fn accepted(key: [u8; 32], plan: Plan, length: usize) -> Self {
+    pub(super) fn accepted(key: [u8; 32], plan: DocumentPlan, length: usize) -> Self {
         Self {
             key,
             outcome: Ok(plan),

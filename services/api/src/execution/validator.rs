@@ -12,11 +12,11 @@ use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::{
-    ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
+    ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError, document_size,
     limits::{CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
-    literals, measure,
+    literals,
     normal_form::{NormalForm, normalise},
-    plan::Plan,
+    plan::DocumentPlan,
     rules::Rules,
     scan,
 };
@@ -39,7 +39,7 @@ pub struct DocumentValidator {
 /// An operation of a validated document with its coerced variables.
 pub(super) struct SelectedOperation<'a> {
     pub(super) validated: &'a ValidatedDocument,
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a DocumentPlan,
     pub(super) index: usize,
     pub(super) variables: &'a Variables,
 }
@@ -104,12 +104,12 @@ impl DocumentValidator {
         }
     }
 
-    fn examine(&self, query: &str) -> Result<Plan, Vec<ResponseError>> {
+    fn examine(&self, query: &str) -> Result<DocumentPlan, Vec<ResponseError>> {
         small_enough(query).map_err(|error| vec![error])?;
         let document = self.parse_and_validate(query)?;
         let never_null = literals::check(&self.rules, &document)?;
-        measure::check(&document)?;
-        Ok(Plan::new(document, never_null))
+        document_size::check(&document)?;
+        Ok(DocumentPlan::new(document, never_null))
     }
 
     fn parse_and_validate(

@@ -40,16 +40,17 @@ use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
 use super::types::payload::{
     ArchiveProductPayload, CreateCategoryPayload, CreateProductPayload, CreateSupplierPayload,
-    DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, RemoveSpecsPayload,
-    Reply, RestoreProductPayload, SetSpecsPayload, UpdateCategoryPayload, UpdateProductPayload,
-    UpdateSpecKeyPayload, UpdateSupplierPayload,
+    DefineSpecKeyPayload, DefineUnitPayload, Merge, MergeSpecKeysPayload, PayloadParts,
+    RemoveSpecsPayload, RestoreProductPayload, SetSpecsPayload, UpdateCategoryPayload,
+    UpdateProductPayload, UpdateSpecKeyPayload, UpdateSupplierPayload,
 };
 use super::types::product::Product;
 use super::types::review::Review;
 use super::types::reviewing::{
     DefineReviewDimensionsPayload, DeleteReviewPayload, EditReviewPayload, EraseAuthorPayload,
     ModerateReviewPayload, RecordPurchasePayload, RemoveVotePayload, RepairRatingStatsPayload,
-    ReplyToReviewPayload, ReportReviewPayload, SubmitReviewPayload, VoteReviewPayload, Written,
+    ReplyToReviewPayload, ReportReviewPayload, ReviewOutcome, SubmitReviewPayload,
+    VoteReviewPayload,
 };
 use super::types::spec::{SpecKey, Unit};
 use super::types::supplier::Supplier;
@@ -268,7 +269,7 @@ impl Mutation {
         #[graphql(desc = "The product and the content of the review.")] input: SubmitReviewInput,
     ) -> R<SubmitReviewPayload> {
         let input = input.parse();
-        let of = product_in(&input, |(product, _)| *product);
+        let product_id = product_in(&input, |(product, _)| *product);
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -279,7 +280,9 @@ impl Mutation {
                 catalog.submit_review(author, key, product, content).await
             },
         );
-        written(of, done.await).map(SubmitReviewPayload).at(ctx)
+        review_outcome(product_id, done.await)
+            .map(SubmitReviewPayload)
+            .at(ctx)
     }
 
     /// Edits the caller's own review. Needs the role shopper. The review keeps its votes. A
@@ -290,7 +293,7 @@ impl Mutation {
         #[graphql(desc = "The review and its changes.")] input: EditReviewInput,
     ) -> R<EditReviewPayload> {
         let input = input.parse();
-        let of = product_in(&input, |(key, _, _)| key.0);
+        let product_id = product_in(&input, |(key, _, _)| key.0);
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -300,7 +303,9 @@ impl Mutation {
                 catalog.edit_review(author, key, expected, patch).await
             },
         );
-        written(of, done.await).map(EditReviewPayload).at(ctx)
+        review_outcome(product_id, done.await)
+            .map(EditReviewPayload)
+            .at(ctx)
     }
 
     /// Deletes the caller's own review. Needs the role shopper. Repeating the mutation has no
@@ -311,7 +316,7 @@ impl Mutation {
         #[graphql(desc = "The review to delete.")] input: DeleteReviewInput,
     ) -> R<DeleteReviewPayload> {
         let input = input.parse();
-        let of = product_in(&input, |key| key.0);
+        let product_id = product_in(&input, |key| key.0);
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -321,7 +326,9 @@ impl Mutation {
                 catalog.delete_review(&request.subject, key, expected).await
             },
         );
-        written(of, done.await).map(DeleteReviewPayload).at(ctx)
+        review_outcome(product_id, done.await)
+            .map(DeleteReviewPayload)
+            .at(ctx)
     }
 
     /// Votes on whether another author's review is helpful. Needs the role shopper. Repeating the
@@ -386,7 +393,7 @@ impl Mutation {
         #[graphql(desc = "The review and the decision.")] input: ModerateReviewInput,
     ) -> R<ModerateReviewPayload> {
         let input = input.parse();
-        let of = product_in(&input, |(key, _)| key.0);
+        let product_id = product_in(&input, |(key, _)| key.0);
         let done = run_command_as(
             Viewer::moderator,
             ctx,
@@ -397,7 +404,9 @@ impl Mutation {
                     .await
             },
         );
-        written(of, done.await).map(ModerateReviewPayload).at(ctx)
+        review_outcome(product_id, done.await)
+            .map(ModerateReviewPayload)
+            .at(ctx)
     }
 
     /// Writes, replaces or removes the shop's public reply to a review. Needs the role moderator or
@@ -405,7 +414,7 @@ impl Mutation {
     async fn reply_to_review(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The review and the reply.")] input: ReplyToReviewInput,
+        #[graphql(desc = "The review and the parts.")] input: ReplyToReviewInput,
     ) -> R<ReplyToReviewPayload> {
         let done = run_command_as(
             Viewer::moderator,
@@ -431,7 +440,7 @@ impl Mutation {
         #[graphql(desc = "The purchase.")] input: RecordPurchaseInput,
     ) -> R<RecordPurchasePayload> {
         let input = input.parse();
-        let of = product_in(&input, |purchase| purchase.product);
+        let product_id = product_in(&input, |purchase| purchase.product);
         let done = run_command_as(
             Viewer::service,
             ctx,
@@ -439,7 +448,7 @@ impl Mutation {
             |catalog, _, purchase| async move { catalog.record_purchase(purchase).await },
         );
         let done = done.await;
-        done.and_then(|outcome| RecordPurchasePayload::of(of, outcome))
+        done.and_then(|outcome| RecordPurchasePayload::of(product_id, outcome))
             .at(ctx)
     }
 
@@ -480,12 +489,12 @@ impl Mutation {
         #[graphql(desc = "The product to repair.")] input: RepairRatingStatsInput,
     ) -> R<RepairRatingStatsPayload> {
         let input = input.parse();
-        let of = product_in(&input, |product| *product);
+        let product_id = product_in(&input, |product| *product);
         let done = run_command(ctx, input, |catalog, _, product| async move {
             catalog.repair_rating_stats(product).await
         });
         let done = done.await;
-        done.and_then(|outcome| RepairRatingStatsPayload::of(of, outcome))
+        done.and_then(|outcome| RepairRatingStatsPayload::of(product_id, outcome))
             .at(ctx)
     }
 
@@ -572,12 +581,12 @@ where
 
 type Done<T> = Result<Outcome<T>, Failure>;
 
-fn shown<D, T>(done: Done<D>, show: impl FnOnce(D) -> T) -> Result<Reply<T>, Failure> {
-    Reply::of(done?, |thing| Ok(show(thing)))
+fn shown<D, T>(done: Done<D>, show: impl FnOnce(D) -> T) -> Result<PayloadParts<T>, Failure> {
+    PayloadParts::of(done?, |object| Ok(show(object)))
 }
 
-fn product(done: Done<ProductView>) -> Result<Reply<Product>, Failure> {
-    Reply::of(done?, Product::of)
+fn product(done: Done<ProductView>) -> Result<PayloadParts<Product>, Failure> {
+    PayloadParts::of(done?, Product::of)
 }
 
 /// Returns the product that an input concerns, if the input is valid.
@@ -585,8 +594,11 @@ fn product_in<W>(input: &ParsedInput<W>, of: impl FnOnce(&W) -> ProductId) -> Op
     input.value.as_ref().ok().map(of)
 }
 
-fn written(product: Option<ProductId>, done: Done<Reviewed>) -> Result<Written, Failure> {
-    Written::of(product, done?)
+fn review_outcome(
+    product: Option<ProductId>,
+    done: Done<Reviewed>,
+) -> Result<ReviewOutcome, Failure> {
+    ReviewOutcome::of(product, done?)
 }
 
 fn spec_key(key: spec::SpecKey) -> SpecKey {
@@ -597,7 +609,7 @@ fn spec_key(key: spec::SpecKey) -> SpecKey {
 async fn category(
     ctx: &Context<'_>,
     done: Done<vitrine_model::category::Category>,
-) -> Result<Reply<Category>, Failure> {
+) -> Result<PayloadParts<Category>, Failure> {
     let outcome = done?;
     let id = match &outcome {
         Outcome::Done(category) => Some(category.id),
@@ -612,5 +624,5 @@ async fn category(
             .unwrap_or_else(|_| catalog.reference()),
         None => catalog.reference(),
     };
-    Reply::of(outcome, |category| Ok(Category::new(&reference, &category)))
+    PayloadParts::of(outcome, |category| Ok(Category::new(&reference, &category)))
 }

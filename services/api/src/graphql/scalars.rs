@@ -31,7 +31,7 @@ impl ScalarType for DateTime {
         let text = string(&value)?;
         instant(text)
             .map(Self)
-            .map_err(|wrong| InputValueError::custom(wrong.to_string()))
+            .map_err(|error| InputValueError::custom(error.to_string()))
     }
 
     fn to_value(&self) -> Value {

@@ -14,12 +14,11 @@ use tower_http::{cors::CorsLayer, trace::TraceLayer};
 use tracing::Span;
 
 use super::{
-    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets,
-    admission::Authenticate,
-    graphql,
+    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets, graphql,
     health::{self, Ready},
-    identity::{self, Ids},
     metrics::{self, Metrics},
+    request_context::Authenticate,
+    request_id::{self, Ids},
     response,
 };
 use crate::execution::{Engine, Failure};
@@ -144,7 +143,7 @@ pub fn router(api: Api) -> Router {
         // Not traced: readiness is polled every second, and "not ready" is not an error.
         .merge(monitoring)
         .layer(cors)
-        .layer(middleware::from_fn_with_state(ids, identity::identify))
+        .layer(middleware::from_fn_with_state(ids, request_id::identify))
 }
 
 async fn unknown() -> Response<Body> {
@@ -173,7 +172,7 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
             header::ACCEPT,
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
-            identity::HEADER,
+            request_id::HEADER,
         ])
-        .expose_headers([identity::HEADER, header::RETRY_AFTER])
+        .expose_headers([request_id::HEADER, header::RETRY_AFTER])
 }

@@ -3,7 +3,7 @@
 mod feed;
 mod lifecycle;
 mod protocol;
-mod shielding;
+mod request_limiter;
 mod sockets;
 
 use std::sync::{

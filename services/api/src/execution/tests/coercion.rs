@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     cases::{ask, ask_with, assert_data, code},
-    garage,
+    vehicle_schema,
 };
 
 /// Passes `value` as a variable of type `ty` to `field`. Returns the resolved value, or the error
 /// message.
 async fn variable(ty: &str, field: &str, value: Value) -> Result<Value, String> {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let argument = match field {
         "text" => "text",
         "boolean" | "required" | "defaulted" => "flag",
@@ -214,7 +214,7 @@ async fn items_of_nested_lists_are_coerced_one_by_one() {
 
 #[tokio::test]
 async fn lists_in_the_document_are_coerced() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query =
         "{ arguments { booleans(flags: true) nested(rows: 1) n: nested(rows: [1, null, [2]]) } }";
     let answer = ask(&engine, query).await;
@@ -282,7 +282,7 @@ async fn defaults_of_arguments_apply() {
 /// Cached normal forms of one document with and without the value must not be confused.
 #[tokio::test]
 async fn cached_forms_depend_on_the_variables() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "query ($n: Int) { arguments { nullableDefault(number: $n) given(number: $n) } }";
     for _ in 0..2 {
         let absent = ask_with(&engine, query, json!({})).await;
@@ -421,7 +421,7 @@ async fn one_of_inputs_take_exactly_one_field() {
         "$v.number: not a value of type Int",
     )
     .await;
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "query ($n: Int!) { arguments { pick(pick: {number: $n}) } }";
     let answer = ask_with(&engine, query, json!({ "n": 8 })).await;
     assert_data(&answer, &json!({ "arguments": { "pick": "number 8" } }));
@@ -430,7 +430,7 @@ async fn one_of_inputs_take_exactly_one_field() {
 /// Variables inside lists and objects of the document.
 #[tokio::test]
 async fn variables_inside_values_are_coerced() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "query ($b: Boolean, $t: String, $w: Int) { arguments {
         booleans(flags: [true, $b])
         size(size: {height: 1, width: $w, unit: $t, tags: [\"x\"]}) } }";
@@ -450,7 +450,7 @@ async fn variables_inside_values_are_coerced() {
 
 #[tokio::test]
 async fn unknown_variables_are_ignored_and_all_invalid_ones_reported() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query =
         "query ($a: Int!, $b: Boolean!) { arguments { int(number: $a) boolean(flag: $b) } }";
     let answer = ask_with(&engine, query, json!({ "a": 1, "b": true, "c": {} })).await;
@@ -467,7 +467,7 @@ async fn unknown_variables_are_ignored_and_all_invalid_ones_reported() {
 
 #[tokio::test]
 async fn escapes_in_strings_are_decoded() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = r#"{ arguments { a: text(text: "\u{1F600}") b: text(text: "\uD83D\uDE00")
         c: text(text: "\"\\\/\b\f\n\r\t\u00e9") d: text(text: """
           block "quotes" \"""
@@ -503,7 +503,7 @@ async fn escapes_in_strings_are_decoded() {
 /// In the document, an ID may be an integer of any size.
 #[tokio::test]
 async fn long_integers_are_accepted_as_ids() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ arguments { id(id: 123456789012345678901234567890) } }";
     let answer = ask(&engine, query).await;
     assert_data(

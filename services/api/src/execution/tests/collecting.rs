@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::{
     cases::{ask, ask_with, assert_data},
-    garage,
+    vehicle_schema,
 };
 
 #[tokio::test]
 async fn keys_have_the_order_of_the_query() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let answer = ask(&engine, "{ car { doors name ... { nickname } volume } }").await;
     assert_data(
         &answer,
@@ -19,7 +19,7 @@ async fn keys_have_the_order_of_the_query() {
 
 #[tokio::test]
 async fn fields_of_a_fragment_come_where_it_is_first_spread() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ car { name ...f volume } boat { ...g name } }
         fragment f on Car { doors ... on Vehicle { nickname } }
         fragment g on Boat { length volume }";
@@ -35,7 +35,7 @@ async fn fields_of_a_fragment_come_where_it_is_first_spread() {
 
 #[tokio::test]
 async fn a_key_keeps_its_first_position() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ car { owner { age } name ...f owner { name } } }
         fragment f on Vehicle { name owner { vehicles { name } age } nickname }";
     let answer = ask(&engine, query).await;
@@ -51,7 +51,7 @@ async fn a_key_keeps_its_first_position() {
 
 #[tokio::test]
 async fn a_merged_field_runs_once() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let answer = ask(&engine, "mutation { inc inc x: inc }").await;
     assert_data(&answer, &json!({ "inc": 1, "x": 2 }));
     let query = "mutation { a: inc ...f ... on Mutation { a: inc } }
@@ -61,14 +61,14 @@ async fn a_merged_field_runs_once() {
 
 #[tokio::test]
 async fn mutations_run_one_after_the_other() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let answer = ask(&engine, "mutation { c: inc a: inc b: inc }").await;
     assert_data(&answer, &json!({ "c": 1, "a": 2, "b": 3 }));
 }
 
 #[tokio::test]
 async fn each_concrete_type_has_its_own_selection() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ named { ... on Car { doors } name ... on Vehicle { nickname name }
         ... on Boat { length name } ... on CarOrPerson { __typename } ...p } }
         fragment p on Person { name age }";
@@ -86,7 +86,7 @@ async fn each_concrete_type_has_its_own_selection() {
 
 #[tokio::test]
 async fn a_fragment_on_a_union_applies_to_its_members() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ named { ... on CarOrBoat { ... on Vehicle { nickname } } }
         carOrPerson { ... on CarOrBoat { ... on Car { doors } } __typename } }";
     let answer = ask(&engine, query).await;
@@ -101,7 +101,7 @@ async fn a_fragment_on_a_union_applies_to_its_members() {
 
 #[tokio::test]
 async fn the_same_fragment_in_two_branches_applies_to_both() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query =
         "{ named { ... on Car { ...f } ... on Boat { ...f } } } fragment f on Vehicle { nickname }";
     let answer = ask(&engine, query).await;
@@ -113,7 +113,7 @@ async fn the_same_fragment_in_two_branches_applies_to_both() {
 
 #[tokio::test]
 async fn typename_is_merged_like_other_fields() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ t: __typename vehicle { __typename name k: __typename __typename }
         carOrBoat { __typename ... on Boat { __typename length } } }";
     let answer = ask(&engine, query).await;
@@ -135,7 +135,7 @@ async fn a_field_of_an_abstract_type_runs_once_for_each_object() {
         "{ named { ... on Car { seen doors } ... on Vehicle { seen } ... on Boat { seen } } }",
         "{ named { ... on CarOrBoat { ... on Vehicle { seen } } ... on Car { doors seen } } }",
     ] {
-        let answer = ask(&garage::engine(), query).await;
+        let answer = ask(&vehicle_schema::engine(), query).await;
         let named = json!([{ "seen": 1, "doors": 3 }, { "seen": 2 }, {}, {}]);
         assert_data(&answer, &json!({ "named": named }));
     }
@@ -146,7 +146,7 @@ async fn a_field_of_an_abstract_type_runs_once_for_each_object() {
 async fn each_concrete_type_keeps_its_own_order() {
     let query = "{ named { ... on Car { doors nickname } ... on Vehicle { nickname name } ... on Car { doors }
         ... on Boat { length nickname } name } }";
-    let answer = ask(&garage::engine(), query).await;
+    let answer = ask(&vehicle_schema::engine(), query).await;
     assert_data(
         &answer,
         &json!({ "named": [
@@ -158,7 +158,7 @@ async fn each_concrete_type_keeps_its_own_order() {
     );
     let query = "{ vehicle { ... on Boat { name } nickname name } carOrBoat { ... on Vehicle { nickname name }
         ... on Boat { name } } named { ... on Boat { name nickname } ... on Vehicle { nickname name } } }";
-    let answer = ask(&garage::engine(), query).await;
+    let answer = ask(&vehicle_schema::engine(), query).await;
     let named = answer["data"]["named"].as_array().unwrap();
     assert_eq!(named[0].to_string(), r#"{"nickname":null,"name":"Beetle"}"#);
     assert_eq!(
@@ -170,7 +170,7 @@ async fn each_concrete_type_keeps_its_own_order() {
 /// A field is included only if both `@skip` and `@include` allow it.
 #[tokio::test]
 async fn skip_and_include_apply_together() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "query ($s: Boolean!, $i: Boolean!) {
         car { name doors @skip(if: $s) @include(if: $i) ... @include(if: $i) { nickname } } }";
     for (skip, include) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -188,7 +188,7 @@ async fn skip_and_include_apply_together() {
 
 #[tokio::test]
 async fn a_skipped_spread_does_not_count_as_visited() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ car { ...f @skip(if: true) name ...f } } fragment f on Car { doors }";
     let answer = ask(&engine, query).await;
     assert_data(&answer, &json!({ "car": { "name": "Beetle", "doors": 3 } }));
@@ -196,14 +196,14 @@ async fn a_skipped_spread_does_not_count_as_visited() {
 
 #[tokio::test]
 async fn an_empty_selection_is_an_empty_object() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let answer = ask(&engine, "{ car { name @skip(if: true) } }").await;
     assert_data(&answer, &json!({ "car": {} }));
 }
 
 #[tokio::test]
 async fn defaults_of_variables_apply_to_directives() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "query ($i: Boolean = false) { car { name doors @include(if: $i) } }";
     let without = ask_with(&engine, query, json!({})).await;
     assert_data(&without, &json!({ "car": { "name": "Beetle" } }));

@@ -4,12 +4,16 @@ use serde_json::{Value, json};
 
 use super::{
     cases::{ask, code, paths},
-    frail,
+    failing_schema,
 };
 
 /// Returns the data under `knot` and the paths of the errors for a selection on it.
 async fn knot(selection: &str) -> (Value, Vec<String>) {
-    let answer = ask(&frail::engine(), &format!("{{ knot {{ {selection} }} }}")).await;
+    let answer = ask(
+        &failing_schema::engine(),
+        &format!("{{ knot {{ {selection} }} }}"),
+    )
+    .await;
     (answer["data"]["knot"].clone(), paths(&answer))
 }
 
@@ -66,14 +70,14 @@ async fn nulls_propagate_to_the_nearest_nullable_field() {
 
 #[tokio::test]
 async fn nulls_propagate_to_the_root() {
-    let answer = ask(&frail::engine(), "{ ok must { must { hard } } }").await;
+    let answer = ask(&failing_schema::engine(), "{ ok must { must { hard } } }").await;
     assert_eq!(answer["data"], json!(null));
     assert!(answer.as_object().unwrap().contains_key("data"));
     assert_eq!(paths(&answer), [r#"["must","must","hard"]"#]);
-    let answer = ask(&frail::engine(), "{ ok hard }").await;
+    let answer = ask(&failing_schema::engine(), "{ ok hard }").await;
     assert_eq!(answer["data"], json!(null));
     assert_eq!(paths(&answer), [r#"["hard"]"#]);
-    let answer = ask(&frail::engine(), "{ soft ok }").await;
+    let answer = ask(&failing_schema::engine(), "{ soft ok }").await;
     assert_eq!(answer["data"].to_string(), r#"{"soft":null,"ok":0}"#);
 }
 
@@ -257,7 +261,7 @@ async fn merged_selections_fail_together() {
 #[tokio::test]
 async fn errors_have_location_code_and_retry_advice() {
     let answer = ask(
-        &frail::engine(),
+        &failing_schema::engine(),
         "{\n  knot {\n    x: soft\n    wait\n  }\n}",
     )
     .await;
@@ -286,9 +290,11 @@ async fn errors_have_location_code_and_retry_advice() {
 async fn causes_are_not_sent_to_clients() {
     let request =
         crate::execution::GraphqlRequest::new("{ knot { secret foreign } }").request_id("id-1");
-    let response = frail::engine().execute(request, |request| request).await;
+    let response = failing_schema::engine()
+        .execute(request, |request| request)
+        .await;
     let text = super::cases::text(&response);
-    assert!(!text.contains(frail::SECRET), "{text}");
+    assert!(!text.contains(failing_schema::SECRET), "{text}");
     let answer = super::cases::json_of(&response);
     assert_eq!(
         answer["data"]["knot"],
@@ -304,8 +310,8 @@ async fn causes_are_not_sent_to_clients() {
 
 #[tokio::test]
 async fn a_panic_is_an_internal_error() {
-    let answer = ask(&frail::engine(), "{ knot { ok panics } }").await;
+    let answer = ask(&failing_schema::engine(), "{ knot { ok panics } }").await;
     assert_eq!(code(&answer), "INTERNAL");
     assert_eq!(answer["data"], json!(null));
-    assert!(!answer.to_string().contains(frail::SECRET));
+    assert!(!answer.to_string().contains(failing_schema::SECRET));
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::garage;
+use super::vehicle_schema;
 use crate::execution::{DocumentValidator, GraphqlRequest};
 
 /// Asserts that the document is refused with this code.
@@ -22,7 +22,7 @@ fn refused(validator: &DocumentValidator, document: &str, code: &str) {
 }
 
 fn validator() -> DocumentValidator {
-    garage::engine().validator().clone()
+    vehicle_schema::engine().validator().clone()
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn the_depth_of_fields_is_limited_to_twelve() {
 /// Accepted documents must also be executed safely, on the stack of a test thread.
 #[tokio::test]
 async fn documents_of_maximum_depth_are_executed() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let pairs = "{ vehicles { owner ".repeat(5);
     let deep = format!("{{ person {pairs} {{ name }} {} }}", "} }".repeat(5));
     let answer = super::cases::ask(&engine, &deep).await;
@@ -284,14 +284,14 @@ fn many_overlapping_fields_are_merged() {
         "owner { vehicles { name nickname } } ".repeat(500)
     );
     assert_eq!(validator.validate(&deep).errors(), []);
-    let prepared = garage::engine().prepare(GraphqlRequest::new(deep));
+    let prepared = vehicle_schema::engine().prepare(GraphqlRequest::new(deep));
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
 
 /// Selections overlap on an interface at every level, so every level is written out for each type.
 #[tokio::test]
 async fn deeply_overlapping_types_are_merged() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let mut document = String::from("__typename ");
     for _ in 0..5 {
         document = format!(
@@ -313,7 +313,7 @@ fn overlaps_on_which_all_types_agree_are_not_multiplied() {
         "next { id __typename ... on A { id __typename } ... on Thing { id next { brittle } }";
     let query = format!("{{ one {{ {} id {} }} }}", level.repeat(9), "}".repeat(9));
     let request = GraphqlRequest::new(query);
-    let prepared = super::world::engine().prepare(request);
+    let prepared = super::random_schema::engine().prepare(request);
     assert!(prepared.is_ok(), "{:?}", prepared.err());
 }
 
@@ -325,7 +325,7 @@ fn overlaps_in_which_types_differ_are_limited() {
         selection = format!("next {{ {selection} }} ... on A {{ next {{ id }} }}");
     }
     let request = GraphqlRequest::new(format!("{{ one {{ {selection} }} }}"));
-    let errors = super::world::engine().prepare(request).unwrap_err();
+    let errors = super::random_schema::engine().prepare(request).unwrap_err();
     assert_eq!(errors[0].extensions.code.as_str(), "COST_EXCEEDED");
 }
 

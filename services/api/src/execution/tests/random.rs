@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     cases::{ask_with, paths},
+    random_schema,
     reference::Reference,
-    world,
 };
 
 /// The types, their fields, and the types of the fields.
@@ -274,7 +274,7 @@ fn check(rolls: &[u8]) -> Result<(), TestCaseError> {
 
 /// Executes the document with the engine and the reference executor and compares the results.
 fn compare(text: &str) -> Result<(), TestCaseError> {
-    let engine = world::engine();
+    let engine = random_schema::engine();
     let schema = Schema::parse_and_validate(engine.sdl(), "world").expect("valid");
     let document = ExecutableDocument::parse_and_validate(&schema, text, "random")
         .map_err(|errors| TestCaseError::fail(format!("{text}\n{}", errors.errors)))?;
@@ -350,7 +350,7 @@ proptest! {
 /// The generator must produce errors, nulls at the root, and several types.
 #[test]
 fn random_documents_cover_all_cases() {
-    let engine = world::engine();
+    let engine = random_schema::engine();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");

@@ -7,7 +7,7 @@ use apollo_compiler::{
 };
 use serde_json::{Map, Value, json};
 
-use super::world;
+use super::random_schema;
 
 /// What a field resolves to.
 enum Resolved {
@@ -94,7 +94,9 @@ impl<'a> Reference<'a> {
                 self.list(item, items, sets, path)
             }
             (_, Resolved::Leaf(value)) => Ok(value),
-            (_, Resolved::Thing(id)) => self.object(world::type_of(id), Some(id), sets, path),
+            (_, Resolved::Thing(id)) => {
+                self.object(random_schema::type_of(id), Some(id), sets, path)
+            }
             _ => unreachable!("resolvers return what the schema says"),
         };
         match completed {
@@ -201,22 +203,22 @@ fn root(field: &str) -> Resolved {
 }
 
 fn of_thing(id: i32, field: &str) -> Resolved {
-    let [first, second] = world::many(id);
-    let next = world::next(id);
+    let [first, second] = random_schema::many(id);
+    let next = random_schema::next(id);
     let optional = |id: Option<i32>| id.map_or(Resolved::Null, Resolved::Thing);
     match field {
         "next" | "any" => optional(next),
-        "frail" if world::frail(id) => Resolved::Failure,
-        "brittle" if world::brittle(id) => Resolved::Failure,
+        "frail" if random_schema::frail(id) => Resolved::Failure,
+        "brittle" if random_schema::brittle(id) => Resolved::Failure,
         "many" => things(&[first, second]),
         "some" => Resolved::List(vec![
             Resolved::Thing(first),
             Resolved::Null,
             Resolved::Thing(second),
         ]),
-        "marked" => optional(next.filter(|id| world::type_of(*id) != "C")),
-        "twin" => Resolved::Thing(world::twin(id)),
-        "pair" => optional(Some(first).filter(|id| world::type_of(*id) != "B")),
+        "marked" => optional(next.filter(|id| random_schema::type_of(*id) != "C")),
+        "twin" => Resolved::Thing(random_schema::twin(id)),
+        "pair" => optional(Some(first).filter(|id| random_schema::type_of(*id) != "B")),
         _ => Resolved::Leaf(json!(id)),
     }
 }

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::{
     cases::{ask, assert_data, code, json_of, text},
-    frail, garage,
+    failing_schema, vehicle_schema,
 };
 use crate::execution::{CostCheck, Failure, GraphqlRequest};
 
 #[tokio::test]
 async fn request_errors_have_no_data() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     for (query, expected) in [
         ("{", "GRAPHQL_PARSE_FAILED"),
         ("{ nowhere }", "GRAPHQL_VALIDATION_FAILED"),
@@ -34,7 +34,9 @@ async fn request_errors_have_no_data() {
 #[tokio::test]
 async fn errors_come_before_data() {
     let request = GraphqlRequest::new("{ soft }");
-    let response = frail::engine().execute(request, |request| request).await;
+    let response = failing_schema::engine()
+        .execute(request, |request| request)
+        .await;
     let text = text(&response);
     assert!(text.starts_with("{\"errors\":["), "{text}");
     assert!(text.ends_with("\"data\":{\"soft\":null}}"), "{text}");
@@ -46,14 +48,14 @@ async fn errors_come_before_data() {
 
 #[tokio::test]
 async fn a_response_without_errors_has_no_errors_key() {
-    let answer = ask(&garage::engine(), "{ car { name } }").await;
+    let answer = ask(&vehicle_schema::engine(), "{ car { name } }").await;
     assert_eq!(answer.to_string(), r#"{"data":{"car":{"name":"Beetle"}}}"#);
 }
 
 /// `GetOperation`.
 #[tokio::test]
 async fn operations_are_selected_by_name() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let two = "query a { car { name } } query b { car { doors } }";
     let selected = async |query: &str, name: &str| {
         let request = GraphqlRequest::new(query).operation(name);
@@ -82,7 +84,7 @@ async fn operations_are_selected_by_name() {
 
 #[tokio::test]
 async fn types_can_be_introspected() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "{ __type(name: \"Vehicle\") { name kind possibleTypes { name } fields { name type { kind ofType { name } } } } __typename }";
     let answer = ask(&engine, query).await;
     assert_data(
@@ -107,7 +109,7 @@ async fn types_can_be_introspected() {
 /// The query that tools send first.
 #[tokio::test]
 async fn the_standard_introspection_query_passes() {
-    let answer = ask(&garage::engine(), INTROSPECTION).await;
+    let answer = ask(&vehicle_schema::engine(), INTROSPECTION).await;
     assert!(answer.get("errors").is_none(), "{}", answer["errors"]);
     let types = answer["data"]["__schema"]["types"].as_array().unwrap();
     assert!(types.iter().any(|kind| kind["name"] == "Car"));
@@ -115,7 +117,7 @@ async fn the_standard_introspection_query_passes() {
 
 #[tokio::test]
 async fn introspection_can_be_hidden() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     for query in [
         "{ __schema { queryType { name } } }",
         "{ ...f } fragment f on Query { x: __type(name: \"Car\") { name } }",
@@ -134,7 +136,7 @@ async fn introspection_can_be_hidden() {
 /// response.
 #[tokio::test]
 async fn the_cost_is_checked_before_execution() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let cost_check = |free: bool| {
         move |prepared: &crate::execution::Prepared| CostCheck {
             extensions: [(
@@ -176,7 +178,7 @@ async fn the_cost_is_checked_before_execution() {
 /// Section 6.2.3: one response per event, including errors.
 #[tokio::test]
 async fn a_subscription_has_one_response_per_event() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let query = "subscription { ...f ...f } fragment f on Updates { cars { name ... on Vehicle { name nickname } } }";
     let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
     assert!(prepared.kind().is_subscription());

@@ -1,6 +1,6 @@
 //! Section 5, Validation: every rule, with documents that it refuses and documents that it accepts.
 
-use super::garage;
+use super::vehicle_schema;
 
 /// A rule, the documents it accepts and those it refuses.
 type Rule = (
@@ -430,7 +430,7 @@ const SECTIONS: usize = 34;
 
 #[test]
 fn every_rule_refuses_invalid_documents() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     for (rule, _, refused) in RULES {
         for document in *refused {
             let validated = engine.validator().validate(document);
@@ -449,7 +449,7 @@ fn every_rule_refuses_invalid_documents() {
 
 #[test]
 fn every_rule_accepts_valid_documents() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     for (rule, accepted, _) in RULES {
         for document in *accepted {
             let validated = engine.validator().validate(document);
@@ -470,7 +470,7 @@ fn no_rule_is_missing() {
 
 #[test]
 fn errors_have_locations() {
-    let engine = garage::engine();
+    let engine = vehicle_schema::engine();
     let validated = engine
         .validator()
         .validate("{\n  car {\n    wheelCount\n  }\n}");

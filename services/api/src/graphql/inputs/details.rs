@@ -150,78 +150,78 @@ impl BundleInput {
 }
 
 impl From<ApparelInput> for product::Apparel {
-    fn from(given: ApparelInput) -> Self {
+    fn from(input: ApparelInput) -> Self {
         Self {
-            fit: given.fit,
-            size_chart: all(given.size_chart),
+            fit: input.fit,
+            size_chart: all(input.size_chart),
         }
     }
 }
 
 impl From<BookInput> for product::Book {
-    fn from(given: BookInput) -> Self {
+    fn from(input: BookInput) -> Self {
         Self {
-            contributors: all(given.contributors),
-            isbn: given.isbn,
-            format: given.format,
-            pages: given.pages,
+            contributors: all(input.contributors),
+            isbn: input.isbn,
+            format: input.format,
+            pages: input.pages,
         }
     }
 }
 
 impl From<ElectronicsInput> for product::Electronics {
-    fn from(given: ElectronicsInput) -> Self {
+    fn from(input: ElectronicsInput) -> Self {
         Self {
-            energy_label: given.energy_label,
-            warranty_months: given.warranty_months,
-            compatibility: given.compatibility.unwrap_or_default(),
+            energy_label: input.energy_label,
+            warranty_months: input.warranty_months,
+            compatibility: input.compatibility.unwrap_or_default(),
         }
     }
 }
 
 impl From<GroceryInput> for product::Grocery {
-    fn from(given: GroceryInput) -> Self {
+    fn from(input: GroceryInput) -> Self {
         Self {
-            ingredients: given.ingredients,
-            allergens: given.allergens.unwrap_or_default(),
-            nutrition: all(given.nutrition),
+            ingredients: input.ingredients,
+            allergens: input.allergens.unwrap_or_default(),
+            nutrition: all(input.nutrition),
         }
     }
 }
 
 impl From<MovieInput> for product::Movie {
-    fn from(given: MovieInput) -> Self {
+    fn from(input: MovieInput) -> Self {
         Self {
-            cast: all(given.cast),
-            runtime_minutes: given.runtime_minutes,
+            cast: all(input.cast),
+            runtime_minutes: input.runtime_minutes,
         }
     }
 }
 
 impl From<SizeChartRowInput> for product::SizeChartRow {
-    fn from(given: SizeChartRowInput) -> Self {
+    fn from(input: SizeChartRowInput) -> Self {
         Self {
-            size: given.size,
-            measurements: all(Some(given.measurements)),
+            size: input.size,
+            measurements: all(Some(input.measurements)),
         }
     }
 }
 
 impl From<MeasurementInput> for product::Measurement {
-    fn from(given: MeasurementInput) -> Self {
+    fn from(input: MeasurementInput) -> Self {
         Self {
-            name: given.name,
-            value: given.value,
-            unit: given.unit,
+            name: input.name,
+            value: input.value,
+            unit: input.unit,
         }
     }
 }
 
 impl From<ContributorInput> for product::Contributor {
-    fn from(given: ContributorInput) -> Self {
+    fn from(input: ContributorInput) -> Self {
         Self {
-            name: given.name,
-            role: given.role,
+            name: input.name,
+            role: input.role,
         }
     }
 }

@@ -228,11 +228,11 @@ impl From<PriceInput> for admin::PriceInput {
     }
 }
 
-pub(super) fn media(given: Vec<MediaInput>) -> Vec<Media> {
-    let medium = |given: MediaInput| Media {
-        url: given.url.0,
-        alt: given.alt,
-        kind: given.kind.into(),
+pub(super) fn media(inputs: Vec<MediaInput>) -> Vec<Media> {
+    let medium = |input: MediaInput| Media {
+        url: input.url.0,
+        alt: input.alt,
+        kind: input.kind.into(),
     };
-    given.into_iter().map(medium).collect()
+    inputs.into_iter().map(medium).collect()
 }

@@ -68,42 +68,42 @@ impl From<outcome::UserError> for UserError {
 
 /// The parts that all payloads have.
 #[derive(Debug)]
-pub(crate) struct Reply<T> {
-    pub(super) thing: Option<T>,
+pub(crate) struct PayloadParts<T> {
+    pub(super) object: Option<T>,
     pub(super) user_errors: Vec<UserError>,
 }
 
-impl<T> Reply<T> {
+impl<T> PayloadParts<T> {
     /// Converts the outcome of a mutation; `show` converts the object to its output type.
     pub(crate) fn of<D>(
         outcome: Outcome<D>,
         show: impl FnOnce(D) -> Result<T, Failure>,
     ) -> Result<Self, Failure> {
-        let (thing, refusals) = match outcome {
-            Outcome::Done(thing) => (Some(thing), Vec::new()),
+        let (object, refusals) = match outcome {
+            Outcome::Done(object) => (Some(object), Vec::new()),
             Outcome::Refused { refusals, current } => (current, refusals),
         };
         Ok(Self {
-            thing: thing.map(show).transpose()?,
+            object: object.map(show).transpose()?,
             user_errors: refusals.into_iter().map(UserError::from).collect(),
         })
     }
 }
 
 macro_rules! payload {
-    ($(#[$doc:meta])* $name:ident { $(#[$field_doc:meta])* $field:ident: $thing:ty }) => {
+    ($(#[$doc:meta])* $name:ident { $(#[$field_doc:meta])* $field:ident: $object:ty }) => {
         $(#[$doc])*
         #[derive(SimpleObject)]
         pub(crate) struct $name {
             $(#[$field_doc])*
-            $field: Option<$thing>,
+            $field: Option<$object>,
             /// Why nothing was written; empty on success.
             user_errors: Vec<UserError>,
         }
 
-        impl From<Reply<$thing>> for $name {
-            fn from(reply: Reply<$thing>) -> Self {
-                Self { $field: reply.thing, user_errors: reply.user_errors }
+        impl From<PayloadParts<$object>> for $name {
+            fn from(parts: PayloadParts<$object>) -> Self {
+                Self { $field: parts.object, user_errors: parts.user_errors }
             }
         }
     };
@@ -230,24 +230,25 @@ impl From<vitrine_domain::admin::Merge> for Merge {
 /// The result of `mergeSpecKeys`.
 #[derive(SimpleObject)]
 pub(crate) struct MergeSpecKeysPayload {
-    /// The key that remains. Both names refer to it from now on.
+    /// The key that remains. Both names refer to it from now on. Null if the mutation was refused.
     spec_key: Option<SpecKey>,
-    /// The number of products that are still to be rewritten in the background.
+    /// The number of products that are still to be rewritten in the background; null if the mutation
+    /// was refused.
     remaining: Option<i32>,
     /// Why nothing was written; empty on success.
     user_errors: Vec<UserError>,
 }
 
-impl From<Reply<Merge>> for MergeSpecKeysPayload {
-    fn from(reply: Reply<Merge>) -> Self {
-        let (spec_key, remaining) = reply
-            .thing
+impl From<PayloadParts<Merge>> for MergeSpecKeysPayload {
+    fn from(parts: PayloadParts<Merge>) -> Self {
+        let (spec_key, remaining) = parts
+            .object
             .map(|merge| (merge.key, merge.remaining))
             .unzip();
         Self {
             spec_key,
             remaining,
-            user_errors: reply.user_errors,
+            user_errors: parts.user_errors,
         }
     }
 }

@@ -10,40 +10,40 @@ use vitrine_model::id::{GlobalId, ProductId};
 use super::common::count;
 use super::details::all;
 use super::erasure::{ErasureReceipt, ErasureResidue};
-use super::payload::{Reply, UserError};
+use super::payload::{PayloadParts, UserError};
 use super::product::Product;
 use super::review::Review;
 use crate::execution::{Failure, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
 /// The outcome of a mutation on a review. The product is looked up only if selected.
-pub(crate) struct Written {
+pub(crate) struct ReviewOutcome {
     product: Option<ProductId>,
     review: Option<Review>,
     stats_pending: bool,
     user_errors: Vec<UserError>,
 }
 
-impl Written {
+impl ReviewOutcome {
     pub(crate) fn of(
         product: Option<ProductId>,
         outcome: Outcome<Reviewed>,
     ) -> Result<Self, Failure> {
-        let reply = Reply::of(outcome, Ok)?;
-        let stats_pending = reply.thing.as_ref().is_some_and(|done| done.stats_pending);
+        let parts = PayloadParts::of(outcome, Ok)?;
+        let stats_pending = parts.object.as_ref().is_some_and(|done| done.stats_pending);
         Ok(Self {
             product,
-            review: reply.thing.map(|done| done.review.into()),
+            review: parts.object.map(|done| done.review.into()),
             stats_pending,
-            user_errors: reply.user_errors,
+            user_errors: parts.user_errors,
         })
     }
 }
 
-macro_rules! written {
+macro_rules! review_change_payload {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        pub(crate) struct $name(pub(crate) Written);
+        pub(crate) struct $name(pub(crate) ReviewOutcome);
 
         $(#[$doc])*
         #[Object]
@@ -74,22 +74,22 @@ macro_rules! written {
     };
 }
 
-written! {
+review_change_payload! {
     /// The result of `submitReview`.
     SubmitReviewPayload
 }
 
-written! {
+review_change_payload! {
     /// The result of `editReview`.
     EditReviewPayload
 }
 
-written! {
+review_change_payload! {
     /// The result of `deleteReview`.
     DeleteReviewPayload
 }
 
-written! {
+review_change_payload! {
     /// The result of `moderateReview`.
     ModerateReviewPayload
 }
@@ -106,9 +106,9 @@ macro_rules! review_payload {
             user_errors: Vec<UserError>,
         }
 
-        impl From<Reply<Review>> for $name {
-            fn from(reply: Reply<Review>) -> Self {
-                Self { review: reply.thing, user_errors: reply.user_errors }
+        impl From<PayloadParts<Review>> for $name {
+            fn from(parts: PayloadParts<Review>) -> Self {
+                Self { review: parts.object, user_errors: parts.user_errors }
             }
         }
     };
@@ -145,11 +145,11 @@ impl RecordPurchasePayload {
         product: Option<ProductId>,
         outcome: Outcome<Purchased>,
     ) -> Result<Self, Failure> {
-        let reply = Reply::of(outcome, |purchased| Ok(purchased.new))?;
+        let parts = PayloadParts::of(outcome, |purchased| Ok(purchased.new))?;
         Ok(Self {
             product,
-            recorded: reply.thing,
-            user_errors: reply.user_errors,
+            recorded: parts.object,
+            user_errors: parts.user_errors,
         })
     }
 }
@@ -184,14 +184,14 @@ pub(crate) struct EraseAuthorPayload {
     user_errors: Vec<UserError>,
 }
 
-impl From<Reply<Erased>> for EraseAuthorPayload {
-    fn from(reply: Reply<Erased>) -> Self {
+impl From<PayloadParts<Erased>> for EraseAuthorPayload {
+    fn from(parts: PayloadParts<Erased>) -> Self {
         let both = |done: Erased| (done.receipt.into(), done.residue.into());
-        let (receipt, residue) = reply.thing.map(both).unzip();
+        let (receipt, residue) = parts.object.map(both).unzip();
         Self {
             receipt,
             residue,
-            user_errors: reply.user_errors,
+            user_errors: parts.user_errors,
         }
     }
 }
@@ -207,11 +207,11 @@ impl RepairRatingStatsPayload {
         product: Option<ProductId>,
         outcome: Outcome<ratings::Repaired>,
     ) -> Result<Self, Failure> {
-        let reply = Reply::of(outcome, |repaired| Ok(repaired.differences))?;
+        let parts = PayloadParts::of(outcome, |repaired| Ok(repaired.differences))?;
         Ok(Self {
             product,
-            differences: all(reply.thing.unwrap_or_default()),
-            user_errors: reply.user_errors,
+            differences: all(parts.object.unwrap_or_default()),
+            user_errors: parts.user_errors,
         })
     }
 }
@@ -245,11 +245,11 @@ pub(crate) struct DefineReviewDimensionsPayload {
     user_errors: Vec<UserError>,
 }
 
-impl From<Reply<dimensions::ReviewDimensions>> for DefineReviewDimensionsPayload {
-    fn from(reply: Reply<dimensions::ReviewDimensions>) -> Self {
+impl From<PayloadParts<dimensions::ReviewDimensions>> for DefineReviewDimensionsPayload {
+    fn from(parts: PayloadParts<dimensions::ReviewDimensions>) -> Self {
         Self {
-            names: reply.thing.map(|defined| defined.names),
-            user_errors: reply.user_errors,
+            names: parts.object.map(|defined| defined.names),
+            user_errors: parts.user_errors,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! GraphQL over WebSocket, tested with a client of frames and JSON.
 
-mod callers;
+mod authentication;
 mod client;
 mod closing;
-mod conversation;
-mod crowds;
-mod garbage;
 mod handshake;
+mod invalid_messages;
+mod limits;
 mod memory;
-mod stopping;
+mod operations;
+mod shutdown;
 
 use std::time::Duration;
 
