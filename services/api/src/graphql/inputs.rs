@@ -103,7 +103,8 @@ pub(crate) struct SpecFilterInput {
     exists: Option<bool>,
 }
 
-/// A condition on text, ignoring case and accents. Text of more than 256 bytes never matches.
+/// A condition on text, ignoring case and accents. Specs with a text of more than 256 bytes never
+/// match; a longer text in a filter is refused.
 #[derive(Clone, Debug, OneofObject)]
 pub(crate) enum TextFilterInput {
     /// The text equals this value.

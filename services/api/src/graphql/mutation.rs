@@ -123,8 +123,8 @@ impl Mutation {
         product(done.await).map(Into::into).at(ctx)
     }
 
-    /// Archives a product: takes it off sale permanently. It keeps its slug and stays visible to
-    /// admins.
+    /// Archives a product: takes it off sale until it is restored. It keeps its slug and stays
+    /// visible to admins.
     async fn archive_product(
         &self,
         ctx: &Context<'_>,
