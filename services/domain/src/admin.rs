@@ -5,6 +5,13 @@
 //! generations of the categories it touches and the recorded answer for its idempotency key are
 //! written together or not at all. A refusal names the input that is wrong and what would be right;
 //! nothing is written.
+//!
+//! Specs are checked in two steps: `spec::check` (model) validates the form of a key and value;
+//! `specs::check_against_dictionary` looks the key up, also by alias, and checks type, dimension
+//! and allowed values. An unknown key is added with the type of its first value. The callers are
+//! `admin/specs.rs` and `import/keys.rs`. `admin/keys.rs` checks the definitions of keys. The
+//! database does not know spec keys: a filter looks a key up in memory, and once in the database
+//! if it is missing there.
 
 use serde::Serialize;
 use vitrine_model::id::{ProductId, SupplierId};

@@ -6,7 +6,7 @@
 //! obtained a permit. There are fewer permits than connections, and the number of waiting callers
 //! is bounded.
 //!
-//! Reads, writes and background work have separate permits ([`ConcurrencyLimit`]), so none can
+//! Reads, writes and background work have separate permits (`ConcurrencyLimit`), so none can
 //! starve another. A read or write that exceeds its time limit releases its permit and fails; the
 //! operation itself continues until the driver ends it.
 
@@ -218,7 +218,7 @@ impl Catalog {
         Ok(self.store().ping().await?)
     }
 
-    /// Waits for running operations, at most [`DRAIN_TIMEOUT`]. To be called when no new requests
+    /// Waits for running operations, at most ten seconds. To be called when no new requests
     /// arrive.
     pub async fn drain(&self) {
         if let Err(error) = self.flush_activity().await {

@@ -7,6 +7,22 @@
 //! search) are counted exactly; larger sets are estimated from a sample of about 10,000, and each
 //! count then has a margin. The most frequent requests, whole categories, are precomputed and
 //! stored with a generation that tells whether any product of the category has changed since.
+//!
+//! How a pass is counted:
+//!
+//! 1. Without a filter, or with one category only, the cached facet counts are read: one `find`
+//!    for the snapshot and one covered query for the generation.
+//! 2. Otherwise `Store::bound` finds from indexes alone whether at most 20,000 products (10,000 in
+//!    a search) can match. Where indexes cannot tell and no token bounds the filter, one count
+//!    decides.
+//! 3. Up to that number, `Store::tally` reads each matching product once and counts all facets in
+//!    one pass.
+//! 4. Above it, the products of one slot in a hundred are read first. Their number determines how
+//!    many slots make a sample of about 10,000 products. `model::facet::Sample` turns the counts
+//!    into estimates with margins.
+//!
+//! A request runs at most four passes at a time, and a process at most four counts. Exact counts
+//! of a whole category are cached with the generation that was read before counting.
 
 mod coverage;
 mod display;

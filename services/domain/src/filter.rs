@@ -1,5 +1,8 @@
 //! From callers' filters to conditions on stored data: slugs become ids, aliases become keys, units
 //! become canonical numbers. Contradictions are refused with the path of the input.
+//!
+//! The states that the caller may see are the first part of every condition. A condition that no
+//! product can match costs no command.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;

@@ -6,7 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`catalog`] | the handle, its concurrency limits and time limits |
-//! | [`reference`] | categories, spec dictionary and units, cached in memory |
+//! | [`mod@reference`] | categories, spec dictionary and units, cached in memory |
 //! | [`products`], [`reviews`], [`suppliers`] | queries |
 //! | [`facets`] | filter panels, coverage of spec keys |
 //! | [`search`] | parsing and answering search texts |

@@ -1,4 +1,8 @@
 //! Page arguments and cursors.
+//!
+//! A page reads one row more than it returns, which answers `hasNextPage`. `hasPreviousPage` after
+//! the first page is one more command, and `totalCount` another unless the page holds the whole
+//! list. Both are sent only when selected.
 
 use vitrine_model::cursor::{ListFingerprint, Position};
 use vitrine_storage::keyset::{Boundary, Page, PageRequest};

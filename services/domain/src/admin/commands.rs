@@ -1,5 +1,22 @@
 //! Executing a mutation: one transaction, retried after write conflicts, answered from the recorded
 //! answer when its idempotency key is repeated.
+//!
+//! The steps of a mutation:
+//!
+//! 1. Read the reference data again if its version changed, and begin a `WriteUnit`.
+//! 2. With an idempotency key, look for the recorded answer. The same input returns it; another
+//!    input is refused.
+//! 3. Compare the version of the reference data inside the transaction with the version that the
+//!    command uses. If they differ, begin again.
+//! 4. Run the command. It reads what it changes inside the transaction, compares revisions, and
+//!    collects all errors. With errors the transaction is aborted.
+//! 5. Record the answer under the key, and commit. If reference data changed, this process reads
+//!    it again at once.
+//!
+//! Words are added to the vocabulary outside the transaction, because words are never removed.
+//! After a write conflict all steps are repeated, nine times at most; then the mutation fails with
+//! `UNAVAILABLE`. A process that dies before the commit leaves nothing but words. After the
+//! commit, the same key returns the recorded answer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,9 @@
 //! Coverage: how many products have each spec key.
+//!
+//! Coverage of up to 60,000 products on sale is counted while the client waits. For more products
+//! the cached coverage is returned, with the time it was counted at. If it was never counted, the
+//! request fails with `UNAVAILABLE` until the worker `panels` has counted it. No request counts
+//! it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,9 @@
 //! Subscriptions to the reviews of a product.
+//!
+//! The cursor of an event is its resume token, signed and bound to the product and the
+//! subscription. With `after`, missed events come from the 10,000 events that the process keeps,
+//! or else from a change stream of their own, up to where the common stream began. Tokens are
+//! compared, so no event is delivered twice.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,8 +59,8 @@ impl Catalog {
     /// Subscribes to the reviews of a product, from now on or from a cursor.
     ///
     /// # Errors
-    /// [`FeedEnded::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a cursor
-    /// of another subscription, or one that is older than the database's change history.
+    /// [`FeedEnded::Gone`] when there is no such product, [`DomainError::InvalidCursor`] for a
+    /// cursor of another subscription, or one that is older than the database's change history.
     pub async fn follow_reviews(
         &self,
         product: ProductId,

@@ -1,4 +1,19 @@
 //! Importing products.
+//!
+//! A batch goes through these steps:
+//!
+//! 1. Look up the external ids. A draft whose digest equals the stored digest is *unchanged*.
+//! 2. Check each draft (`check.rs`) and its specs against the dictionary (`crate::specs`). New
+//!    keys are added to the dictionary. Invalid drafts are *rejected* with all reasons.
+//! 3. Find or create categories and suppliers, find the items of bundles, add new words to the
+//!    vocabulary.
+//! 4. Insert new products, at most 250 per transaction, with the generations of their categories.
+//!    After a duplicate name or a write conflict the products of that transaction are inserted one
+//!    by one. Existing products are updated by compare-and-set on `revision`; `merge.rs` combines
+//!    what several systems say.
+//!
+//! A process that dies between 3 and 4 leaves keys, words, categories and suppliers without
+//! products. The next run uses them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

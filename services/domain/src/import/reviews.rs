@@ -1,4 +1,10 @@
 //! Importing reviews.
+//!
+//! New reviews are stored in one of two ways. A batch with at least four reviews per product on
+//! average is inserted and counted in one transaction. Any other batch, and one that meets a write
+//! conflict or a duplicate, is inserted as dirty; the fold counts it at the end of the import or
+//! in the background. A process that dies in between leaves dirty reviews, which any process
+//! folds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -153,8 +159,8 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Returns the outcome for a review whose insert was refused by a key: another import inserted it
-    /// first, or another review by its author.
+    /// Returns the outcome for a review whose insert was refused by a key: another import inserted
+    /// it first, or its author already has a review.
     async fn refused_review(
         &self,
         origin: Option<Origin>,

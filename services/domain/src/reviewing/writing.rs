@@ -1,4 +1,6 @@
 //! Authors submit, edit and delete their reviews.
+//!
+//! The steps and the crash table of a submitted review are in ARCHITECTURE.md, walk 2.
 
 use std::collections::HashMap;
 use std::future::ready;
