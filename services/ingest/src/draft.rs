@@ -1,5 +1,5 @@
-//! Rows into batches of drafts. Nothing here touches a database, so a batch can be made while the
-//! one before is written.
+//! Mapping rows to batches of drafts. Uses no database, so a batch can be prepared while the
+//! previous one is being stored.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -8,75 +8,75 @@ use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, Rejection, ReviewDraft};
 
 use crate::feed::{Feed, FeedLine, Row};
-use crate::mapping::{Makes, Mapping, Memory, Problems};
+use crate::mapping::{Mapping, MappingCache, MappingOutput, Problems};
 
-/// The most lines of a batch.
+/// The maximum number of lines of a batch.
 pub const BATCH_LINES: usize = 1000;
-/// The most bytes of a batch; the line that reaches it is still in.
+/// The size of a batch in bytes after which no line is added.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// The most products of review rows that are remembered as made already. Forgetting one costs a
-/// look-up, nothing else.
+/// The maximum number of products derived from reviews that are remembered. Forgetting one only
+/// costs a look-up.
 const MAX_REMEMBERED: usize = 500_000;
 
-/// Some lines of a feed, ready to be stored.
+/// A batch of lines of a feed, ready to be stored.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Every line, in the feed's order.
+    /// All lines, in the order of the feed.
     pub lines: Vec<Line>,
-    /// The products of the lines, in their order; for reviews the products derived from them.
+    /// The products of the lines, in their order; for reviews, the products derived from them.
     pub products: Vec<ProductDraft>,
     /// The reviews of the lines, in their order.
     pub reviews: Vec<ReviewDraft>,
-    /// Why the file could not be read on after these lines.
+    /// Why the rest of the file could not be read, if so.
     pub broken: Option<String>,
 }
 
-/// A line and what is known of it before anything is stored.
+/// A line before it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Its number in the file, from 1.
     pub number: u64,
-    /// Its fate so far.
-    pub fate: Fate,
-    /// Values that were left out, as the mapping wants it.
+    /// Its status.
+    pub status: LineStatus,
+    /// Values that were dropped, as the mapping specifies.
     pub dropped: Vec<Rejection>,
 }
 
-/// What is known of a line before anything is stored.
+/// The status of a line before it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It holds nothing.
+pub enum LineStatus {
+    /// It is blank.
     Blank,
-    /// It is refused.
+    /// It is rejected, for these reasons.
     Rejected(Vec<Rejection>),
-    /// It is the next one of the batch's drafts.
+    /// Its draft is the next one of the batch.
     Drafted,
 }
 
-/// Makes batches out of a feed.
+/// Maps a feed to batches of drafts.
 pub struct Drafter<'m> {
     mapping: &'m Mapping,
-    memory: Memory,
+    cache: MappingCache,
     derived: HashSet<u64>,
 }
 
 impl<'m> Drafter<'m> {
-    /// A drafter that follows a mapping.
+    /// Returns a drafter for a mapping.
     #[must_use]
     pub fn new(mapping: &'m Mapping) -> Self {
         Self {
             mapping,
-            memory: Memory::default(),
+            cache: MappingCache::default(),
             derived: HashSet::new(),
         }
     }
 
-    /// The next batch; `None` at the end of the feed.
+    /// Returns the next batch; `None` at the end of the feed.
     pub fn batch(&mut self, feed: &mut Feed) -> Option<Batch> {
         self.batch_of(feed)
     }
 
-    /// The same for any source of lines.
+    /// As [`Drafter::batch`], for any source of lines.
     fn batch_of(&mut self, feed: &mut impl Iterator<Item = FeedLine>) -> Option<Batch> {
         let mut batch = Batch::default();
         let mut bytes = 0;
@@ -92,39 +92,41 @@ impl<'m> Drafter<'m> {
 
     fn add(&mut self, batch: &mut Batch, line: FeedLine) {
         let mut problems = Problems::default();
-        let fate = match line.row {
-            Row::Blank => Fate::Blank,
+        let status = match line.row {
+            Row::Blank => LineStatus::Blank,
             Row::Unreadable(reason) => unreadable(reason),
             Row::Broken(reason) => {
                 batch.broken = Some(reason.clone());
                 unreadable(reason)
             }
-            Row::Object(row) if self.draft(batch, &row, &mut problems).is_some() => Fate::Drafted,
-            Row::Object(_) => Fate::Rejected(problems.fatal),
+            Row::Object(row) if self.draft(batch, &row, &mut problems).is_some() => {
+                LineStatus::Drafted
+            }
+            Row::Object(_) => LineStatus::Rejected(problems.fatal),
         };
         batch.lines.push(Line {
             number: line.number,
-            fate,
+            status,
             dropped: problems.dropped,
         });
     }
 
-    /// Adds the drafts of a row. Without any, the problems say why.
+    /// Adds the drafts of a row. If there are none, `problems` says why.
     fn draft(&mut self, batch: &mut Batch, row: &Value, problems: &mut Problems) -> Option<()> {
-        if self.mapping.makes() == Makes::Products {
-            let product = self.mapping.product(&mut self.memory, row, problems)?;
+        if self.mapping.output() == MappingOutput::Products {
+            let product = self.mapping.product(&mut self.cache, row, problems)?;
             batch.products.push(product);
             return Some(());
         }
         let review = self.mapping.review(row, problems)?;
-        if self.mapping.makes() == Makes::ReviewsAndProducts {
+        if self.mapping.output() == MappingOutput::ReviewsAndProducts {
             self.derive(batch, row, &review.product, problems)?;
         }
         batch.reviews.push(review);
         Some(())
     }
 
-    /// Adds the product of a review, unless an earlier row has.
+    /// Adds the product of a review, unless an earlier row has added it.
     fn derive(
         &mut self,
         batch: &mut Batch,
@@ -136,8 +138,8 @@ impl<'m> Drafter<'m> {
         if self.derived.contains(&key) {
             return Some(());
         }
-        let (mapping, memory) = (self.mapping, &mut self.memory);
-        let product = mapping.derived_product(memory, row, source, problems)?;
+        let (mapping, cache) = (self.mapping, &mut self.cache);
+        let product = mapping.derived_product(cache, row, source, problems)?;
         batch.products.push(product);
         if self.derived.len() >= MAX_REMEMBERED {
             self.derived.clear();
@@ -147,8 +149,8 @@ impl<'m> Drafter<'m> {
     }
 }
 
-fn unreadable(reason: String) -> Fate {
-    Fate::Rejected(vec![Rejection::new("line", reason)])
+fn unreadable(reason: String) -> LineStatus {
+    LineStatus::Rejected(vec![Rejection::new("line", reason)])
 }
 
 fn hash(product: &ExternalRef) -> u64 {

@@ -1,8 +1,7 @@
-//! Rows out of files: JSON Lines or CSV, plain or gzipped, in memory that does not grow with the
-//! file.
+//! Reading rows of files: JSON Lines or CSV, plain or gzipped. Memory does not grow with the file.
 //!
-//! Whatever cannot be read becomes a line with the reason; the lines behind it are read all the
-//! same. Only a file that ends in the middle (a truncated gzip) cannot be read on.
+//! An unreadable line is returned with the reason, and the following lines are read. Only the rest
+//! of a damaged file, such as a truncated gzip, cannot be read.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -23,8 +22,8 @@ use csv_rows::CsvRows;
 use json_rows::JsonRows;
 use lines::Lines;
 
-/// The longest line, or CSV record, that is read; longer ones are rejected without being held in
-/// memory.
+/// The maximum length of a line, or CSV record, in bytes; longer ones are rejected without being
+/// held in memory.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -32,24 +31,24 @@ const BUFFER_BYTES: usize = 128 * 1024;
 /// One line of a feed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedLine {
-    /// Its number in the file, from 1; of a CSV record of several lines, the first.
+    /// Its number in the file, from 1; the number of the first line of a CSV record.
     pub number: u64,
-    /// How many bytes of it there are.
+    /// Its length in bytes.
     pub bytes: usize,
-    /// What it holds.
+    /// Its content.
     pub row: Row,
 }
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     /// Nothing.
     Blank,
     /// An object.
     Object(Value),
-    /// Something that cannot be read, for this reason.
+    /// It is not valid, for this reason.
     Unreadable(String),
-    /// The file cannot be read on from here, for this reason. The last line.
+    /// The rest of the file cannot be read, for this reason. The last line.
     Broken(String),
 }
 
@@ -64,17 +63,17 @@ pub enum FeedError {
         /// Why.
         source: io::Error,
     },
-    /// The file is in another form.
+    /// The file has another format.
     #[error("{}: {reason}", path.display())]
     Form {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what would be right.
+        /// What is wrong.
         reason: String,
     },
 }
 
-/// A feed being read: an iterator over its lines.
+/// A feed: an iterator over the lines of a file.
 pub struct Feed {
     rows: Rows,
     read: Arc<AtomicU64>,
@@ -90,7 +89,7 @@ impl Feed {
     /// Opens a file.
     ///
     /// # Errors
-    /// [`FeedError`] when it cannot be read at all.
+    /// [`FeedError`] if it cannot be opened or has another format.
     pub fn open(path: &Path, format: Format, delimiter: u8) -> Result<Self, FeedError> {
         let failed = |source| FeedError::Read {
             path: path.to_owned(),
@@ -99,11 +98,11 @@ impl Feed {
         let file = File::open(path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         let read = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
+        let reader = CountingReader {
             file,
             read: Arc::clone(&read),
         };
-        let source = unpacked(counted).map_err(failed)?;
+        let source = unpacked(reader).map_err(failed)?;
         let rows = rows(source, format, delimiter, MAX_LINE_BYTES);
         let rows = rows.map_err(|reason| FeedError::Form {
             path: path.to_owned(),
@@ -112,7 +111,7 @@ impl Feed {
         Ok(Self { rows, read, size })
     }
 
-    /// How many bytes of the file have been read, and how many there are.
+    /// The number of bytes of the file read so far, and its size.
     #[must_use]
     pub fn position(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed), self.size)
@@ -130,13 +129,13 @@ impl Iterator for Feed {
     }
 }
 
-/// A file that counts what is read of it.
-struct Counted {
+/// A file that counts the bytes read.
+struct CountingReader {
     file: File,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
@@ -144,7 +143,8 @@ impl Read for Counted {
     }
 }
 
-/// The bytes of a file, unpacked if it begins like gzip, whatever its name.
+/// Returns the bytes of a file, unpacked if it starts with the magic number of gzip, whatever its
+/// name.
 fn unpacked(file: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
@@ -159,7 +159,7 @@ fn rows(
     mut source: Box<dyn BufRead + Send>,
     format: Format,
     delimiter: u8,
-    most_bytes: usize,
+    max_bytes: usize,
 ) -> Result<Rows, String> {
     let beginning = source.fill_buf().unwrap_or_default();
     if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
@@ -173,7 +173,7 @@ fn rows(
         Format::JsonLines => false,
         Format::Auto => !looks_like_json(source.fill_buf().unwrap_or_default()),
     };
-    let lines = Lines::new(source, most_bytes);
+    let lines = Lines::new(source, max_bytes);
     if csv {
         CsvRows::new(lines, delimiter).map(Rows::Csv)
     } else {

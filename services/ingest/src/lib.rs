@@ -1,17 +1,18 @@
-//! Feeds in: what a line of somebody's file means, and what became of it.
+//! Importing feeds: reading files, mapping their lines to drafts, storing these, and reporting the
+//! outcome of each line.
 //!
-//! A feed is a file of JSON Lines or CSV, plain or gzipped. A [`mapping::Mapping`] says where in
-//! its rows the names, prices, specs and reviews are; it is a file of its own that people write.
-//! [`draft`] turns rows into the model's drafts, a batch at a time, and never touches a database.
+//! A feed is a file of JSON Lines or CSV, plain or gzipped. A [`mapping::Mapping`] is a separate
+//! file, written by people, that says where in the rows the names, prices, specs and reviews are.
+//! [`draft`] maps rows to the model's drafts, in batches, without a database.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`mapping`] | mapping files: reading them, and applying them to rows |
-//! | [`feed`] | rows out of files, whatever their form, in bounded memory |
-//! | [`draft`] | rows into batches of drafts and refusals |
-//! | [`run`] | batches into the catalogue |
-//! | [`report`] | what became of the lines, for people and for programs |
-//! | [`rejects`] | the file of everything that was refused or left out |
+//! | [`feed`] | rows of files in any supported format, in bounded memory |
+//! | [`draft`] | batches of drafts and rejected lines |
+//! | [`run`] | storing batches in the catalogue |
+//! | [`report`] | the outcome of an import, as text and as JSON |
+//! | [`rejects`] | the file of rejected lines and dropped values |
 //! | [`demo`] | the generator of the demo catalogue |
 
 pub mod demo;
@@ -24,4 +25,4 @@ pub mod run;
 
 pub use mapping::{Mapping, MappingError};
 pub use report::Report;
-pub use run::{ImportError, ImportOrder, Progress, import};
+pub use run::{ImportError, ImportOptions, Progress, import};

@@ -1,9 +1,9 @@
-//! Mapping files: where in a feed's rows the names, prices, specs and reviews are.
+//! Mapping files, which say where in the rows of a feed the names, prices, specs and reviews are.
 //!
-//! A mapping is a TOML file with a version, written by people and documented in
-//! `services/ingest/mappings/README.md`. Everything in it is checked when it is loaded: a setting
-//! that nobody knows is refused with its path and the names that are known there, so that a typing
-//! mistake never becomes a silent loss. Applying a mapping needs no database and no clock.
+//! A mapping is a versioned TOML file, written by people and documented in
+//! `services/ingest/mappings/README.md`. It is validated completely when it is loaded: an unknown
+//! setting is refused with its path and the known names, so that a typing mistake never loses data
+//! silently. Applying a mapping needs no database and no clock.
 
 use std::path::{Path, PathBuf};
 
@@ -41,10 +41,10 @@ pub use shipped::shipped;
 /// The version of the mapping format that this release reads.
 pub const VERSION: i64 = 1;
 
-/// Gives the text of a file beside the mapping.
-type Beside<'a> = dyn FnMut(&str) -> Result<String, MappingError> + 'a;
+/// Reads a table file, which a mapping refers to by its name.
+type ReadTable<'a> = dyn FnMut(&str) -> Result<String, MappingError> + 'a;
 
-/// A mapping, checked and ready to be applied.
+/// A validated mapping, ready to be applied.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     system: String,
@@ -55,37 +55,37 @@ pub struct Mapping {
     review: Option<ReviewMapping>,
 }
 
-/// The form of a feed.
+/// The format of a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Whichever the first byte suggests: `{` begins JSON Lines, anything else CSV.
+    /// Determined by the first byte: JSON Lines if it is `{` or `[`, otherwise CSV.
     Auto,
-    /// One JSON object on each line.
+    /// One JSON object per line.
     JsonLines,
-    /// Comma-separated values as RFC 4180 has them, with a header; other signs than the comma too.
+    /// Comma-separated values (RFC 4180) with a header; also with other delimiters.
     Csv,
 }
 
-/// What a mapping makes of rows.
+/// What a mapping produces from rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Makes {
+pub enum MappingOutput {
     /// Each row is a product.
     Products,
-    /// Each row is a review of a product that is already there.
+    /// Each row is a review of an existing product.
     Reviews,
-    /// Each row is a review, and tells enough of its product to make it.
+    /// Each row is a review, and describes its product, which is created if missing.
     ReviewsAndProducts,
 }
 
-/// What a mapping remembers between rows, for speed only.
+/// What a mapping caches between rows.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(specs::Plans);
+pub(crate) struct MappingCache(specs::PlanCache);
 
 impl Mapping {
-    /// The mapping of this name: a path, or the bare name of a shipped one.
+    /// Loads a mapping: a file, or a shipped mapping by its name.
     ///
     /// # Errors
-    /// [`MappingError`] when there is none or something in it is wrong.
+    /// [`MappingError`] if there is no such mapping or it is invalid.
     pub fn load(name_or_path: &str) -> Result<Self, MappingError> {
         let path = Path::new(name_or_path);
         if path.is_file() {
@@ -96,23 +96,23 @@ impl Mapping {
             shipped: shipped::names(),
         };
         let text = shipped::text(name_or_path).ok_or_else(unknown)?;
-        Self::parse(text, &mut shipped::beside)
+        Self::parse(text, &mut shipped::table)
     }
 
-    /// The mapping in a file. Tables that it names are looked for beside it.
+    /// Loads a mapping file. Its table files are read from the same directory.
     ///
     /// # Errors
-    /// [`MappingError`] when it cannot be read or something in it is wrong.
+    /// [`MappingError`] if it cannot be read or is invalid.
     pub fn from_file(path: &Path) -> Result<Self, MappingError> {
         let folder = path.parent().unwrap_or(Path::new("."));
         Self::parse(&read(path.to_owned())?, &mut |name| read(folder.join(name)))
     }
 
-    /// The mapping in a text; `beside` gives the texts of the tables that it names.
+    /// Parses a mapping. `read_table` returns the text of a table file.
     ///
     /// # Errors
-    /// [`MappingError`] when something in it is wrong.
-    pub fn parse(text: &str, beside: &mut Beside<'_>) -> Result<Self, MappingError> {
+    /// [`MappingError`] if it is invalid.
+    pub fn parse(text: &str, read_table: &mut ReadTable<'_>) -> Result<Self, MappingError> {
         let table: toml::Table = text.parse().map_err(MappingError::Syntax)?;
         let section = Section::new("", &table);
         check_version(&section)?;
@@ -127,79 +127,79 @@ impl Mapping {
             notice: section.text("notice")?.map(str::to_owned),
             format: format(&section)?,
             delimiter: delimiter(&section)?,
-            product: product(&section, &reading, beside)?,
+            product: product(&section, &reading, read_table)?,
             review: review(&section, &reading)?,
         };
         if mapping.product.is_none() && mapping.review.is_none() {
-            return Err(section.refuse("product", "a mapping needs [product], [review] or both"));
+            return Err(section.invalid("product", "a mapping needs [product], [review] or both"));
         }
         section.finish()?;
         Ok(mapping)
     }
 
-    /// The system that the feed comes from.
+    /// The source system of the feed.
     #[must_use]
     pub fn system(&self) -> &str {
         &self.system
     }
 
-    /// What its publisher wants said wherever the data is shown.
+    /// The notice to show with the data, as required by its publisher.
     #[must_use]
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// The form of the feed.
+    /// The format of the feed.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format
     }
 
-    /// The sign between the columns of a CSV feed.
+    /// The delimiter of a CSV feed.
     #[must_use]
     pub const fn delimiter(&self) -> u8 {
         self.delimiter
     }
 
-    /// What it makes of rows.
+    /// What the mapping produces from rows.
     #[must_use]
-    pub const fn makes(&self) -> Makes {
+    pub const fn output(&self) -> MappingOutput {
         match (&self.product, &self.review) {
-            (_, None) => Makes::Products,
-            (None, Some(_)) => Makes::Reviews,
-            (Some(_), Some(_)) => Makes::ReviewsAndProducts,
+            (_, None) => MappingOutput::Products,
+            (None, Some(_)) => MappingOutput::Reviews,
+            (Some(_), Some(_)) => MappingOutput::ReviewsAndProducts,
         }
     }
 
-    /// The product that a row describes. Without one, the problems say why.
+    /// Maps a row to a product. If there is none, `problems` says why.
     pub(crate) fn product(
         &self,
-        memory: &mut Memory,
+        cache: &mut MappingCache,
         row: &Value,
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
         let product = self.product.as_ref()?;
-        let draft = product.draft(&self.system, &mut memory.0, row, problems)?;
+        let draft = product.draft(&self.system, &mut cache.0, row, problems)?;
         problems.fatal.is_empty().then_some(draft)
     }
 
-    /// The review that a row is. Without one, the problems say why.
+    /// Maps a row to a review. If there is none, `problems` says why.
     pub(crate) fn review(&self, row: &Value, problems: &mut Problems) -> Option<ReviewDraft> {
         let review = self.review.as_ref()?;
         let draft = review.draft(&self.system, row, problems)?;
         problems.fatal.is_empty().then_some(draft)
     }
 
-    /// The product that a review's row tells of, to be made unless it is there. It gets the id by
-    /// which the review knows it.
+    /// Maps a review's row to its product, to be created if missing. Its source is the reference in
+    /// the review.
     pub(crate) fn derived_product(
         &self,
-        memory: &mut Memory,
+        cache: &mut MappingCache,
         row: &Value,
         source: &ExternalRef,
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
-        let draft = self.product(memory, row, problems)?;
+        let draft = self.product(cache, row, problems)?;
         Some(ProductDraft {
             source: source.clone(),
             create_only: true,
@@ -218,15 +218,15 @@ fn check_version(section: &Section<'_>) -> Result<(), MappingError> {
         return Ok(());
     }
     let reason = format!("must be {VERSION}, the version of the format that this release reads");
-    Err(section.refuse("version", reason))
+    Err(section.invalid("version", reason))
 }
 
 fn system(section: &Section<'_>) -> Result<String, MappingError> {
     let system = section.text("system")?.unwrap_or_default().trim();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if system.is_empty() || !system.chars().all(plain) {
-        let reason = "is needed: letters, digits, - _ . that name where the feed comes from";
-        return Err(section.refuse("system", reason));
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if system.is_empty() || !system.chars().all(allowed) {
+        let reason = "is required: the name of the feed's source, of letters, digits, - _ .";
+        return Err(section.invalid("system", reason));
     }
     Ok(system.to_owned())
 }
@@ -243,20 +243,22 @@ fn format(section: &Section<'_>) -> Result<Format, MappingError> {
 fn delimiter(section: &Section<'_>) -> Result<u8, MappingError> {
     match section.text("delimiter")?.map(str::as_bytes) {
         None => Ok(b','),
-        Some([sign]) if sign.is_ascii() && !b"\"\r\n".contains(sign) => Ok(*sign),
-        Some(_) => Err(section.refuse("delimiter", "must be one ASCII sign such as ; or \\t")),
+        Some([byte]) if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        Some(_) => {
+            Err(section.invalid("delimiter", "must be one ASCII character such as ; or \\t"))
+        }
     }
 }
 
 fn product(
     section: &Section<'_>,
     reading: &Reading,
-    beside: &mut Beside<'_>,
+    read_table: &mut ReadTable<'_>,
 ) -> Result<Option<ProductMapping>, MappingError> {
     let Some(section) = section.section("product")? else {
         return Ok(None);
     };
-    let product = ProductMapping::read(&section, reading, beside)?;
+    let product = ProductMapping::read(&section, reading, read_table)?;
     section.finish()?;
     Ok(Some(product))
 }

@@ -1,8 +1,8 @@
-//! The rejects file: JSON Lines with everything that was refused or left out.
+//! The rejects file: JSON Lines with all rejected lines and dropped values.
 //!
-//! It is written under the name with `.part` and gets its own name when the import ends, so that a
-//! rejects file is always the whole of one run; after a kill the `.part` holds what the finished
-//! batches refused. A rejects file of an earlier run is kept once, under the name with `.old`.
+//! The file is written as `NAME.part` and renamed to `NAME` when the import ends, so that a rejects
+//! file always belongs to one complete run. After a kill, `NAME.part` contains the rejects of the
+//! batches that were completed. The rejects file of the previous run is kept once, as `NAME.old`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -21,7 +21,7 @@ struct Entry<'a> {
     outcome: &'a str,
 }
 
-/// Where everything that was refused or left out is written to.
+/// The writer of a rejects file.
 #[derive(Debug)]
 pub struct Rejects {
     path: PathBuf,
@@ -30,24 +30,21 @@ pub struct Rejects {
     entries: u64,
 }
 
-/// What became of the rejects file.
+/// The finished rejects file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RejectsFile {
-    /// The file, when there was something to write.
+    /// The file; `None` if nothing was rejected or dropped.
     pub path: Option<PathBuf>,
-    /// How many entries it has.
+    /// The number of its entries.
     pub entries: u64,
-    /// Where the file of an earlier run is now.
+    /// The new name of the file of an earlier run.
     pub earlier: Option<PathBuf>,
 }
 
 impl Rejects {
-    /// Begins a rejects file.
-    ///
-    /// # Errors
-    /// When it cannot be written there.
+    /// Creates a rejects file.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let part = with_ending(path, ".part");
+        let part = with_suffix(path, ".part");
         let writer = BufWriter::new(File::create(&part)?);
         Ok(Self {
             path: path.to_owned(),
@@ -57,7 +54,7 @@ impl Rejects {
         })
     }
 
-    /// Adds what was refused or left out of a line that ended as `outcome`.
+    /// Adds the rejections of a line, or of values of it. `outcome` is the outcome of the line.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -83,7 +80,7 @@ impl Rejects {
         Ok(())
     }
 
-    /// Hands what was added to the operating system; called after each batch.
+    /// Flushes the entries to the operating system; called after each batch.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -91,23 +88,23 @@ impl Rejects {
         self.writer.flush()
     }
 
-    /// Gives the file its name. With nothing to tell there is none.
+    /// Renames the complete file; deletes it if it is empty.
     ///
     /// # Errors
     /// When it cannot be written or renamed.
     pub fn finish(mut self) -> io::Result<RejectsFile> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()?;
-        let earlier = self.path.exists().then(|| with_ending(&self.path, ".old"));
+        let earlier = self.path.exists().then(|| with_suffix(&self.path, ".old"));
         if let Some(earlier) = &earlier {
             fs::rename(&self.path, earlier)?;
         }
-        let told = self.entries > 0;
-        if told {
+        let has_entries = self.entries > 0;
+        if has_entries {
             fs::rename(&self.part, &self.path)?;
         }
         Ok(RejectsFile {
-            path: told.then(|| std::mem::take(&mut self.path)),
+            path: has_entries.then(|| std::mem::take(&mut self.path)),
             entries: self.entries,
             earlier,
         })
@@ -115,7 +112,7 @@ impl Rejects {
 }
 
 impl Drop for Rejects {
-    /// Leaves no empty file behind, also when the import could not begin.
+    /// Deletes an empty file, also if the import failed to start.
     fn drop(&mut self) {
         if self.entries == 0 {
             let _ = fs::remove_file(&self.part);
@@ -123,9 +120,9 @@ impl Drop for Rejects {
     }
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_whole_or_not_there_and_the_one_before_is_kept() {
+    fn a_file_is_complete_or_absent_and_the_previous_one_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects.jsonl");
         let first = run(&path, &[Rejection::new("a", "is bad")]);
@@ -156,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_run_leaves_its_part_and_the_file_before() {
+    fn a_killed_run_leaves_its_part_and_the_previous_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects.jsonl");
         run(&path, &[Rejection::new("a", "is bad")]);
@@ -168,7 +165,7 @@ mod tests {
         drop(killed);
         assert!(fs::read_to_string(&path).unwrap().contains("is bad"));
         assert!(
-            fs::read_to_string(with_ending(&path, ".part"))
+            fs::read_to_string(with_suffix(&path, ".part"))
                 .unwrap()
                 .contains("is worse")
         );

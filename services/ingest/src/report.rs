@@ -1,4 +1,4 @@
-//! What became of the lines of an import, for people and for programs.
+//! The report of an import, for people as text and for programs as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,87 +12,87 @@ use crate::rejects::RejectsFile;
 
 mod table;
 
-/// More kinds of reasons than this are counted together.
+/// The maximum number of distinct reasons; further ones are counted together.
 const MAX_REASONS: usize = 500;
 const OTHER_REASONS: &str = "(other reasons)";
 
-/// How many lines ended how. `created + updated + unchanged + rejected + blank` is `lines`.
+/// The numbers of lines by outcome. `created + updated + unchanged + rejected + blank` is `lines`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// All lines; of CSV all records, the header not counted.
+    /// All lines; for CSV all records, without the header.
     pub lines: u64,
-    /// Lines that made something new.
+    /// Lines that created a product or review.
     pub created: u64,
-    /// Lines that changed something.
+    /// Lines that changed an existing one.
     pub updated: u64,
-    /// Lines that said what was known.
+    /// Lines that changed nothing.
     pub unchanged: u64,
-    /// Lines that were refused.
+    /// Lines that were rejected.
     pub rejected: u64,
-    /// Lines with nothing in them.
+    /// Blank lines.
     pub blank: u64,
-    /// Values that were left out of lines that were not refused, or before they were.
+    /// Values that were dropped, including those of rejected lines.
     pub dropped_values: u64,
 }
 
-/// What became of products that were derived from reviews.
+/// The numbers of products derived from reviews, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Derived {
-    /// Products made.
+    /// Products created.
     pub created: u64,
-    /// Products that were there.
+    /// Products that already existed.
     pub unchanged: u64,
-    /// Products refused; the reviews of theirs are refused too.
+    /// Products rejected; their reviews are rejected as well.
     pub rejected: u64,
 }
 
-/// What is new in the catalogue; in a dry run, what would be.
+/// The new spec keys, categories and suppliers; in a dry run, those that would be created.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct News {
-    /// Spec keys, with the types and units learnt.
+pub struct NewEntries {
+    /// Spec keys with their types and units.
     pub spec_keys: Vec<SpecKey>,
-    /// Categories, each with the names from the top down.
+    /// Categories, each as the names from the root down.
     pub categories: Vec<Vec<String>>,
     /// Suppliers.
     pub suppliers: Vec<String>,
 }
 
-/// What became of an import.
+/// The report of an import.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// Whether nothing was written.
+    /// Whether it was a dry run, which writes nothing.
     pub dry_run: bool,
-    /// The system that the feed is from.
+    /// The source system of the feed.
     pub system: String,
-    /// What the publisher of the feed wants said wherever the data is shown.
+    /// The notice to show with the data, as required by the publisher of the feed.
     pub notice: Option<String>,
-    /// How many lines ended how.
+    /// The numbers of lines by outcome.
     pub counts: Counts,
-    /// Products derived from reviews.
+    /// The numbers of products derived from reviews.
     pub products_derived: Option<Derived>,
-    /// What is new.
-    pub new: News,
-    /// Why lines were refused: field, and the reason without the values in it.
+    /// The new spec keys, categories and suppliers.
+    pub new: NewEntries,
+    /// The numbers of rejected lines by field and reason, with values removed from the reason.
     pub rejected_for: BTreeMap<String, u64>,
-    /// Why values were left out.
+    /// The numbers of dropped values by field and reason.
     pub dropped_for: BTreeMap<String, u64>,
-    /// Files that could not be read to their ends, and why.
+    /// Files that could not be read to their end, with the reason.
     pub broken_files: BTreeMap<String, String>,
     /// The rejects file.
     pub rejects: RejectsFile,
-    /// How long it took.
+    /// The duration.
     #[serde(serialize_with = "seconds", rename = "elapsed_seconds")]
     pub elapsed: Duration,
 }
 
 impl Report {
-    /// Counts a line without anything in it.
+    /// Counts a blank line.
     pub fn blank(&mut self) {
         self.counts.lines += 1;
         self.counts.blank += 1;
     }
 
-    /// Counts a line that was stored or refused, and what was left out of it.
+    /// Counts a line that was stored or rejected, and its dropped values.
     pub fn line(&mut self, outcome: &LineOutcome, dropped: &[Rejection]) {
         self.counts.lines += 1;
         match outcome {
@@ -118,13 +118,14 @@ impl Report {
         }
     }
 
-    /// Whether every file was read to its end.
+    /// Returns true if every file was read to its end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.broken_files.is_empty()
     }
 
-    /// Spec keys whose values were refused because they are of another type or unit than the key.
+    /// The reasons, with counts, for rejecting or dropping values of specs, such as another type or
+    /// unit than that of the key.
     pub fn conflicts(&self) -> impl Iterator<Item = (&str, u64)> {
         let specs = self.rejected_for.iter().chain(&self.dropped_for);
         specs
@@ -133,7 +134,7 @@ impl Report {
     }
 }
 
-/// The word for an outcome in the rejects file.
+/// The name of an outcome in the rejects file.
 #[must_use]
 pub fn outcome_name(outcome: &LineOutcome) -> &'static str {
     match outcome {
@@ -157,8 +158,8 @@ fn count(reasons: &mut BTreeMap<String, u64>, rejections: &[Rejection]) {
     }
 }
 
-/// A reason without what is in quotation marks, and with `#` for numbers: reasons that differ only
-/// in the values are counted together.
+/// Replaces quoted text in a reason by `…` and numbers by `#`, so that reasons that differ only in
+/// values are counted together.
 fn without_values(reason: &str) -> String {
     let mut out = String::with_capacity(reason.len());
     let mut letters = reason.chars().peekable();
@@ -207,7 +208,10 @@ mod tests {
 
     #[test]
     fn reasons_are_counted_without_their_values() {
-        assert_eq!(without_values("\"12\\\"x\" is no number"), "… is no number");
+        assert_eq!(
+            without_values("\"12\\\"x\" is not a number"),
+            "… is not a number"
+        );
         assert_eq!(without_values("18000.5 is above 6000"), "# is above #");
         let mut report = Report::default();
         for value in 0..3 {
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_a_table() {
+    fn the_report_is_a_table_for_people_and_json_for_programs() {
         let mut report = Report {
             system: "shop".to_owned(),
             elapsed: Duration::from_millis(2500),

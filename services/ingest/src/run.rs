@@ -1,9 +1,9 @@
-//! Batches into the catalogue.
+//! Storing batches in the catalogue.
 //!
-//! A thread reads, parses and drafts; two batches may wait while one is written, so memory stays
-//! bounded and neither side waits for the other for long. Everything is stored by the domain's
-//! import session, which makes a run repeatable: given again, a feed changes nothing; killed half
-//! way, it is completed by the next run.
+//! A thread reads, parses and drafts while batches are stored. At most two batches are queued, so
+//! memory is bounded. Everything is stored by the domain's import session, which makes a run
+//! repeatable: importing a feed again changes nothing, and a run that was killed is completed by
+//! the next.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,11 +16,11 @@ use vitrine_domain::import::{ImportMode, ImportSession, ImportSummary};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::import::{ExternalRef, LineOutcome, Rejection};
 
-use crate::draft::{Batch, Fate};
+use crate::draft::{Batch, LineStatus};
 use crate::feed::FeedError;
-use crate::mapping::{Makes, Mapping};
+use crate::mapping::{Mapping, MappingOutput};
 use crate::rejects::Rejects;
-use crate::report::{News, Report, outcome_name};
+use crate::report::{NewEntries, Report, outcome_name};
 
 mod progress;
 mod reader;
@@ -28,28 +28,28 @@ mod reader;
 pub use progress::Progress;
 use reader::ReadBatch;
 
-/// How many batches may wait to be written.
-const WAITING_BATCHES: usize = 2;
-/// Of how many refused products the reasons are remembered for their reviews.
-const MAX_REFUSED: usize = 10_000;
+/// The maximum number of queued batches.
+const MAX_QUEUED_BATCHES: usize = 2;
+/// The maximum number of rejected products whose reasons are kept for their reviews.
+const MAX_REJECTED_PRODUCTS: usize = 10_000;
 
-/// What is to be imported, and how.
+/// What to import, and how.
 #[derive(Clone, Debug)]
-pub struct ImportOrder {
-    /// The files, one after the other.
+pub struct ImportOptions {
+    /// The files, in order.
     pub files: Vec<PathBuf>,
-    /// What their rows mean.
+    /// The mapping of their rows.
     pub mapping: Arc<Mapping>,
-    /// Whether anything is written.
+    /// Whether to write or only to report.
     pub mode: ImportMode,
-    /// Where everything that is refused or left out is written to; nowhere when absent.
+    /// The rejects file; `None` for no such file.
     pub rejects: Option<PathBuf>,
 }
 
-/// Why an import ended early. What was stored until then stays; running it again completes it.
+/// Why an import was aborted. What was stored stays; running it again completes the import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A file cannot be opened, or has another form.
+    /// A file cannot be opened, or has another format.
     #[error("the feed cannot be opened")]
     Feed(#[from] FeedError),
     /// The rejects file cannot be written.
@@ -60,7 +60,7 @@ pub enum ImportError {
         /// Why.
         source: io::Error,
     },
-    /// The catalogue cannot store anything.
+    /// The catalogue could not store a batch.
     #[error("the catalogue could not store a batch")]
     Catalog(#[from] DomainError),
 }
@@ -68,15 +68,15 @@ pub enum ImportError {
 /// Imports files.
 ///
 /// # Errors
-/// [`ImportError`] when it cannot go on. Lines that are refused are no error: they are counted.
+/// [`ImportError`] if it cannot continue. Rejected lines are not errors: they are reported.
 pub async fn import(
     catalog: &Catalog,
-    order: &ImportOrder,
+    options: &ImportOptions,
     progress: impl FnMut(&Progress),
 ) -> Result<Report, ImportError> {
-    let mut run = Run::new(order, catalog.import(order.mode), progress)?;
-    let (sender, mut batches) = mpsc::channel(WAITING_BATCHES);
-    let (files, mapping) = (order.files.clone(), Arc::clone(&order.mapping));
+    let mut run = ImportRun::new(options, catalog.import(options.mode), progress)?;
+    let (sender, mut batches) = mpsc::channel(MAX_QUEUED_BATCHES);
+    let (files, mapping) = (options.files.clone(), Arc::clone(&options.mapping));
     let reader = tokio::task::spawn_blocking(move || reader::read(&files, &mapping, &sender));
     while let Some(read) = batches.recv().await {
         run.store(read).await?;
@@ -88,37 +88,41 @@ pub async fn import(
     run.finish().await
 }
 
-/// An import under way.
-struct Run<P> {
+/// A running import.
+struct ImportRun<P> {
     session: ImportSession,
-    makes: Makes,
+    output: MappingOutput,
     report: Report,
     rejects: Option<(PathBuf, Rejects)>,
-    refused: HashMap<ExternalRef, Vec<Rejection>>,
+    rejected: HashMap<ExternalRef, Vec<Rejection>>,
     start: Instant,
     state: Progress,
     progress: P,
 }
 
-impl<P: FnMut(&Progress)> Run<P> {
-    fn new(order: &ImportOrder, session: ImportSession, progress: P) -> Result<Self, ImportError> {
-        let rejects = order.rejects.as_deref().map(|path| {
+impl<P: FnMut(&Progress)> ImportRun<P> {
+    fn new(
+        options: &ImportOptions,
+        session: ImportSession,
+        progress: P,
+    ) -> Result<Self, ImportError> {
+        let rejects = options.rejects.as_deref().map(|path| {
             let rejects = Rejects::create(path).map_err(|source| failed(path, source))?;
             Ok::<_, ImportError>((path.to_owned(), rejects))
         });
-        let derives = order.mapping.makes() == Makes::ReviewsAndProducts;
+        let derives = options.mapping.output() == MappingOutput::ReviewsAndProducts;
         Ok(Self {
             session,
-            makes: order.mapping.makes(),
+            output: options.mapping.output(),
             report: Report {
-                dry_run: order.mode == ImportMode::DryRun,
-                system: order.mapping.system().to_owned(),
-                notice: order.mapping.notice().map(str::to_owned),
+                dry_run: options.mode == ImportMode::DryRun,
+                system: options.mapping.system().to_owned(),
+                notice: options.mapping.notice().map(str::to_owned),
                 products_derived: derives.then(Default::default),
                 ..Report::default()
             },
             rejects: rejects.transpose()?,
-            refused: HashMap::new(),
+            rejected: HashMap::new(),
             start: Instant::now(),
             state: Progress::default(),
             progress,
@@ -134,7 +138,7 @@ impl<P: FnMut(&Progress)> Run<P> {
             bytes_total,
         } = read;
         let products = std::mem::take(&mut batch.products);
-        let outcomes = if self.makes == Makes::Products {
+        let outcomes = if self.output == MappingOutput::Products {
             self.session.products(products).await?
         } else {
             self.derive(products).await?;
@@ -146,11 +150,11 @@ impl<P: FnMut(&Progress)> Run<P> {
         }
         self.state.bytes_read = bytes_read;
         self.state.bytes_total = bytes_total;
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
-    /// Stores the products that reviews told of.
+    /// Stores the products that were derived from reviews.
     async fn derive(
         &mut self,
         drafts: Vec<vitrine_model::import::ProductDraft>,
@@ -163,15 +167,16 @@ impl<P: FnMut(&Progress)> Run<P> {
         for (source, outcome) in sources.into_iter().zip(outcomes) {
             self.report.derived(&outcome);
             if let LineOutcome::Rejected(reasons) = outcome
-                && self.refused.len() < MAX_REFUSED
+                && self.rejected.len() < MAX_REJECTED_PRODUCTS
             {
-                self.refused.insert(source, reasons);
+                self.rejected.insert(source, reasons);
             }
         }
         Ok(())
     }
 
-    /// Stores reviews. One that is refused because its product was says why the product was.
+    /// Stores reviews. If a review is rejected because its product was, the product's reasons are
+    /// added.
     async fn reviews(
         &mut self,
         drafts: Vec<vitrine_model::import::ReviewDraft>,
@@ -180,7 +185,7 @@ impl<P: FnMut(&Progress)> Run<P> {
         let mut outcomes = self.session.reviews(drafts).await?;
         for (outcome, product) in outcomes.iter_mut().zip(products) {
             if let (LineOutcome::Rejected(reasons), Some(why)) =
-                (outcome, self.refused.get(&product))
+                (outcome, self.rejected.get(&product))
             {
                 reasons.extend(why.iter().map(|why| {
                     Rejection::new(format!("product.{}", why.field), why.reason.clone())
@@ -190,7 +195,7 @@ impl<P: FnMut(&Progress)> Run<P> {
         Ok(outcomes)
     }
 
-    /// Counts the lines of a batch; the outcomes are those of its drafts.
+    /// Counts the lines of a batch. `outcomes` are those of its drafts, in order.
     fn count(
         &mut self,
         file: &str,
@@ -199,13 +204,13 @@ impl<P: FnMut(&Progress)> Run<P> {
     ) -> Result<(), ImportError> {
         let mut outcomes = outcomes.into_iter();
         for line in &batch.lines {
-            let outcome = match &line.fate {
-                Fate::Blank => {
+            let outcome = match &line.status {
+                LineStatus::Blank => {
                     self.report.blank();
                     continue;
                 }
-                Fate::Rejected(reasons) => LineOutcome::Rejected(reasons.clone()),
-                Fate::Drafted => outcomes.next().expect("one outcome for each draft"),
+                LineStatus::Rejected(reasons) => LineOutcome::Rejected(reasons.clone()),
+                LineStatus::Drafted => outcomes.next().expect("one outcome for each draft"),
             };
             self.report.line(&outcome, &line.dropped);
             self.write(file, line.number, &outcome, &line.dropped)?;
@@ -216,7 +221,7 @@ impl<P: FnMut(&Progress)> Run<P> {
         rejects.flush().map_err(|source| failed(path, source))
     }
 
-    /// Writes what was refused and left out of a line to the rejects file.
+    /// Writes the rejections and dropped values of a line to the rejects file.
     fn write(
         &mut self,
         file: &str,
@@ -228,28 +233,29 @@ impl<P: FnMut(&Progress)> Run<P> {
             return Ok(());
         };
         let name = outcome_name(outcome);
-        let refused = match outcome {
+        let reasons = match outcome {
             LineOutcome::Rejected(reasons) => reasons.as_slice(),
             _ => &[],
         };
-        for rejections in [refused, dropped] {
+        for rejections in [reasons, dropped] {
             let written = rejects.add(file, line, name, rejections);
             written.map_err(|source| failed(path, source))?;
         }
         Ok(())
     }
 
-    fn tell(&mut self) {
+    fn report_progress(&mut self) {
         self.state.counts = self.report.counts;
         self.state.elapsed = self.start.elapsed();
         (self.progress)(&self.state);
     }
 
-    /// Computes what the import changed, and closes the report.
+    /// Finishes the session, which computes what depends on the imported data, and completes the
+    /// report.
     async fn finish(mut self) -> Result<Report, ImportError> {
         self.state.finishing = true;
-        self.tell();
-        self.report.new = news(self.session.finish().await?);
+        self.report_progress();
+        self.report.new = new_entries(self.session.finish().await?);
         if let Some((path, rejects)) = self.rejects {
             let finished = rejects.finish();
             self.report.rejects = finished.map_err(|source| failed(&path, source))?;
@@ -266,8 +272,8 @@ fn failed(path: &Path, source: io::Error) -> ImportError {
     }
 }
 
-fn news(summary: ImportSummary) -> News {
-    News {
+fn new_entries(summary: ImportSummary) -> NewEntries {
+    NewEntries {
         spec_keys: summary.new_keys,
         categories: summary.new_categories,
         suppliers: summary.new_suppliers,

@@ -1,8 +1,8 @@
-//! Checks of the shipped mappings against the feeds they are for, wherever those are at hand.
+//! Checks of the shipped mappings against the feeds they are for, if these are available.
 //!
-//! The feeds are not part of the project. They are looked for in a folder beside the workspace, and
-//! each test says whether it found its feed. The expected figures were counted in the feeds by
-//! other programs than this one.
+//! The feeds are not part of the project: they are expected in a directory beside the workspace,
+//! and each test says whether it found its feed. The expected numbers were counted in the feeds by
+//! other programs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ fn find(name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    println!("SKIPPED for want of data: the checks of the real feed {name}");
+    println!("SKIPPED, the data is missing: the checks of the real feed {name}");
     None
 }
 
-/// Everything drafted of a feed.
+/// The drafts of a feed, with its rejected lines and dropped values.
 #[derive(Default)]
 struct Drafted {
     lines: usize,
@@ -56,7 +56,7 @@ fn draft(mapping: &str, path: &Path) -> Drafted {
         all.lines
     );
     for (reason, count) in &all.dropped {
-        println!("  left out {count:6} {reason}");
+        println!("  dropped {count:6} {reason}");
     }
     all
 }
@@ -66,7 +66,7 @@ impl Drafted {
         assert_eq!(batch.broken, None);
         self.lines += batch.lines.len();
         for line in batch.lines {
-            if let Fate::Rejected(reasons) = line.fate {
+            if let LineStatus::Rejected(reasons) = line.status {
                 self.rejected.push((line.number, reasons));
             }
             for dropped in line.dropped {
@@ -78,7 +78,7 @@ impl Drafted {
     }
 }
 
-/// The catalogue, drafted once for all its checks.
+/// The OpenDB catalogue, drafted once for all checks.
 static OPENDB: LazyLock<Option<Drafted>> =
     LazyLock::new(|| Some(draft("opendb", &find("catalog-opendb.jsonl.gz")?)));
 
@@ -113,7 +113,7 @@ fn every_opendb_product_is_accepted_in_its_category() {
         ("Keyboards", 4143),
         ("Laptops", 118),
         ("Lighting", 6),
-        ("Memory", 4828),
+        ("MappingCache", 4828),
         ("Mice", 4444),
         ("Microphones", 115),
         ("Monitors", 3849),
@@ -135,7 +135,7 @@ fn every_opendb_product_is_accepted_in_its_category() {
     no_key_mixes_types(&all.products);
 }
 
-/// Every spec is sound, and fits what the first value of its key taught.
+/// Every spec is valid, and has the type of the first value of its key.
 fn no_key_mixes_types(products: &[ProductDraft]) {
     let units = UnitTable::built_in();
     let mut learnt: HashMap<&str, SpecKey> = HashMap::new();
@@ -149,7 +149,7 @@ fn no_key_mixes_types(products: &[ProductDraft]) {
     assert_eq!(learnt.len(), 232);
 }
 
-/// The unit table, read by other means than the mapping does.
+/// The unit table, read independently of the mapping.
 fn unit_table() -> Vec<(String, Vec<String>, String)> {
     let text = include_str!("../../mappings/opendb-units.csv");
     let rows = text.lines().skip(1).map(|row| {
@@ -201,8 +201,8 @@ fn every_number_of_the_unit_table_comes_with_its_unit() {
             }
         }
     }
-    // Sixteen ranges in feet or metres; one clock, one height, one frequency, one voltage and two fan
-    // speeds that cannot be.
+    // The exceptions: sixteen ranges in feet or metres; one clock, one height, one frequency, one
+    // voltage and two fan speeds that are impossible.
     assert_eq!((found, left_out), (115_750, 22));
 }
 

@@ -36,27 +36,28 @@ fn lamp(id: u32) -> Row {
 }
 
 #[test]
-fn every_line_has_a_fate() {
+fn every_line_has_a_status() {
     let mapping = mapping(PRODUCTS);
     let rows = vec![
         lamp(1),
         Row::Blank,
         Row::Object(json!({"id": 2})),
-        Row::Unreadable("is no JSON".to_owned()),
+        Row::Unreadable("is not JSON".to_owned()),
         Row::Broken("ends".to_owned()),
     ];
     let mut drafter = Drafter::new(&mapping);
     let batch = drafter.batch_of(&mut lines(rows)).unwrap();
-    let fates: Vec<&Fate> = batch.lines.iter().map(|line| &line.fate).collect();
-    let refused = |field: &str, reason: &str| Fate::Rejected(vec![Rejection::new(field, reason)]);
+    let statuses: Vec<&LineStatus> = batch.lines.iter().map(|line| &line.status).collect();
+    let rejected =
+        |field: &str, reason: &str| LineStatus::Rejected(vec![Rejection::new(field, reason)]);
     assert_eq!(
-        fates,
+        statuses,
         [
-            &Fate::Drafted,
-            &Fate::Blank,
-            &refused("name", "is missing"),
-            &refused("line", "is no JSON"),
-            &refused("line", "ends"),
+            &LineStatus::Drafted,
+            &LineStatus::Blank,
+            &rejected("name", "is missing"),
+            &rejected("line", "is not JSON"),
+            &rejected("line", "ends"),
         ]
     );
     assert_eq!(
@@ -83,7 +84,7 @@ fn batches_are_limited_by_lines_and_by_bytes() {
 }
 
 #[test]
-fn the_first_row_of_a_product_makes_it() {
+fn a_product_is_derived_from_its_first_row() {
     let mapping = mapping(&format!("{PRODUCTS}{REVIEWS}"));
     let row = |id: &str, name: &str, row: u32| {
         Row::Object(json!({"id": id, "name": name, "row": row, "stars": "4"}))
@@ -95,12 +96,14 @@ fn the_first_row_of_a_product_makes_it() {
         row("b", "Third", 4),
     ];
     let batch = Drafter::new(&mapping).batch_of(&mut lines(rows)).unwrap();
-    let made: Vec<(&str, bool)> = batch
+    let derived: Vec<(&str, bool)> = batch
         .products
         .iter()
         .map(|p| (p.name.as_str(), p.create_only))
         .collect();
-    assert_eq!(made, [("First", true), ("Third", true)]);
+    assert_eq!(derived, [("First", true), ("Third", true)]);
     assert_eq!(batch.reviews.len(), 3);
-    assert!(matches!(&batch.lines[2].fate, Fate::Rejected(reasons) if reasons[0].field == "name"));
+    assert!(
+        matches!(&batch.lines[2].status, LineStatus::Rejected(reasons) if reasons[0].field == "name")
+    );
 }

@@ -1,8 +1,8 @@
-//! CSV with a header.
+//! Reading CSV with a header.
 //!
-//! Records are found line by line here (quotation marks say whether a line end belongs to a
-//! field), so that blank lines are counted, long records never fill the memory, and a quotation
-//! mark that is never closed costs one record, not the rest of the file.
+//! Records are assembled line by line (quotation marks decide whether a line end belongs to a
+//! field), so that blank lines are counted, long records do not fill the memory, and an unclosed
+//! quotation mark costs one record, not the rest of the file.
 
 use std::io::BufRead;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::lines::{Lines, Outcome, too_long};
 use super::{FeedLine, Row};
 
-/// Rows of CSV.
+/// The rows of a CSV file.
 pub(super) struct CsvRows<R> {
     lines: Lines<R>,
     delimiter: u8,
@@ -20,8 +20,8 @@ pub(super) struct CsvRows<R> {
     record: Vec<u8>,
 }
 
-/// A record as it stands in the file.
-enum Found {
+/// The next record of the file.
+enum CsvRecord {
     Record,
     Blank,
     Bad(usize, String),
@@ -33,7 +33,7 @@ impl<R: BufRead> CsvRows<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the header.
     pub(super) fn new(lines: Lines<R>, delimiter: u8) -> Result<Self, String> {
         let mut rows = Self {
             lines,
@@ -47,11 +47,11 @@ impl<R: BufRead> CsvRows<R> {
 
     fn read_header(&mut self) -> Result<Vec<String>, String> {
         loop {
-            match self.find().1 {
-                Found::Blank => {}
-                Found::Record => break,
-                Found::End => return Ok(Vec::new()),
-                Found::Bad(_, reason) | Found::Broken(reason) => {
+            match self.next_record().1 {
+                CsvRecord::Blank => {}
+                CsvRecord::Record => break,
+                CsvRecord::End => return Ok(Vec::new()),
+                CsvRecord::Bad(_, reason) | CsvRecord::Broken(reason) => {
                     return Err(format!("the header {reason}"));
                 }
             }
@@ -59,20 +59,20 @@ impl<R: BufRead> CsvRows<R> {
         let header = fields(&self.record, self.delimiter)?;
         for (at, name) in header.iter().enumerate() {
             if header[..at].contains(name) {
-                return Err(format!("two columns are called {name:?}"));
+                return Err(format!("two columns have the name {name:?}"));
             }
         }
         Ok(header)
     }
 
     pub(super) fn next(&mut self) -> Option<FeedLine> {
-        let (number, found) = self.find();
-        let (bytes, row) = match found {
-            Found::End => return None,
-            Found::Blank => (0, Row::Blank),
-            Found::Record => (self.record.len(), self.row()),
-            Found::Bad(bytes, reason) => (bytes, Row::Unreadable(reason)),
-            Found::Broken(reason) => (0, Row::Broken(reason)),
+        let (number, record) = self.next_record();
+        let (bytes, row) = match record {
+            CsvRecord::End => return None,
+            CsvRecord::Blank => (0, Row::Blank),
+            CsvRecord::Record => (self.record.len(), self.row()),
+            CsvRecord::Bad(bytes, reason) => (bytes, Row::Unreadable(reason)),
+            CsvRecord::Broken(reason) => (0, Row::Broken(reason)),
         };
         Some(FeedLine { number, bytes, row })
     }
@@ -96,8 +96,8 @@ impl<R: BufRead> CsvRows<R> {
         Row::Object(Value::Object(pairs.collect::<Map<_, _>>()))
     }
 
-    /// Finds the next record, and the number of its first line.
-    fn find(&mut self) -> (u64, Found) {
+    /// Reads the next record; returns it with the number of its first line.
+    fn next_record(&mut self) -> (u64, CsvRecord) {
         self.record.clear();
         let mut quotes = Quotes::default();
         let mut first = None;
@@ -109,46 +109,46 @@ impl<R: BufRead> CsvRows<R> {
                 Err(error) => {
                     return (
                         number,
-                        Found::Broken(format!("the file cannot be read on: {error}")),
+                        CsvRecord::Broken(format!("the rest of the file cannot be read: {error}")),
                     );
                 }
-                Ok(Outcome::End) if start == 0 => return (number, Found::End),
-                Ok(Outcome::End) => return (number, Found::Bad(start, UNCLOSED.to_owned())),
+                Ok(Outcome::End) if start == 0 => return (number, CsvRecord::End),
+                Ok(Outcome::End) => return (number, CsvRecord::Bad(start, UNCLOSED.to_owned())),
                 Ok(Outcome::TooLong(bytes)) => return (number, self.too_long(start + bytes)),
                 Ok(Outcome::Line) => {}
             }
             if start == 0 && self.record.iter().all(u8::is_ascii_whitespace) {
-                return (number, Found::Blank);
+                return (number, CsvRecord::Blank);
             }
             quotes.read(&self.record[start..], self.delimiter);
             if !quotes.open() {
-                return (number, Found::Record);
+                return (number, CsvRecord::Record);
             }
-            if self.record.len() >= self.lines.most_bytes() {
+            if self.record.len() >= self.lines.max_bytes() {
                 return (number, self.too_long(self.record.len()));
             }
             self.record.push(b'\n');
         }
     }
 
-    fn too_long(&self, bytes: usize) -> Found {
-        Found::Bad(bytes, too_long(bytes, self.lines.most_bytes()))
+    fn too_long(&self, bytes: usize) -> CsvRecord {
+        CsvRecord::Bad(bytes, too_long(bytes, self.lines.max_bytes()))
     }
 }
 
-const UNCLOSED: &str = "has a quotation mark that is never closed";
+const UNCLOSED: &str = "has an unclosed quotation mark";
 
-/// Whether the text read so far ends inside quotation marks.
+/// The state of the text read so far with respect to quotation marks.
 #[derive(Clone, Copy, Debug, Default)]
 enum Quotes {
-    /// A field is about to begin.
+    /// At the start of a field.
     #[default]
     Before,
-    /// In a field without quotation marks, where they mean nothing.
+    /// In an unquoted field, where quotation marks have no meaning.
     Plain,
     /// Between quotation marks.
     Inside,
-    /// Behind a quotation mark that may be the closing one.
+    /// After a quotation mark that may be the closing one.
     Closing,
 }
 
@@ -169,7 +169,7 @@ impl Quotes {
     }
 }
 
-/// The fields of one record.
+/// Returns the fields of a record.
 fn fields(record: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -178,7 +178,7 @@ fn fields(record: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
         .from_reader(record);
     let mut fields = ByteRecord::new();
     let read = reader.read_byte_record(&mut fields);
-    read.map_err(|error| format!("is no CSV: {error}"))?;
+    read.map_err(|error| format!("is not CSV: {error}"))?;
     fields
         .iter()
         .map(|field| std::str::from_utf8(field).map(str::to_owned))

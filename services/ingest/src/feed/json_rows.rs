@@ -1,4 +1,4 @@
-//! JSON Lines.
+//! Reading JSON Lines.
 
 use std::io::BufRead;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::lines::{Lines, Outcome, too_long};
 use super::{FeedLine, Row};
 
-/// Rows of JSON Lines.
+/// The rows of a JSON Lines file.
 pub(super) struct JsonRows<R> {
     lines: Lines<R>,
     buffer: Vec<u8>,
@@ -28,12 +28,12 @@ impl<R: BufRead> JsonRows<R> {
             Ok(Outcome::End) => return None,
             Ok(Outcome::Line) => (self.buffer.len(), row(&self.buffer)),
             Ok(Outcome::TooLong(bytes)) => {
-                let reason = too_long(bytes, self.lines.most_bytes());
+                let reason = too_long(bytes, self.lines.max_bytes());
                 (bytes, Row::Unreadable(reason))
             }
             Err(error) => (
                 0,
-                Row::Broken(format!("the file cannot be read on: {error}")),
+                Row::Broken(format!("the rest of the file cannot be read: {error}")),
             ),
         };
         Some(FeedLine {
@@ -50,14 +50,14 @@ fn row(line: &[u8]) -> Row {
     }
     match serde_json::from_slice::<Value>(line) {
         Ok(object @ Value::Object(_)) => Row::Object(object),
-        Ok(_) => Row::Unreadable("is JSON, but no object".to_owned()),
+        Ok(_) => Row::Unreadable("is JSON, but not an object".to_owned()),
         Err(error) => Row::Unreadable(reason(&error)),
     }
 }
 
-/// The library counts lines within the line; only the place in it helps.
+/// The library counts lines within the line, so only the column is useful.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
-    format!("is no JSON: {what} at byte {}", error.column())
+    format!("is not JSON: {what} at byte {}", error.column())
 }

@@ -1,73 +1,73 @@
-//! Lines of bytes with a limit on their length.
+//! Reading lines of bytes of limited length.
 
 use std::io::{self, BufRead};
 
-/// Reads lines one after the other.
+/// The lines of a source.
 pub(super) struct Lines<R> {
     source: R,
-    most_bytes: usize,
+    max_bytes: usize,
     number: u64,
     ended: bool,
 }
 
-/// What was read.
+/// The outcome of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A line, without its end.
+    /// A line, without its line end.
     Line,
-    /// A line longer than the limit, thrown away; this many bytes.
+    /// A line longer than the limit, which was discarded; its length in bytes.
     TooLong(usize),
-    /// Nothing: the file has ended.
+    /// The end of the file.
     End,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(source: R, most_bytes: usize) -> Self {
+    pub(super) fn new(source: R, max_bytes: usize) -> Self {
         Self {
             source,
-            most_bytes,
+            max_bytes,
             number: 0,
             ended: false,
         }
     }
 
-    /// The number of the line read last, from 1.
+    /// The number of the last line read, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The most bytes of a line.
-    pub(super) fn most_bytes(&self) -> usize {
-        self.most_bytes
+    /// The maximum length of a line in bytes.
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes
     }
 
     /// Appends the next line to the buffer, without LF or CR LF.
     ///
     /// # Errors
-    /// When the file cannot be read on. Nothing comes after that.
+    /// If the rest of the file cannot be read. [`Outcome::End`] follows.
     pub(super) fn append(&mut self, buffer: &mut Vec<u8>) -> io::Result<Outcome> {
         if self.ended {
             return Ok(Outcome::End);
         }
         let start = buffer.len();
         self.number += 1;
-        let mut thrown_away = 0;
-        let complete = self.fill(buffer, start, &mut thrown_away);
+        let mut discarded = 0;
+        let complete = self.fill(buffer, start, &mut discarded);
         self.ended = !matches!(complete, Ok(true));
-        let length = buffer.len() - start + thrown_away;
+        let length = buffer.len() - start + discarded;
         if complete? || length > 0 {
-            return Ok(trimmed(buffer, start, thrown_away));
+            return Ok(trimmed(buffer, start, discarded));
         }
         self.number -= 1;
         Ok(Outcome::End)
     }
 
-    /// Reads up to the end of the line; whether there was one.
+    /// Reads up to the line end; returns false if the file ended without one.
     fn fill(
         &mut self,
         buffer: &mut Vec<u8>,
         start: usize,
-        thrown_away: &mut usize,
+        discarded: &mut usize,
     ) -> io::Result<bool> {
         loop {
             let available = match self.source.fill_buf() {
@@ -78,8 +78,8 @@ impl<R: BufRead> Lines<R> {
             };
             let end = available.iter().position(|byte| *byte == b'\n');
             let part = &available[..end.unwrap_or(available.len())];
-            if *thrown_away > 0 || buffer.len() - start + part.len() > self.most_bytes {
-                *thrown_away += part.len() + buffer.len() - start;
+            if *discarded > 0 || buffer.len() - start + part.len() > self.max_bytes {
+                *discarded += part.len() + buffer.len() - start;
                 buffer.truncate(start);
             } else {
                 buffer.extend_from_slice(part);
@@ -93,9 +93,9 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-fn trimmed(buffer: &mut Vec<u8>, start: usize, thrown_away: usize) -> Outcome {
-    if thrown_away > 0 {
-        return Outcome::TooLong(thrown_away);
+fn trimmed(buffer: &mut Vec<u8>, start: usize, discarded: usize) -> Outcome {
+    if discarded > 0 {
+        return Outcome::TooLong(discarded);
     }
     if buffer.len() > start && buffer.last() == Some(&b'\r') {
         buffer.pop();
@@ -103,7 +103,7 @@ fn trimmed(buffer: &mut Vec<u8>, start: usize, thrown_away: usize) -> Outcome {
     Outcome::Line
 }
 
-/// Why a line that is too long is rejected.
-pub(super) fn too_long(bytes: usize, most_bytes: usize) -> String {
-    format!("is {bytes} bytes long; at most {most_bytes} are read")
+/// The reason for rejecting a line that is too long.
+pub(super) fn too_long(bytes: usize, max_bytes: usize) -> String {
+    format!("is {bytes} bytes long; at most {max_bytes} are allowed")
 }

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::*;
 
-fn read_with(bytes: &[u8], format: Format, most_bytes: usize) -> Vec<(u64, Row)> {
+fn read_with(bytes: &[u8], format: Format, max_bytes: usize) -> Vec<(u64, Row)> {
     let source = unpacked(Cursor::new(bytes.to_vec())).unwrap();
-    let mut feed = rows(source, format, b',', most_bytes).unwrap();
+    let mut feed = rows(source, format, b',', max_bytes).unwrap();
     let mut found = Vec::new();
     loop {
         let line = match &mut feed {
@@ -55,23 +55,23 @@ fn json_lines_with_bom_crlf_blanks_and_no_last_line_end() {
 }
 
 #[test]
-fn json_that_is_none_costs_one_line() {
+fn invalid_json_costs_one_line() {
     let found = read(b"{\"a\":1\n[1]\n{\"a\":1e400}\n{\"a\":NaN}\n{\"a\":\"\xff\"}\n{\"a\":1}\n");
     assert!(reason(&found[0].1).contains("byte 6"), "{found:?}");
-    assert!(reason(&found[1].1).contains("no object"));
+    assert!(reason(&found[1].1).contains("not an object"));
     assert!(reason(&found[2].1).contains("out of range"));
-    assert!(reason(&found[3].1).contains("is no JSON"));
+    assert!(reason(&found[3].1).contains("is not JSON"));
     assert!(reason(&found[4].1).contains("unicode"));
     assert_eq!(found[5], (6, object(json!({"a": 1}))));
 }
 
 #[test]
-fn long_lines_are_counted_and_thrown_away() {
+fn long_lines_are_measured_and_discarded() {
     let long = format!("{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(100_000));
     let found = read(long.as_bytes());
     assert_eq!(
         reason(&found[0].1),
-        "is 100008 bytes long; at most 1000 are read"
+        "is 100008 bytes long; at most 1000 are allowed"
     );
     assert_eq!(found[1], (2, object(json!({}))));
     let last = read_with(&[b'x'; 5000], Format::JsonLines, 1000);
@@ -79,21 +79,21 @@ fn long_lines_are_counted_and_thrown_away() {
 }
 
 #[test]
-fn gzip_is_known_by_its_bytes_and_may_have_several_parts() {
+fn gzip_is_recognised_by_its_bytes_and_may_have_several_members() {
     let mut bytes = gzipped(b"{\"a\":1}\n");
     bytes.extend(gzipped(b"{\"a\":2}\n"));
     assert_eq!(read(&bytes).len(), 2);
 }
 
 #[test]
-fn a_truncated_gzip_gives_what_it_has_and_says_so() {
+fn a_truncated_gzip_is_read_up_to_the_damage_and_reported() {
     let lines: Vec<String> = (0..5000).map(|n| format!("{{\"n\":{n}}}\n")).collect();
     let lines = lines.concat();
     let bytes = gzipped(lines.as_bytes());
     let found = read(&bytes[..bytes.len() / 2]);
     let (last, whole) = found.split_last().unwrap();
     assert!(!whole.is_empty() && whole.iter().all(|(_, row)| matches!(row, Row::Object(_))));
-    assert!(matches!(&last.1, Row::Broken(reason) if reason.contains("cannot be read on")));
+    assert!(matches!(&last.1, Row::Broken(reason) if reason.contains("cannot be read")));
 }
 
 #[test]
@@ -110,21 +110,18 @@ fn csv_with_line_ends_inside_fields() {
 }
 
 #[test]
-fn csv_that_is_none_costs_one_record() {
+fn invalid_csv_costs_one_record() {
     let found = read(b"a,b\n1\n1,2,3\n\xff,2\n3,4\n5,\"6\n7,8\n");
     assert_eq!(reason(&found[0].1), "has 1 fields where the header has 2");
     assert_eq!(reason(&found[1].1), "has 3 fields where the header has 2");
     assert!(reason(&found[2].1).contains("UTF-8"));
     assert_eq!(found[3], (5, object(json!({"a": "3", "b": "4"}))));
-    assert_eq!(
-        reason(&found[4].1),
-        "has a quotation mark that is never closed"
-    );
+    assert_eq!(reason(&found[4].1), "has an unclosed quotation mark");
     assert_eq!(found.len(), 5);
 }
 
 #[test]
-fn a_quotation_mark_that_is_never_closed_costs_no_more_than_the_limit() {
+fn an_unclosed_quotation_mark_costs_no_more_than_the_limit() {
     let lines = format!("a,b\n1,\"2\n{}3,4\n", "5,6\n".repeat(500));
     let found = read(lines.as_bytes());
     assert!(reason(&found[0].1).contains("at most 1000"));
@@ -132,13 +129,13 @@ fn a_quotation_mark_that_is_never_closed_costs_no_more_than_the_limit() {
 }
 
 #[test]
-fn headers_and_encodings_that_cannot_be_read() {
-    let refused = |bytes: &'static [u8]| {
+fn invalid_headers_and_encodings_are_refused() {
+    let error = |bytes: &'static [u8]| {
         let source: Box<dyn BufRead + Send> = Box::new(bytes);
         rows(source, Format::Csv, b',', 1000).err().unwrap()
     };
-    assert!(refused(b"a,b,a\n").contains("two columns"));
-    assert!(refused(b"\xff\xfea\0").contains("UTF-16"));
+    assert!(error(b"a,b,a\n").contains("two columns"));
+    assert!(error(b"\xff\xfea\0").contains("UTF-16"));
     assert!(read(b"").is_empty());
 }
 
@@ -157,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn csv_comes_back(table in proptest::collection::vec(proptest::array::uniform2("[a\",\n\u{e9} ]{0,6}"), 1..6)) {
+    fn csv_survives_a_round_trip(table in proptest::collection::vec(proptest::array::uniform2("[a\",\n\u{e9} ]{0,6}"), 1..6)) {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(["x", "y"]).unwrap();
         for row in &table { writer.write_record(row).unwrap(); }

@@ -1,4 +1,4 @@
-//! Where a product's category comes from.
+//! Mapping rows to categories.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::problems::Problems;
 use super::reading::Reading;
 use super::section::{Section, texts};
 
-/// Where the names of a product's categories come from, from the top down.
+/// The source of the names of a product's categories, from the root down.
 #[derive(Clone, Debug)]
 pub(super) struct Category {
     source: Source,
@@ -20,11 +20,11 @@ pub(super) struct Category {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Always the same.
+    /// A constant.
     Constant(Vec<String>),
     /// One field per level; unknown levels are left out.
     Levels(Vec<Field>),
-    /// A table from the feed's word to the names.
+    /// A table from a value of the feed to the names.
     Table(Field, HashMap<String, Vec<String>>),
     /// A text such as `Food > Tea`, or a single name.
     Text(Field, Option<String>),
@@ -52,9 +52,9 @@ impl Category {
         Ok(category)
     }
 
-    /// The names, from the top down; `None` when there are none, which is noted.
+    /// Returns the names from the root down; records a problem if there are none.
     pub(super) fn names(&self, row: &Value, problems: &mut Problems) -> Option<Vec<String>> {
-        let names = self.found(row, problems);
+        let names = self.mapped_names(row, problems);
         let names = names.filter(|names| !names.is_empty());
         let names = names.or_else(|| self.default.clone());
         if names.is_none() && problems.fatal.is_empty() {
@@ -63,7 +63,7 @@ impl Category {
         names
     }
 
-    fn found(&self, row: &Value, problems: &mut Problems) -> Option<Vec<String>> {
+    fn mapped_names(&self, row: &Value, problems: &mut Problems) -> Option<Vec<String>> {
         match &self.source {
             Source::Constant(names) => Some(names.clone()),
             Source::Levels(levels) => Some(
@@ -141,7 +141,7 @@ fn names(path: &str, value: &toml::Value) -> Result<Vec<String>, MappingError> {
     if names.is_empty() || names.iter().any(String::is_empty) {
         return Err(MappingError::setting(
             path,
-            "names one category or more, none empty",
+            "must be the name of a category, or several names; none may be empty",
         ));
     }
     Ok(names)

@@ -1,23 +1,23 @@
-//! Cleaning of text: blanks, HTML entities and line breaks.
+//! Cleaning text: white space, HTML entities and line breaks.
 
 use std::borrow::Cow;
 
-/// What happens to white space.
+/// How white space is cleaned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Clean {
     /// Runs of blanks, tabs, no-break spaces and line breaks become one blank; ends are trimmed.
     #[default]
     Collapse,
-    /// Ends are trimmed and blanks collapsed line by line; at most one empty line stays.
+    /// Each line is trimmed and collapsed; of several empty lines one is kept.
     Lines,
     /// Only the ends are trimmed.
     Trim,
-    /// Nothing.
+    /// White space is kept.
     Keep,
 }
 
 impl Clean {
-    /// The words for mapping files.
+    /// The names in mapping files.
     pub(crate) const WORDS: [(&'static str, Self); 4] = [
         ("collapse", Self::Collapse),
         ("lines", Self::Lines),
@@ -25,7 +25,7 @@ impl Clean {
         ("keep", Self::Keep),
     ];
 
-    /// The cleaned text.
+    /// Returns the cleaned text.
     pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Keep => Cow::Borrowed(text),
@@ -66,29 +66,29 @@ fn lines(text: &str) -> String {
     out
 }
 
-/// Whether text holds HTML.
+/// Whether text contains HTML.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Html {
-    /// It does not; signs stay as they are.
+    /// It does not: all characters are kept.
     #[default]
     No,
     /// It does.
     Once,
-    /// It does, and was escaped several times over: `&amp;amp;#39;`.
+    /// It does, and was escaped repeatedly: `&amp;amp;#39;`.
     Repeated,
 }
 
 impl Html {
-    /// The words for mapping files.
+    /// The names in mapping files.
     pub(crate) const WORDS: [(&'static str, Self); 3] = [
         ("no", Self::No),
         ("once", Self::Once),
         ("repeated", Self::Repeated),
     ];
-    /// Text escaped more often than this keeps the rest.
+    /// The maximum number of times that text is unescaped.
     const MAX_TIMES: usize = 6;
 
-    /// The text without HTML.
+    /// Returns the text without HTML.
     pub(crate) fn apply(self, text: &str) -> Cow<'_, str> {
         let mut plain = match self {
             Self::No => return Cow::Borrowed(text),
@@ -109,8 +109,8 @@ impl Html {
     }
 }
 
-/// Text without HTML: `<br>` and the ends of paragraphs become line breaks, other tags go, entities
-/// become the characters they stand for. Anything that is no known tag or entity stays as it is.
+/// Removes HTML: `<br>` and block tags become line breaks, other known tags are removed, entities
+/// are replaced by their characters. Unknown tags and entities are kept.
 fn without_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
@@ -120,16 +120,16 @@ fn without_html(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(['<', '&']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let taken = tag(rest).or_else(|| entity(rest));
-        let (length, meaning) = taken.unwrap_or((1, rest[..1].to_owned()));
-        out.push_str(&meaning);
+        let parsed = tag(rest).or_else(|| entity(rest));
+        let (length, replacement) = parsed.unwrap_or((1, rest[..1].to_owned()));
+        out.push_str(&replacement);
         rest = &rest[length..];
     }
     out.push_str(rest);
     Cow::Owned(out)
 }
 
-/// A tag at the beginning of the text: its length, and the text it stands for.
+/// Parses a tag at the start of the text; returns its length and its replacement.
 fn tag(text: &str) -> Option<(usize, String)> {
     const KNOWN: [&str; 22] = [
         "a", "b", "br", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "img", "li", "ol", "p",
@@ -149,7 +149,7 @@ fn tag(text: &str) -> Option<(usize, String)> {
         .then(|| (end + 2, if breaks { "\n" } else { "" }.to_owned()))
 }
 
-/// An entity at the beginning of the text: its length, and the character it stands for.
+/// Parses an entity at the start of the text; returns its length and its character.
 fn entity(text: &str) -> Option<(usize, String)> {
     const MAX_ENTITY_CHARACTERS: usize = 10;
     let inside = text.strip_prefix('&')?;
@@ -173,7 +173,7 @@ fn numbered(code: &str) -> Option<char> {
     char::from_u32(code).filter(|letter| !letter.is_control() || letter.is_whitespace())
 }
 
-/// The entities that shops write; the HTML standard knows some two thousand more.
+/// The entities that occur in shops' texts; the HTML standard has about two thousand more.
 const NAMED: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space() {
+    fn white_space_is_cleaned() {
         assert_eq!(Clean::Collapse.apply(" a \t\u{a0} b\n"), "a b");
         assert_eq!(Clean::Lines.apply(" a  b \r\n\n\n\n c\nd "), "a b\n\nc\nd");
         assert_eq!(Clean::Trim.apply(" a  b "), "a  b");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn html() {
+    fn html_is_removed() {
         assert_eq!(
             without_html("I&#39;m &quot;in&quot;<br /><BR>5 &lt; 6"),
             "I'm \"in\"\n\n5 < 6"
@@ -268,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn collapsing_twice_is_collapsing_once(text in "[a\u{e9} \t\u{a0}\n]{0,12}") {
+        fn cleaning_is_idempotent(text in "[a\u{e9} \t\u{a0}\n]{0,12}") {
             let once = Clean::Collapse.apply(&text).into_owned();
             prop_assert_eq!(&vitrine_model::text::collapse(&text), &once);
             prop_assert_eq!(Clean::Collapse.apply(&once), once.clone());

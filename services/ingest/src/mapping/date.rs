@@ -1,14 +1,14 @@
-//! Dates as feeds write them.
+//! Dates in feeds.
 
 use jiff::tz::TimeZone;
 use vitrine_model::clock::Timestamp;
 
-use super::number::short;
+use super::number::shortened;
 
-/// One way to write a date.
+/// A date format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DateFormat {
-    /// `2026-05-31T12:00:00Z`, any offset.
+    /// `2026-05-31T12:00:00Z`, with any offset.
     Rfc3339,
     /// `2026-05-31`, the start of the day in UTC.
     Day,
@@ -21,13 +21,13 @@ pub(crate) enum DateFormat {
 }
 
 impl DateFormat {
-    /// What is tried when a mapping says nothing.
+    /// The formats that are tried by default.
     pub(crate) const DEFAULT: [Self; 2] = [Self::Rfc3339, Self::Day];
 
-    /// Reads the name or the pattern of a format.
+    /// Parses the name or the pattern of a format.
     ///
     /// # Errors
-    /// What would be right.
+    /// What would be valid.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         match name {
             "rfc3339" => Ok(Self::Rfc3339),
@@ -36,7 +36,7 @@ impl DateFormat {
             "unix_millis" => Ok(Self::UnixMillis),
             pattern if pattern.contains('%') => Ok(Self::Pattern(pattern.to_owned())),
             _ => Err(format!(
-                "{name:?} is none of rfc3339, day, unix, unix_millis, and no pattern such as %d.%m.%Y"
+                "{name:?} is neither rfc3339, day, unix or unix_millis nor a pattern such as %d.%m.%Y"
             )),
         }
     }
@@ -52,17 +52,17 @@ impl DateFormat {
     }
 }
 
-/// Reads a date in the first of the formats that fits.
+/// Parses a date in the first of the formats that matches.
 ///
 /// # Errors
-/// What would be right.
+/// What would be valid.
 pub(crate) fn parse(text: &str, formats: &[DateFormat]) -> Result<Timestamp, String> {
-    let found = formats.iter().find_map(|format| format.parse(text));
-    found.ok_or_else(|| {
+    let date = formats.iter().find_map(|format| format.parse(text));
+    date.ok_or_else(|| {
         let formats: Vec<String> = formats.iter().map(name).collect();
         format!(
-            "{:?} is no date in the form {}",
-            short(text),
+            "{:?} is not a date in the form {}",
+            shortened(text),
             formats.join(" or ")
         )
     })
@@ -78,7 +78,8 @@ fn name(format: &DateFormat) -> String {
     }
 }
 
-/// The years that are kept: a number outside them was no date of this unit.
+/// A number of milliseconds as a date, up to the year 9999: a larger number is not a date in this
+/// unit.
 fn millis(text: &str, factor: i64) -> Option<Timestamp> {
     const MAX_MILLIS: i64 = 253_402_300_799_999;
     let number: i64 = text.parse().ok()?;
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn formats() {
+    fn dates_are_read_in_all_formats() {
         let noon = Some("2012-10-26T12:00:00.000Z".to_owned());
         let midnight = Some("2012-10-26T00:00:00.000Z".to_owned());
         assert_eq!(read("rfc3339", "2012-10-26T14:00:00+02:00"), noon);
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn other_text_is_not_a_date() {
         assert_eq!(read("unix", "1351209600000000"), None);
         assert_eq!(read("unix", "soon"), None);
         assert_eq!(read("%d.%m.%Y", "31.02.2012"), None);

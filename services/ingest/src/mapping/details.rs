@@ -1,7 +1,8 @@
-//! What only one kind of product has: a book's contributors, a warranty in months.
+//! Mapping rows to details, the fields of one kind of product: a book's contributors, a warranty in
+//! months.
 //!
-//! The mapping names the fields of the model's own structures; a line whose kind has no such field
-//! says so in its reasons.
+//! A mapping uses the field names of the model's structures. A line is rejected if its kind has no
+//! such field.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use super::problems::Problems;
 use super::reading::{OnBad, Reading};
 use super::section::Section;
 
-/// Where the details come from: a field of the kind's structure, and its source.
+/// The details: fields of the kind's structure, each with its source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DetailFields {
     fields: Vec<(String, Detail)>,
@@ -25,9 +26,9 @@ pub(super) struct DetailFields {
 enum Detail {
     Text(Field),
     Number(Field),
-    /// Each item of a list, as it is.
+    /// All items of a list, as text.
     List(Path, Field),
-    /// Each item of a list, as a structure of these.
+    /// All items of a list, each as a structure with these fields.
     Structures(Path, Vec<(String, Detail)>),
 }
 
@@ -42,7 +43,7 @@ impl DetailFields {
         })
     }
 
-    /// The details of a product of a kind.
+    /// Returns the details of a product of this kind.
     pub(super) fn details(&self, kind: &str, row: &Value, problems: &mut Problems) -> Details {
         let kind = Kind::of(kind);
         let object = structure(&self.fields, row, problems);
@@ -91,7 +92,7 @@ fn single(section: &Section<'_>, defaults: &Reading) -> Result<Detail, MappingEr
 }
 
 fn list(section: &Section<'_>, each: &str, defaults: &Reading) -> Result<Detail, MappingError> {
-    let path = Path::parse(each).map_err(|reason| section.refuse("each", reason))?;
+    let path = Path::parse(each).map_err(|reason| section.invalid("each", reason))?;
     let entries = section.entries("fields")?;
     if entries.is_empty() {
         let item = toml::Value::String(".".to_owned());
@@ -133,7 +134,7 @@ fn listed(path: &Path, row: &Value, read: impl FnMut(&Value) -> Option<Value>) -
     (!items.is_empty()).then_some(Value::Array(items))
 }
 
-/// Whole numbers without a decimal point, as whole fields want them.
+/// Writes whole numbers without a decimal point, as integer fields require.
 fn number(number: f64) -> Value {
     if number.fract() == 0.0 {
         #[expect(clippy::cast_possible_truncation, reason = "readings stay below 2^53")]
@@ -145,12 +146,12 @@ fn number(number: f64) -> Value {
 
 fn typed(kind: Kind<'_>, object: Value) -> Result<Details, String> {
     let details = match kind {
-        Kind::Apparel => known::<Apparel>(object).map(Details::Apparel),
-        Kind::Book => known::<Book>(object).map(Details::Book),
-        Kind::Electronics => known::<Electronics>(object).map(Details::Electronics),
-        Kind::Grocery => known::<Grocery>(object).map(Details::Grocery),
-        Kind::Movie => known::<Movie>(object).map(Details::Movie),
-        // The items of a bundle have a section of their own.
+        Kind::Apparel => strict::<Apparel>(object).map(Details::Apparel),
+        Kind::Book => strict::<Book>(object).map(Details::Book),
+        Kind::Electronics => strict::<Electronics>(object).map(Details::Electronics),
+        Kind::Grocery => strict::<Grocery>(object).map(Details::Grocery),
+        Kind::Movie => strict::<Movie>(object).map(Details::Movie),
+        // The items of a bundle are not details.
         Kind::Bundle | Kind::Other(_) => {
             return Err(format!(
                 "a product of kind {:?} has no details, only specs",
@@ -161,9 +162,9 @@ fn typed(kind: Kind<'_>, object: Value) -> Result<Details, String> {
     details.map_err(|reason| format!("a product of kind {}: {reason}", kind.name()))
 }
 
-/// The structure, if it has all fields that are given. What is stored may have more fields, of a
-/// release to come; what a mapping names may not.
-fn known<T: DeserializeOwned>(object: Value) -> Result<T, String> {
+/// Deserializes a structure and refuses unknown fields. Stored documents may have unknown fields,
+/// written by a newer release; mappings may not.
+fn strict<T: DeserializeOwned>(object: Value) -> Result<T, String> {
     let mut unknown = None;
     let read = serde_ignored::deserialize(object, |path| {
         unknown.get_or_insert_with(|| path.to_string());

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-/// Why a mapping file cannot be used. Every message says where in the file and what would be right.
+/// Why a mapping file cannot be used. The message names the setting and says what would be valid.
 #[derive(Debug, thiserror::Error)]
 pub enum MappingError {
     /// There is neither a file nor a shipped mapping of this name.
     #[error(
-        "there is no mapping {name:?}: give the path of a mapping file, or one of the shipped ones: \
+        "there is no mapping {name:?}: use the path of a mapping file, or the name of a shipped one: \
          {shipped}"
     )]
     Unknown {
-        /// What was asked for.
+        /// The name or path.
         name: String,
         /// The names of the shipped mappings.
         shipped: String,
@@ -27,12 +27,12 @@ pub enum MappingError {
     /// The file is not TOML.
     #[error("the mapping is not valid TOML: {0}")]
     Syntax(toml::de::Error),
-    /// A setting is unknown, missing or wrong.
+    /// A setting is unknown, missing or invalid.
     #[error("{path}: {reason}")]
     Setting {
         /// The path of the setting in the file: `product.brand.from`.
         path: String,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what would be valid.
         reason: String,
     },
 }

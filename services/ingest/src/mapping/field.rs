@@ -1,4 +1,4 @@
-//! A field of a product or a review: where its value comes from and how it is read.
+//! A field of a product or a review: the source of its value, and how it is read.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::reading::{OnBad, Reading, Scalar};
 use super::section::Section;
 use super::template::Template;
 
-/// Where a value comes from, and how it is read.
+/// The source of a value, and how it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// What messages call it: the path in the feed, or the setting.
+    /// The name in messages: the path in the feed, or the setting.
     pub(crate) name: String,
     source: Source,
     reading: Reading,
@@ -24,16 +24,16 @@ pub(crate) struct Field {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// The first of these that is known.
+    /// The first of these paths that has a known value.
     Paths(Vec<Path>),
-    /// A text made of several values.
+    /// A template of several values.
     Template(Template),
-    /// Always the same.
+    /// A constant.
     Constant(Value),
 }
 
 impl Field {
-    /// Reads a field's settings: a path, a list of paths, or a table.
+    /// Reads the settings of a field: a path, a list of paths, or a table.
     pub(super) fn read(
         path: String,
         value: &toml::Value,
@@ -53,7 +53,7 @@ impl Field {
         }
     }
 
-    /// Reads a field's table, which may hold more than a field's settings.
+    /// Reads a field from a table, which may have further settings.
     pub(super) fn of(section: &Section<'_>, defaults: &Reading) -> Result<Self, MappingError> {
         let reading = defaults.with(section)?;
         let (name, source) = source(section, defaults)?;
@@ -75,7 +75,7 @@ impl Field {
         })
     }
 
-    /// What happens when the value is bad.
+    /// What happens if the value is invalid.
     pub(crate) fn on_bad(&self) -> OnBad {
         self.reading.on_bad
     }
@@ -88,41 +88,41 @@ impl Field {
     /// The value as text.
     pub(crate) fn text(&self, row: &Value, problems: &mut Problems) -> Option<String> {
         let read = self.try_text(row);
-        problems.note(self.on_bad(), &self.name, read)
+        problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
-    /// The value as text, for callers that have their own way with what is bad.
+    /// The value as text, or the reason why it is invalid.
     pub(crate) fn try_text(&self, row: &Value) -> Result<Option<String>, String> {
         let scalar = self.scalar(row)?;
-        scalar.map_or(Ok(None), |found| match found {
-            Found::Text(text) => Ok(Some(text)),
-            Found::Raw(raw) => Ok(self.reading.text(raw)?.map(Cow::into_owned)),
+        scalar.map_or(Ok(None), |value| match value {
+            SourceValue::Text(text) => Ok(Some(text)),
+            SourceValue::Raw(raw) => Ok(self.reading.text(raw)?.map(Cow::into_owned)),
         })
     }
 
     /// The value as a number.
     pub(crate) fn number(&self, row: &Value, problems: &mut Problems) -> Option<f64> {
         let read = self.with_scalar(row, |scalar| self.reading.number(scalar));
-        problems.note(self.on_bad(), &self.name, read)
+        problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as a whole number.
     pub(crate) fn whole(&self, row: &Value, problems: &mut Problems) -> Option<i64> {
         let read = self.with_scalar(row, |scalar| whole(self.reading.number(scalar)?));
-        problems.note(self.on_bad(), &self.name, read)
+        problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
-    /// The value as yes or no.
+    /// The value as a boolean.
     pub(crate) fn boolean(&self, row: &Value, problems: &mut Problems) -> Option<bool> {
         let read = self.with_scalar(row, |scalar| self.reading.boolean(scalar));
-        problems.note(self.on_bad(), &self.name, read)
+        problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     /// The value as a date.
     pub(crate) fn date(&self, row: &Value, problems: &mut Problems) -> Option<Timestamp> {
         let read = self.try_text(row);
         let read = read.and_then(|text| text.map(|text| self.reading.date(&text)).transpose());
-        problems.note(self.on_bad(), &self.name, read)
+        problems.ok_or_record(self.on_bad(), &self.name, read)
     }
 
     fn with_scalar<T>(
@@ -132,22 +132,22 @@ impl Field {
     ) -> Result<Option<T>, String> {
         match self.scalar(row)? {
             None => Ok(None),
-            Some(Found::Text(text)) => read(&Scalar::Text(Cow::Owned(text))).map(Some),
-            Some(Found::Raw(raw)) => {
+            Some(SourceValue::Text(text)) => read(&Scalar::Text(Cow::Owned(text))).map(Some),
+            Some(SourceValue::Raw(raw)) => {
                 let scalar = self.reading.scalar(raw)?;
                 scalar.as_ref().map(read).transpose()
             }
         }
     }
 
-    /// The first known value.
-    fn scalar<'v>(&'v self, row: &'v Value) -> Result<Option<Found<'v>>, String> {
-        let found = match &self.source {
-            Source::Paths(paths) => self.first_known(paths, row)?.map(Found::Raw),
-            Source::Constant(value) => Some(Found::Raw(value)),
-            Source::Template(template) => template.fill(row, &self.reading)?.map(Found::Text),
+    /// The first known value, or the default.
+    fn scalar<'v>(&'v self, row: &'v Value) -> Result<Option<SourceValue<'v>>, String> {
+        let value = match &self.source {
+            Source::Paths(paths) => self.first_known(paths, row)?.map(SourceValue::Raw),
+            Source::Constant(value) => Some(SourceValue::Raw(value)),
+            Source::Template(template) => template.fill(row, &self.reading)?.map(SourceValue::Text),
         };
-        Ok(found.or(self.default.as_ref().map(Found::Raw)))
+        Ok(value.or(self.default.as_ref().map(SourceValue::Raw)))
     }
 
     fn first_known<'v>(&self, paths: &[Path], row: &'v Value) -> Result<Option<&'v Value>, String> {
@@ -160,23 +160,23 @@ impl Field {
     }
 }
 
-/// A value found: as it is in the row, or made by a template.
-enum Found<'v> {
+/// The value of a source: raw from the row, or the text of a template.
+enum SourceValue<'v> {
     Raw(&'v Value),
     Text(String),
 }
 
-/// A whole number.
+/// Converts a number to an integer.
 fn whole(number: f64) -> Result<i64, String> {
     if number.fract() == 0.0 {
         #[expect(clippy::cast_possible_truncation, reason = "readings stay below 2^53")]
         let whole = number as i64;
         return Ok(whole);
     }
-    Err(format!("{number} is no whole number"))
+    Err(format!("{number} is not a whole number"))
 }
 
-/// The one source that a section names.
+/// Reads the source that a section specifies.
 fn source(section: &Section<'_>, defaults: &Reading) -> Result<(String, Source), MappingError> {
     let from = section.texts("from")?;
     let template = section.text("template")?;
@@ -190,13 +190,13 @@ fn source(section: &Section<'_>, defaults: &Reading) -> Result<(String, Source),
         ([], Some(template), None) => {
             let parts = super::template::parts(parts, defaults)?;
             let template = Template::parse(template, &parts);
-            let template = template.map_err(|reason| section.refuse("template", reason))?;
+            let template = template.map_err(|reason| section.invalid("template", reason))?;
             Ok((section.path().to_owned(), Source::Template(template)))
         }
         ([], None, Some(value)) => Ok((section.path().to_owned(), Source::Constant(json(value)))),
         _ => Err(MappingError::setting(
             section.path(),
-            "give exactly one of from, template and value",
+            "must have exactly one of from, template and value",
         )),
     }
 }
@@ -209,7 +209,7 @@ fn parse_paths(setting: &str, paths: &[&str]) -> Result<Vec<Path>, MappingError>
         .map_err(|reason| MappingError::setting(setting, reason))
 }
 
-/// A value of a mapping file as a value of a row.
+/// Converts a value of a mapping file to a value of a row.
 pub(super) fn json(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => Value::String(text.clone()),

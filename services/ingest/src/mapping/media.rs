@@ -1,18 +1,18 @@
-//! Pictures, films and documents of a product.
+//! Mapping rows to media: images, videos and documents of a product.
 
 use serde_json::Value;
 use vitrine_model::product::{Media, MediaKind};
 
 use super::error::MappingError;
 use super::field::Field;
-use super::number::short;
+use super::number::shortened;
 use super::path::Path;
 use super::problems::Problems;
 use super::product::{optional, required, text};
 use super::reading::{OnBad, Reading};
 use super::section::Section;
 
-/// Where media of one kind come from.
+/// The source of media of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct MediaFields {
     each: Path,
@@ -22,7 +22,7 @@ pub(super) struct MediaFields {
     on_bad: OnBad,
 }
 
-/// Reads the media of a product section.
+/// Reads the media settings of a product section.
 pub(super) fn read(
     section: &Section<'_>,
     defaults: &Reading,
@@ -47,7 +47,7 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
     let each = section.text("each")?.unwrap_or(".");
     let url = required(section, "url", defaults)?;
     Ok(MediaFields {
-        each: Path::parse(each).map_err(|reason| section.refuse("each", reason))?,
+        each: Path::parse(each).map_err(|reason| section.invalid("each", reason))?,
         on_bad: url.on_bad(),
         url,
         alt: optional(section, "alt", defaults)?,
@@ -56,19 +56,19 @@ fn medium(section: &Section<'_>, defaults: &Reading) -> Result<MediaFields, Mapp
 }
 
 impl MediaFields {
-    /// The list's items; the row itself where the path is `.`.
+    /// The items of the list; the row itself if the path is `.`.
     pub(super) fn items<'v>(&self, row: &'v Value) -> Vec<&'v Value> {
         self.each.all(row)
     }
 
-    /// The medium that an item is; a bad address is noted.
+    /// Maps an item to a medium; records a problem if its URL is invalid.
     pub(super) fn medium(&self, item: &Value, problems: &mut Problems) -> Option<Media> {
         let url = self.url.text(item, problems)?;
-        let address = url.starts_with("https://") || url.starts_with("http://");
-        if !address || url.contains(char::is_whitespace) {
+        let is_url = url.starts_with("https://") || url.starts_with("http://");
+        if !is_url || url.contains(char::is_whitespace) {
             let reason = format!(
-                "{:?} is no address; one begins with https:// or http:// and has no blanks",
-                short(&url)
+                "{:?} is not a URL; it must start with https:// or http:// and contain no blanks",
+                shortened(&url)
             );
             problems.bad(self.on_bad, &self.url.name, reason);
             return None;

@@ -1,11 +1,11 @@
-//! Numbers as feeds write them.
+//! Numbers in feeds.
 
-/// How numbers are written in text.
+/// The format of numbers in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NumberFormat {
-    /// The sign before the decimals.
+    /// The decimal separator.
     pub(crate) decimal: char,
-    /// The sign between groups of three digits; blanks of any kind when it is a blank.
+    /// The separator of groups of three digits; a blank stands for any white space.
     pub(crate) thousands: Option<char>,
 }
 
@@ -18,12 +18,11 @@ impl Default for NumberFormat {
     }
 }
 
-/// The largest whole number up to which every whole number is exact.
+/// The largest number up to which all integers are exact as `f64`.
 pub(crate) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl NumberFormat {
-    /// The number as a program would write it: digits, at most one `.`, at most one leading `-`,
-    /// at most one exponent.
+    /// Normalises a number: digits, at most one `.`, at most one leading `-`, at most one exponent.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -32,12 +31,16 @@ impl NumberFormat {
         let plain = ungrouped.replace(self.decimal, ".");
         let foreign = self.decimal != '.' && ungrouped.contains('.');
         if foreign || !is_number(&plain) {
-            return Err(format!("{:?} is no number{}", short(text), self.example()));
+            return Err(format!(
+                "{:?} is not a number{}",
+                shortened(text),
+                self.example()
+            ));
         }
         Ok(plain)
     }
 
-    /// The number.
+    /// Parses a number.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -45,28 +48,28 @@ impl NumberFormat {
         let plain = self.plain(text)?;
         let number: f64 = plain
             .parse()
-            .map_err(|_| format!("{:?} is no number", short(text)))?;
-        exact(number).map_err(|reason| format!("{} {reason}", short(text)))
+            .map_err(|_| format!("{:?} is not a number", shortened(text)))?;
+        exact(number).map_err(|reason| format!("{} {reason}", shortened(text)))
     }
 
-    /// The text without the signs between groups, which must stand before three digits each.
+    /// Removes the group separators, each of which must precede exactly three digits.
     fn ungroup(self, text: &str) -> Result<String, String> {
         let Some(thousands) = self.thousands else {
             return Ok(text.to_owned());
         };
-        let is_sign = |c: char| c == thousands || (thousands == ' ' && c.is_whitespace());
+        let is_separator = |c: char| c == thousands || (thousands == ' ' && c.is_whitespace());
         let whole = text.split(self.decimal).next().unwrap_or(text);
         let grouped = whole
-            .split(is_sign)
+            .split(is_separator)
             .skip(1)
             .all(|group| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit()));
-        let later = text[whole.len()..].contains(is_sign);
+        let later = text[whole.len()..].contains(is_separator);
         if grouped && !later {
-            Ok(text.replace(is_sign, ""))
+            Ok(text.replace(is_separator, ""))
         } else {
             Err(format!(
-                "{:?} has {thousands:?} where no group of three digits begins",
-                short(text)
+                "{:?} has {thousands:?} that does not precede a group of three digits",
+                shortened(text)
             ))
         }
     }
@@ -80,12 +83,12 @@ impl NumberFormat {
     }
 }
 
-/// Refuses numbers that are not finite, and those so large that digits are lost.
+/// Fails for numbers that are not finite, or too large to be exact.
 pub(crate) fn exact(number: f64) -> Result<f64, String> {
     if !number.is_finite() {
         Err("is too large for a number".to_owned())
     } else if number.abs() > MAX_EXACT {
-        Err("is too large to be kept exactly; map it as text".to_owned())
+        Err("is too large to be stored exactly; map it as text".to_owned())
     } else {
         Ok(number)
     }
@@ -104,10 +107,10 @@ fn is_number(text: &str) -> bool {
         && !exponent.is_empty()
 }
 
-/// The beginning of a text, for messages.
-pub(crate) fn short(text: &str) -> String {
-    const MAX_DIGITS: usize = 60;
-    let cut: String = text.chars().take(MAX_DIGITS).collect();
+/// Shortens a text for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    const MAX_SHOWN_CHARACTERS: usize = 60;
+    let cut: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if cut.len() < text.len() {
         cut + "…"
     } else {
@@ -127,7 +130,7 @@ mod tests {
     };
 
     #[test]
-    fn formats() {
+    fn numbers_are_read_in_all_formats() {
         let plain = NumberFormat::default();
         assert_eq!(plain.parse(" 1.50 "), Ok(1.5));
         assert_eq!(plain.parse("-.5"), Ok(-0.5));
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number() {
+    fn other_text_is_not_a_number() {
         let plain = NumberFormat::default();
         for text in [
             "",
@@ -172,14 +175,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(number in -1e12_f64..1e12) {
+        fn numbers_survive_a_round_trip(number in -1e12_f64..1e12) {
             prop_assert_eq!(NumberFormat::default().parse(&number.to_string()), Ok(number));
             let german = number.to_string().replace('.', ",");
             prop_assert_eq!(GERMAN.parse(&german), Ok(number));
         }
 
         #[test]
-        fn anything_else_is_refused_calmly(text in ".{0,12}") {
+        fn any_other_text_is_refused_without_panic(text in ".{0,12}") {
             if let Ok(number) = GERMAN.parse(&text) { prop_assert!(number.is_finite()); }
         }
     }

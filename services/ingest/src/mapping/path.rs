@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Where in a row a value is.
+/// The place of a value in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path(Vec<Step>);
+pub(crate) struct Path(Vec<PathStep>);
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     /// Into the value of a key.
     Key(String),
     /// Into every item of a list.
@@ -21,7 +21,7 @@ pub(crate) enum Step {
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -39,7 +39,7 @@ impl Path {
                 None if rest.is_empty() => return Ok(Self(steps)),
                 None => {
                     return Err(format!(
-                        "{rest:?} cannot follow there; a step begins with ."
+                        "{rest:?} cannot follow an index; a step starts with ."
                     ));
                 }
             }
@@ -47,20 +47,21 @@ impl Path {
     }
 
     /// The steps.
-    pub(crate) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[PathStep] {
         &self.0
     }
 
-    /// The value there; the first one where the path leads into lists.
+    /// The value at the path; the first one if the path contains lists.
     pub(crate) fn first<'v>(&self, row: &'v Value) -> Option<&'v Value> {
         first(&self.0, row)
     }
 
-    /// Every value there, in the row's order. A list at the end of the path counts item by item.
+    /// All values at the path, in the order of the row. If the path ends at a list, its items are
+    /// returned.
     pub(crate) fn all<'v>(&self, row: &'v Value) -> Vec<&'v Value> {
-        let mut found = Vec::new();
-        all(&self.0, row, &mut found);
-        found
+        let mut values = Vec::new();
+        all(&self.0, row, &mut values);
+        values
     }
 }
 
@@ -74,7 +75,7 @@ impl fmt::Display for Path {
     }
 }
 
-impl Step {
+impl PathStep {
     /// Appends the step to the text of a path.
     pub(crate) fn push_to(&self, path: &mut String) {
         match self {
@@ -89,7 +90,7 @@ impl Step {
     }
 }
 
-/// Appends a key to the text of a path, in quotation marks where it could be misread.
+/// Appends a key to the text of a path, quoted if it would be ambiguous otherwise.
 pub(crate) fn push_key(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
@@ -103,8 +104,8 @@ pub(crate) fn push_key(path: &mut String, key: &str) {
     }
 }
 
-/// Reads a key at the beginning of the text; what follows it is returned.
-fn key<'t>(text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, String> {
+/// Parses a key at the start of the text; returns the rest.
+fn key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> {
     if text.starts_with('[') && steps.is_empty() {
         return Ok(text);
     }
@@ -115,17 +116,17 @@ fn key<'t>(text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, String> {
     if end == 0 {
         return Err("a step is empty; an empty key is written \"\"".to_owned());
     }
-    steps.push(Step::Key(text[..end].to_owned()));
+    steps.push(PathStep::Key(text[..end].to_owned()));
     Ok(&text[end..])
 }
 
-fn quoted_key<'t>(text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, String> {
+fn quoted_key<'t>(text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> {
     let mut key = String::new();
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
         match letter {
             '"' => {
-                steps.push(Step::Key(key));
+                steps.push(PathStep::Key(key));
                 return Ok(&text[at + 1..]);
             }
             '\\' => key.extend(letters.next().map(|(_, escaped)| escaped)),
@@ -135,17 +136,17 @@ fn quoted_key<'t>(text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, Strin
     Err("a quotation mark is not closed".to_owned())
 }
 
-/// Reads `[]` and `[3]` at the beginning of the text; what follows them is returned.
-fn indexes<'t>(mut text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, String> {
+/// Parses `[]` and `[3]` at the start of the text; returns the rest.
+fn indexes<'t>(mut text: &'t str, steps: &mut Vec<PathStep>) -> Result<&'t str, String> {
     while let Some(inside) = text.strip_prefix('[') {
         let (index, rest) = inside.split_once(']').ok_or("a [ is not closed")?;
         steps.push(if index.is_empty() {
-            Step::Each
+            PathStep::Each
         } else {
-            Step::At(
+            PathStep::At(
                 index
                     .parse()
-                    .map_err(|_| format!("[{index}] is no index"))?,
+                    .map_err(|_| format!("[{index}] is not an index"))?,
             )
         });
         text = rest;
@@ -153,38 +154,38 @@ fn indexes<'t>(mut text: &'t str, steps: &mut Vec<Step>) -> Result<&'t str, Stri
     Ok(text)
 }
 
-fn first<'v>(steps: &[Step], value: &'v Value) -> Option<&'v Value> {
+fn first<'v>(steps: &[PathStep], value: &'v Value) -> Option<&'v Value> {
     let Some((step, rest)) = steps.split_first() else {
         return Some(value);
     };
     match step {
-        Step::Key(key) => first(rest, value.get(key)?),
-        Step::At(index) => first(rest, value.get(index)?),
-        Step::Each => value.as_array()?.iter().find_map(|item| first(rest, item)),
+        PathStep::Key(key) => first(rest, value.get(key)?),
+        PathStep::At(index) => first(rest, value.get(index)?),
+        PathStep::Each => value.as_array()?.iter().find_map(|item| first(rest, item)),
     }
 }
 
-fn all<'v>(steps: &[Step], value: &'v Value, found: &mut Vec<&'v Value>) {
+fn all<'v>(steps: &[PathStep], value: &'v Value, values: &mut Vec<&'v Value>) {
     let Some((step, rest)) = steps.split_first() else {
         match value {
-            Value::Array(items) => found.extend(items),
+            Value::Array(items) => values.extend(items),
             Value::Null => {}
-            one => found.push(one),
+            one => values.push(one),
         }
         return;
     };
     let inside: &[Value] = match (step, value) {
-        (Step::Each, Value::Array(items)) => items,
-        (Step::Key(key), Value::Object(object)) => {
+        (PathStep::Each, Value::Array(items)) => items,
+        (PathStep::Key(key), Value::Object(object)) => {
             object.get(key).map_or(&[], std::slice::from_ref)
         }
-        (Step::At(index), Value::Array(items)) => {
+        (PathStep::At(index), Value::Array(items)) => {
             items.get(*index).map_or(&[], std::slice::from_ref)
         }
         _ => &[],
     };
     for value in inside {
-        all(rest, value, found);
+        all(rest, value, values);
     }
 }
 
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_into_rows() {
+    fn paths_select_values_of_rows() {
         let row = json!({"a": {"b.c": 1, "": 2}, "l": [{"x": 3}, {"y": 4}, {"x": 5}], "n": [6, 7]});
         assert_eq!(at("a.\"b.c\"", &row), [json!(1)]);
         assert_eq!(at("a.\"\"", &row), [json!(2)]);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_paths_are_refused() {
+    fn invalid_paths_are_refused() {
         for text in ["", "a..b", "a.", "a[x]", "a[", "\"a", "a[]b", "\"a\"b"] {
             assert!(Path::parse(text).is_err(), "{text}");
         }
@@ -222,11 +223,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_keys_come_back(keys in proptest::collection::vec(".{0,6}", 1..4)) {
+        fn any_keys_survive_a_round_trip(keys in proptest::collection::vec(".{0,6}", 1..4)) {
             let mut text = String::new();
             for key in &keys { push_key(&mut text, key); }
             prop_assume!(keys.iter().all(|key| !key.is_empty() || keys.len() > 1) || text == "\"\"");
-            let steps: Vec<Step> = keys.into_iter().map(Step::Key).collect();
+            let steps: Vec<PathStep> = keys.into_iter().map(PathStep::Key).collect();
             prop_assert_eq!(Path::parse(&text).unwrap().0, steps);
         }
     }

@@ -1,10 +1,10 @@
 //! Patterns that split composite text: `{depth} mm x {width} mm` reads `385 mm x 275 mm`.
 //!
-//! Letters are compared without regard to case; a blank in the pattern, and the ends of any
-//! literal, stand for any white space or none. A placeholder takes the shortest text that lets the
-//! rest match and is never empty; `{_}` takes text and throws it away, and may be empty.
+//! Case is ignored. A blank in the pattern, and the ends of any literal, match any white space or
+//! none. A placeholder matches the shortest text that lets the rest match, and is never empty;
+//! `{_}` discards the text it matches, which may be empty.
 
-/// One way to split a text.
+/// A pattern with literals and placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
@@ -17,7 +17,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -29,7 +29,7 @@ impl Pattern {
             push_literal(&mut parts, literal);
             if matches!(parts.last(), Some(Part::Named(_))) {
                 return Err(format!(
-                    "something must stand between {{{name}}} and the one before"
+                    "there must be text between {{{name}}} and the placeholder before it"
                 ));
             }
             parts.push(Part::Named(name.trim().to_owned()));
@@ -43,7 +43,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// The names of what is taken.
+    /// The names of the placeholders.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Named(name) if name != "_" => Some(name.as_str()),
@@ -51,10 +51,10 @@ impl Pattern {
         })
     }
 
-    /// The parts of a text, if it has this form, in the order of the names.
+    /// The parts of a text that matches the pattern, in the order of the names.
     pub(crate) fn split<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
-        let mut found = Vec::new();
-        split(&self.parts, text.trim(), &mut found).then_some(found)
+        let mut matched = Vec::new();
+        split(&self.parts, text.trim(), &mut matched).then_some(matched)
     }
 }
 
@@ -67,40 +67,40 @@ fn push_literal(parts: &mut Vec<Part>, literal: &str) {
     }
 }
 
-fn split<'t>(parts: &[Part], text: &'t str, found: &mut Vec<&'t str>) -> bool {
+fn split<'t>(parts: &[Part], text: &'t str, matched: &mut Vec<&'t str>) -> bool {
     match parts {
         [] => text.is_empty(),
         [Part::Literal(literal), rest @ ..] => {
-            after_literal(literal, text).is_some_and(|text| split(rest, text, found))
+            after_literal(literal, text).is_some_and(|text| split(rest, text, matched))
         }
-        [Part::Named(name), rest @ ..] => named(name, rest, text, found),
+        [Part::Named(name), rest @ ..] => named(name, rest, text, matched),
     }
 }
 
-fn named<'t>(name: &str, rest: &[Part], text: &'t str, found: &mut Vec<&'t str>) -> bool {
+fn named<'t>(name: &str, rest: &[Part], text: &'t str, matched: &mut Vec<&'t str>) -> bool {
     if rest.is_empty() {
-        return take(name, text, found);
+        return match_placeholder(name, text, matched);
     }
-    let before = found.len();
+    let before = matched.len();
     let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     for end in ends {
-        if take(name, &text[..end], found) && split(rest, &text[end..], found) {
+        if match_placeholder(name, &text[..end], matched) && split(rest, &text[end..], matched) {
             return true;
         }
-        found.truncate(before);
+        matched.truncate(before);
     }
     false
 }
 
-fn take<'t>(name: &str, text: &'t str, found: &mut Vec<&'t str>) -> bool {
+fn match_placeholder<'t>(name: &str, text: &'t str, matched: &mut Vec<&'t str>) -> bool {
     if name == "_" {
         return true;
     }
-    found.push(text.trim());
+    matched.push(text.trim());
     !text.trim().is_empty()
 }
 
-/// What follows a literal at the beginning of the text, white space around it skipped.
+/// Returns the rest of the text after a literal at its start, skipping white space around it.
 fn after_literal<'t>(literal: &str, text: &'t str) -> Option<&'t str> {
     if literal == " " {
         let rest = text.trim_start();
@@ -117,7 +117,7 @@ fn after_word<'t>(word: &str, text: &'t str) -> Option<&'t str> {
     let mut rest = text.chars();
     let same = word.chars().all(|c| {
         rest.next()
-            .is_some_and(|found| found.to_lowercase().eq(c.to_lowercase()))
+            .is_some_and(|matched| matched.to_lowercase().eq(c.to_lowercase()))
     });
     same.then_some(rest.as_str())
 }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn composite_text() {
+    fn composite_text_is_split() {
         let sizes = "{depth} x {width} x {height}";
         assert_eq!(
             split(sizes, "385 mm x 275mm X 365 mm"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_patterns() {
+    fn invalid_patterns_are_refused() {
         for pattern in ["", "plain", "{a}{b}", "{a"] {
             assert!(Pattern::parse(pattern).is_err(), "{pattern}");
         }
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_joined_is_split(parts in proptest::array::uniform3("[a-wyz0-9]{1,5}( [a-wyz0-9]{1,5})?")) {
+        fn joined_parts_are_split(parts in proptest::array::uniform3("[a-wyz0-9]{1,5}( [a-wyz0-9]{1,5})?")) {
             let text = parts.join(" x ");
             prop_assert_eq!(split("{a} x {b} x {c}", &text), Some(parts.iter().map(String::as_str).collect()));
         }

@@ -1,20 +1,20 @@
-//! What was wrong with one line.
+//! The problems of a line.
 
 use vitrine_model::import::Rejection;
 
 use super::reading::OnBad;
 
-/// What was found wrong while a line was read.
+/// The problems found while a line was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Problems {
-    /// Why the line is rejected; empty when it is not.
+    /// Why the line is rejected; empty if it is not.
     pub(crate) fatal: Vec<Rejection>,
-    /// What is left out of the line.
+    /// The values that are dropped.
     pub(crate) dropped: Vec<Rejection>,
 }
 
 impl Problems {
-    /// Notes a bad value.
+    /// Records an invalid value.
     pub(crate) fn bad(&mut self, on_bad: OnBad, field: &str, reason: impl Into<String>) {
         match on_bad {
             OnBad::RejectLine => self.fatal.push(Rejection::new(field, reason)),
@@ -23,15 +23,15 @@ impl Problems {
         }
     }
 
-    /// Notes that something the line cannot do without is not there.
+    /// Records that a required field is missing.
     pub(crate) fn missing(&mut self, field: &str) {
         if !self.fatal.iter().any(|known| known.field == field) {
             self.fatal.push(Rejection::new(field, "is missing"));
         }
     }
 
-    /// The value, or a note about why there is none.
-    pub(crate) fn note<T>(
+    /// Returns the value, or records why it is invalid.
+    pub(crate) fn ok_or_record<T>(
         &mut self,
         on_bad: OnBad,
         field: &str,

@@ -1,4 +1,4 @@
-//! Rows into products.
+//! Mapping rows to products.
 
 use serde_json::Value;
 use vitrine_model::import::{ExternalRef, ProductDraft, SupplierDraft};
@@ -14,9 +14,9 @@ use super::media::MediaFields;
 use super::problems::Problems;
 use super::reading::Reading;
 use super::section::Section;
-use super::specs::{Plans, Specs};
+use super::specs::{PlanCache, Specs};
 
-/// How a row becomes a product.
+/// The mapping of a row to a product.
 #[derive(Clone, Debug)]
 pub(super) struct ProductMapping {
     external_id: Field,
@@ -39,7 +39,7 @@ impl ProductMapping {
     pub(super) fn read(
         section: &Section<'_>,
         defaults: &Reading,
-        beside: &mut super::Beside<'_>,
+        read_table: &mut super::ReadTable<'_>,
     ) -> Result<Self, MappingError> {
         let optional = |name| optional(section, name, defaults);
         let specs = section.section("specs")?;
@@ -58,12 +58,12 @@ impl ProductMapping {
             media: super::media::read(section, defaults)?,
             details: DetailFields::read(section.entries("details")?, defaults)?,
             specs: specs.map_or(Ok(Specs::none()), |specs| {
-                Specs::read(specs, defaults, beside)
+                Specs::read(specs, defaults, read_table)
             })?,
         })
     }
 
-    /// The product's id in the feed; a missing one is noted.
+    /// The product's id in the feed; records a problem if it is missing.
     pub(super) fn external_id(&self, row: &Value, problems: &mut Problems) -> Option<String> {
         let id = self.external_id.text(row, problems);
         if id.is_none() {
@@ -72,11 +72,11 @@ impl ProductMapping {
         id
     }
 
-    /// The product, unless the problems have become fatal.
+    /// Maps a row to a product, unless a required field is missing.
     pub(super) fn draft(
         &self,
         system: &str,
-        plans: &mut Plans,
+        plans: &mut PlanCache,
         row: &Value,
         problems: &mut Problems,
     ) -> Option<ProductDraft> {
@@ -123,10 +123,10 @@ impl ProductMapping {
         };
         let read = field.try_text(row).and_then(|word| {
             let word = word.unwrap_or_else(|| "active".to_owned());
-            let reason = || format!("{word:?} is none of draft, active, archived");
+            let reason = || format!("{word:?} is not one of draft, active, archived");
             ProductStatus::named(&word).map(Some).ok_or_else(reason)
         });
-        let status = problems.note(field.on_bad(), &field.name, read);
+        let status = problems.ok_or_record(field.on_bad(), &field.name, read);
         status.unwrap_or(ProductStatus::Active)
     }
 
@@ -136,7 +136,7 @@ impl ProductMapping {
             let read = field
                 .try_text(row)
                 .and_then(|code| code.as_deref().map(country_of).transpose());
-            problems.note(field.on_bad(), &field.name, read)
+            problems.ok_or_record(field.on_bad(), &field.name, read)
         });
         let name = name.text(row, problems)?;
         Some(SupplierDraft { name, country })
@@ -145,7 +145,7 @@ impl ProductMapping {
     fn price(&self, row: &Value, problems: &mut Problems) -> Option<Money> {
         let (amount, currency) = self.price.as_ref()?;
         let read = read_price(amount, currency, row);
-        problems.note(amount.on_bad(), &amount.name, read)
+        problems.ok_or_record(amount.on_bad(), &amount.name, read)
     }
 
     fn media(&self, row: &Value, problems: &mut Problems) -> Vec<Media> {
@@ -180,17 +180,17 @@ pub(super) fn required(
     defaults: &Reading,
 ) -> Result<Field, MappingError> {
     let field = optional(section, name, defaults)?;
-    field.ok_or_else(|| section.refuse(name, "is needed"))
+    field.ok_or_else(|| section.invalid(name, "is required"))
 }
 
-/// Descriptions keep their lines.
+/// Descriptions keep their line breaks.
 fn description(section: &Section<'_>, defaults: &Reading) -> Result<Option<Field>, MappingError> {
     optional(section, "description", &defaults.keeping_lines())
 }
 
 fn category(section: &Section<'_>, defaults: &Reading) -> Result<Category, MappingError> {
     let value = section.value("category");
-    let value = value.ok_or_else(|| section.refuse("category", "is needed"))?;
+    let value = value.ok_or_else(|| section.invalid("category", "is required"))?;
     Category::read(section.at("category"), value, defaults)
 }
 
@@ -221,7 +221,7 @@ fn price(
 }
 
 fn country_of(code: &str) -> Result<String, String> {
-    country_code(code).ok_or_else(|| format!("{code:?} is no country code such as DE"))
+    country_code(code).ok_or_else(|| format!("{code:?} is not a country code such as DE"))
 }
 
 fn read_price(amount: &Field, currency: &Field, row: &Value) -> Result<Option<Money>, String> {

@@ -1,5 +1,5 @@
-//! How one value of a row is read: which values mean "unknown", how text is cleaned, which words
-//! stand for which, and how numbers, dates and yes or no are written.
+//! Reading a value of a row: markers for unknown values, cleaning of text, translations of words,
+//! and the formats of numbers, dates and booleans.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,26 +9,26 @@ use vitrine_model::clock::Timestamp;
 
 use super::clean::{Clean, Html};
 use super::date::{self, DateFormat};
-use super::number::{self, NumberFormat, short};
+use super::number::{self, NumberFormat, shortened};
 
 mod settings;
 #[cfg(test)]
 mod tests;
 mod words;
 
-/// What happens to a line when a value of it is bad.
+/// What happens to a line with an invalid value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnBad {
     /// The whole line is rejected.
     #[default]
     RejectLine,
-    /// The value is left out, and reported.
+    /// The value is dropped, and reported.
     DropValue,
-    /// The value is left out without a word; for second readings of what is kept elsewhere.
+    /// The value is dropped silently; for second readings of values that are also read otherwise.
     Ignore,
 }
 
-/// How a value is read. Made from the settings of a field or a rule.
+/// How a value is read, as determined by the settings of a field or a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     unknown: Vec<toml::Value>,
@@ -43,18 +43,18 @@ pub(crate) struct Reading {
     no: Vec<String>,
     min: Option<f64>,
     max: Option<f64>,
-    /// What happens when the value is bad.
+    /// What happens if the value is invalid.
     pub(crate) on_bad: OnBad,
 }
 
-/// A value that was read, still of the feed's own type.
+/// A value of the feed, in the feed's type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar<'v> {
     /// Text, cleaned; not empty.
     Text(Cow<'v, str>),
     /// A number.
     Number(f64),
-    /// Yes or no.
+    /// A boolean.
     Boolean(bool),
 }
 
@@ -80,7 +80,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// This reading, but with the lines of text kept, unless the mapping cleans otherwise.
+    /// Returns this reading with line breaks kept, unless the mapping specifies another cleaning.
     pub(super) fn keeping_lines(&self) -> Self {
         let mut reading = self.clone();
         if reading.clean == Clean::Collapse {
@@ -89,68 +89,68 @@ impl Reading {
         reading
     }
 
-    /// The value, or `None` when it is unknown.
+    /// Reads a value; `None` if it is unknown.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(crate) fn scalar<'v>(&self, raw: &'v Value) -> Result<Option<Scalar<'v>>, String> {
         match raw {
             Value::Null => Ok(None),
             _ if self.is_unknown(raw) => Ok(None),
             Value::String(text) => self.cleaned(text),
-            Value::Array(_) => Err("is a list where one value belongs".to_owned()),
-            Value::Object(_) => Err("is an object where one value belongs".to_owned()),
-            other if self.translates() => self.cleaned(&written(other)?).map(owned),
+            Value::Array(_) => Err("is a list instead of a single value".to_owned()),
+            Value::Object(_) => Err("is an object instead of a single value".to_owned()),
+            other if self.translates() => self.cleaned(&to_text(other)?).map(owned),
             Value::Bool(value) => Ok(Some(Scalar::Boolean(*value))),
             Value::Number(number) => {
-                let number = number.as_f64().ok_or("is no number that can be kept")?;
+                let number = number.as_f64().ok_or("is a number that cannot be stored")?;
                 Ok(Some(Scalar::Number(number)))
             }
         }
     }
 
-    /// The value as text.
+    /// Reads a value as text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(crate) fn text<'v>(&self, raw: &'v Value) -> Result<Option<Cow<'v, str>>, String> {
         match self.scalar(raw)? {
             None => Ok(None),
             Some(Scalar::Text(text)) => Ok(Some(text)),
-            Some(_) => written(raw).map(|text| Some(Cow::Owned(text))),
+            Some(_) => to_text(raw).map(|text| Some(Cow::Owned(text))),
         }
     }
 
-    /// A scalar as a number within the limits.
+    /// Reads a scalar as a number within the limits.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(crate) fn number(&self, scalar: &Scalar<'_>) -> Result<f64, String> {
         let number = match scalar {
             Scalar::Number(number) => *number,
             Scalar::Text(text) => self.numbers.parse(text)?,
-            Scalar::Boolean(value) => return Err(format!("is {value} where a number belongs")),
+            Scalar::Boolean(value) => return Err(format!("is {value} instead of a number")),
         };
         self.within(number)
     }
 
-    /// The number of a text with nothing else in it; limits do not apply.
+    /// Reads a text that is only a number; limits do not apply.
     pub(crate) fn bare_number(&self, text: &str) -> Option<f64> {
         self.numbers.parse(text).ok()
     }
 
-    /// A text with the decimal sign and without groups, for amounts of money.
+    /// Normalises a number in text, for amounts of money.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(crate) fn plain_number(&self, text: &str) -> Result<String, String> {
         self.numbers.plain(text)
     }
 
-    /// The number, if it is finite, exact and within the limits.
+    /// Checks that a number is finite, exact and within the limits.
     ///
     /// # Errors
-    /// The limits.
+    /// Which limit is exceeded.
     pub(crate) fn within(&self, number: f64) -> Result<f64, String> {
         let number = number::exact(number).map_err(|reason| format!("{number} {reason}"))?;
         match (self.min, self.max) {
@@ -160,11 +160,11 @@ impl Reading {
         }
     }
 
-    /// A scalar as yes or no.
+    /// Reads a scalar as a boolean.
     ///
     /// # Errors
-    /// The words that are understood.
-    #[expect(clippy::float_cmp, reason = "exactly 1 and 0 stand for yes and no")]
+    /// The accepted words.
+    #[expect(clippy::float_cmp, reason = "exactly 1 and 0 mean yes and no")]
     pub(crate) fn boolean(&self, scalar: &Scalar<'_>) -> Result<bool, String> {
         match scalar {
             Scalar::Boolean(value) => Ok(*value),
@@ -185,15 +185,15 @@ impl Reading {
             let (yes, no) = (self.yes.join(", "), self.no.join(", "));
             Err(format!(
                 "{:?} is neither yes ({yes}) nor no ({no})",
-                short(text)
+                shortened(text)
             ))
         }
     }
 
-    /// A text as a date.
+    /// Reads a text as a date.
     ///
     /// # Errors
-    /// The forms that are understood.
+    /// The accepted formats.
     pub(crate) fn date(&self, text: &str) -> Result<Timestamp, String> {
         date::parse(text, &self.dates)
     }
@@ -207,8 +207,8 @@ fn owned(scalar: Option<Scalar<'_>>) -> Option<Scalar<'static>> {
     })
 }
 
-/// A number or boolean as text. Whole numbers come digit by digit, whatever their size.
-fn written(raw: &Value) -> Result<String, String> {
+/// Writes a number or boolean as text. Integers keep all digits.
+fn to_text(raw: &Value) -> Result<String, String> {
     match raw {
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().unwrap_or(f64::INFINITY);

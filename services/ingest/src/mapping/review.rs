@@ -1,4 +1,4 @@
-//! Rows into reviews.
+//! Mapping rows to reviews.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::product::{optional, required, text};
 use super::reading::Reading;
 use super::section::Section;
 
-/// How a row becomes a review.
+/// The mapping of a row to a review.
 #[derive(Clone, Debug)]
 pub(super) struct ReviewMapping {
     external_id: Field,
@@ -56,20 +56,20 @@ impl ReviewMapping {
             created_at: optional("created_at")?,
         };
         if review.votes.is_some() && (review.unhelpful.is_some() || review.helpful.is_none()) {
-            return Err(section.refuse("votes", "goes with helpful, and not with unhelpful"));
+            return Err(section.invalid("votes", "requires helpful, and excludes unhelpful"));
         }
         Ok(review)
     }
 
-    /// The review, unless the problems have become fatal.
+    /// Maps a row to a review, unless a required field is missing or invalid.
     pub(super) fn draft(
         &self,
         system: &str,
         row: &Value,
         problems: &mut Problems,
     ) -> Option<ReviewDraft> {
-        let external_id = needed(&self.external_id, row, problems);
-        let product = needed(&self.product, row, problems);
+        let external_id = required_text(&self.external_id, row, problems);
+        let product = required_text(&self.product, row, problems);
         let rating = self.rating(row, problems);
         let (external_id, product, rating) = (external_id?, product?, rating?);
         let (helpful, unhelpful) = self.votes(row, problems);
@@ -122,7 +122,7 @@ impl ReviewMapping {
         rated.collect()
     }
 
-    /// Helpful and unhelpful votes.
+    /// The numbers of helpful and unhelpful votes.
     fn votes(&self, row: &Value, problems: &mut Problems) -> (i64, i64) {
         let helpful = count(self.helpful.as_ref(), row, problems);
         let Some(field) = &self.votes else {
@@ -137,12 +137,12 @@ impl ReviewMapping {
     }
 }
 
-fn needed(field: &Field, row: &Value, problems: &mut Problems) -> Option<String> {
-    let found = field.text(row, problems);
-    if found.is_none() {
+fn required_text(field: &Field, row: &Value, problems: &mut Problems) -> Option<String> {
+    let text = field.text(row, problems);
+    if text.is_none() {
         problems.missing(&field.name);
     }
-    found
+    text
 }
 
 fn reference(system: &str, external_id: String) -> ExternalRef {
@@ -155,7 +155,7 @@ fn reference(system: &str, external_id: String) -> ExternalRef {
 fn stars(field: &Field, row: &Value, problems: &mut Problems) -> Option<Stars> {
     let whole = field.whole(row, problems)?;
     let stars = Stars::new(whole).map_err(|error| error.to_string());
-    problems.note(field.on_bad(), &field.name, stars.map(Some))
+    problems.ok_or_record(field.on_bad(), &field.name, stars.map(Some))
 }
 
 fn count(field: Option<&Field>, row: &Value, problems: &mut Problems) -> i64 {

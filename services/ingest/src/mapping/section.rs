@@ -1,5 +1,5 @@
-//! Reading the sections of a mapping file: every setting is asked for by name, and whatever was
-//! not asked for is refused with its path and the names that would have been understood.
+//! Reading the sections of a mapping file. Each setting is read by name; settings that were not
+//! read are unknown, and are refused with their path and the known names.
 
 use std::cell::RefCell;
 
@@ -7,27 +7,27 @@ use toml::{Table, Value};
 
 use super::error::MappingError;
 
-/// One table of a mapping file and where in the file it is.
+/// A table of a mapping file, with its path in the file.
 #[derive(Debug)]
 pub(super) struct Section<'t> {
     path: String,
     table: &'t Table,
-    asked: RefCell<Vec<&'static str>>,
+    known: RefCell<Vec<&'static str>>,
 }
 
 type Read<T> = Result<T, MappingError>;
 
 impl<'t> Section<'t> {
-    /// A table at a path; the file itself is at the empty one.
+    /// Returns the section of a table at a path; the path of the file itself is empty.
     pub(super) fn new(path: impl Into<String>, table: &'t Table) -> Self {
         Self {
             path: path.into(),
             table,
-            asked: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 
-    /// A value as a section.
+    /// Returns a value as a section.
     pub(super) fn of(path: String, value: &'t Value) -> Read<Self> {
         match value {
             Value::Table(table) => Ok(Self::new(path, table)),
@@ -49,25 +49,25 @@ impl<'t> Section<'t> {
         &self.path
     }
 
-    /// A refusal of a setting.
-    pub(super) fn refuse(&self, name: &str, reason: impl Into<String>) -> MappingError {
+    /// Returns the error for an invalid setting.
+    pub(super) fn invalid(&self, name: &str, reason: impl Into<String>) -> MappingError {
         MappingError::setting(self.at(name), reason)
     }
 
-    /// The value of a setting.
+    /// Reads a setting.
     pub(super) fn value(&self, name: &'static str) -> Option<&'t Value> {
-        self.asked.borrow_mut().push(name);
+        self.known.borrow_mut().push(name);
         self.table.get(name)
     }
 
-    /// A text.
+    /// Reads a text.
     pub(super) fn text(&self, name: &'static str) -> Read<Option<&'t str>> {
         self.value(name)
             .map(|value| text(self.at(name), value))
             .transpose()
     }
 
-    /// Yes or no; no when absent.
+    /// Reads a boolean, with a default.
     pub(super) fn flag(&self, name: &'static str, default: bool) -> Read<bool> {
         let value = self.value(name);
         value.map_or(Ok(default), |value| {
@@ -76,7 +76,7 @@ impl<'t> Section<'t> {
         })
     }
 
-    /// A number.
+    /// Reads a number.
     #[expect(
         clippy::cast_precision_loss,
         reason = "limits that people write are small"
@@ -90,13 +90,13 @@ impl<'t> Section<'t> {
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// A text or a list of texts; none when absent.
+    /// Reads a text or a list of texts; empty if absent.
     pub(super) fn texts(&self, name: &'static str) -> Read<Vec<&'t str>> {
         self.value(name)
             .map_or(Ok(Vec::new()), |value| texts(&self.at(name), value))
     }
 
-    /// A value or a list of values; none when absent.
+    /// Reads a value or a list of values; empty if absent.
     pub(super) fn values(&self, name: &'static str) -> &'t [Value] {
         match self.value(name) {
             None => &[],
@@ -105,14 +105,14 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A section inside.
+    /// Reads a nested section.
     pub(super) fn section(&self, name: &'static str) -> Read<Option<Self>> {
         self.value(name)
             .map(|value| Section::of(self.at(name), value))
             .transpose()
     }
 
-    /// The entries of a section whose names are the user's own.
+    /// Reads the entries of a nested section whose names are chosen by the user.
     pub(super) fn entries(&self, name: &'static str) -> Read<Vec<(String, &'t String, &'t Value)>> {
         let Some(section) = self.section(name)? else {
             return Ok(Vec::new());
@@ -120,7 +120,7 @@ impl<'t> Section<'t> {
         Ok(section.own_entries())
     }
 
-    /// The entries of this section, whose names are the user's own.
+    /// Reads the entries of this section, whose names are chosen by the user.
     pub(super) fn own_entries(&self) -> Vec<(String, &'t String, &'t Value)> {
         self.table
             .iter()
@@ -128,7 +128,7 @@ impl<'t> Section<'t> {
             .collect()
     }
 
-    /// A table from text to text.
+    /// Reads a table from text to text.
     pub(super) fn text_map(&self, name: &'static str) -> Read<Vec<(&'t str, &'t str)>> {
         let entries = self.entries(name)?;
         entries
@@ -137,51 +137,50 @@ impl<'t> Section<'t> {
             .collect()
     }
 
-    /// One of several words.
+    /// Reads one of several words.
     pub(super) fn choice<T: Copy>(
         &self,
         name: &'static str,
         words: &[(&str, T)],
     ) -> Read<Option<T>> {
-        let Some(given) = self.text(name)? else {
+        let Some(text) = self.text(name)? else {
             return Ok(None);
         };
-        let found = words.iter().find(|(word, _)| *word == given);
-        found.map(|(_, value)| Some(*value)).ok_or_else(|| {
-            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.refuse(name, format!("{given:?} is none of {}", known.join(", ")))
+        let choice = words.iter().find(|(word, _)| *word == text);
+        choice.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let choices: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            self.invalid(
+                name,
+                format!("{text:?} is not one of {}", choices.join(", ")),
+            )
         })
     }
 
-    /// Refuses whatever was not asked for.
+    /// Fails if there are settings that were not read.
     pub(super) fn finish(self) -> Read<()> {
-        let asked = self.asked.into_inner();
-        let stray = self.table.keys().find(|key| !asked.contains(&key.as_str()));
-        let Some(stray) = stray else {
+        let mut known = self.known.into_inner();
+        let unknown = self.table.keys().find(|key| !known.contains(&key.as_str()));
+        let Some(unknown) = unknown else {
             return Ok(());
         };
-        let mut known = asked;
         known.sort_unstable();
         known.dedup();
         let path = if self.path.is_empty() {
-            stray.clone()
+            unknown.clone()
         } else {
-            format!("{}.{stray}", self.path)
+            format!("{}.{unknown}", self.path)
         };
-        let reason = format!(
-            "there is no such setting; here are known: {}",
-            known.join(", ")
-        );
+        let reason = format!("there is no such setting; known here: {}", known.join(", "));
         Err(MappingError::setting(path, reason))
     }
 }
 
-/// A value that must be text.
+/// Returns a value that must be text.
 pub(super) fn text(path: String, value: &Value) -> Read<&str> {
     value.as_str().ok_or_else(|| wrong(path, "text", value))
 }
 
-/// A value that must be a text or a list of texts.
+/// Returns a value that must be a text or a list of texts.
 pub(super) fn texts<'t>(path: &str, value: &'t Value) -> Read<Vec<&'t str>> {
     match value {
         Value::Array(items) => items

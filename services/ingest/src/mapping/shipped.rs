@@ -1,4 +1,5 @@
-//! The mappings that come with the program, so that a bare name works wherever it is installed.
+//! The mappings that are part of the program, so that they can be used by name wherever it is
+//! installed.
 
 use super::error::MappingError;
 
@@ -25,7 +26,7 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
     &MAPPINGS
 }
 
-/// The names, for messages.
+/// The names of the shipped mappings, for messages.
 pub(super) fn names() -> String {
     MAPPINGS.map(|(name, _)| name).join(", ")
 }
@@ -37,8 +38,8 @@ pub(super) fn text(name: &str) -> Option<&'static str> {
     found.map(|(_, text)| *text)
 }
 
-/// The text of a table beside a shipped mapping.
-pub(super) fn beside(name: &str) -> Result<String, MappingError> {
+/// The text of a table file of a shipped mapping.
+pub(super) fn table(name: &str) -> Result<String, MappingError> {
     let found = TABLES.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
         MappingError::setting(name, "no table of this name is shipped with the program")

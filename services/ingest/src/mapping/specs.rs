@@ -1,7 +1,7 @@
-//! Rows into specs: every value below a path becomes one, unless rules say otherwise.
+//! Mapping rows to specs: every value below a path becomes a spec, unless rules specify otherwise.
 //!
-//! What happens to the value at a path depends on the path and the row's category only, so it is
-//! worked out once (a [`plan::Plan`]) and looked up from then on.
+//! How a value is mapped depends only on its path and the row's category, so it is determined once
+//! (a [`plan::PathPlan`]) and cached.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ mod walk;
 
 use glob::Glob;
 use key::KeyStyle;
-use plan::Plan;
+use plan::PathPlan;
 use rule::Rule;
 
-/// How the specs of a product are read.
+/// The settings for the specs of a product.
 #[derive(Clone, Debug)]
 pub(super) struct Specs {
     from: Path,
@@ -49,15 +49,15 @@ pub(super) struct Specs {
     table: Arc<UnitTable>,
 }
 
-/// The plans worked out so far, by category and path.
+/// The cached plans, by category and path.
 #[derive(Debug, Default)]
-pub(super) struct Plans(HashMap<String, HashMap<String, Arc<Plan>>>);
+pub(super) struct PlanCache(HashMap<String, HashMap<String, Arc<PathPlan>>>);
 
-/// Feeds with more distinct categories or paths than this are read without remembering plans.
+/// The maximum number of categories, and of paths of a category, with cached plans.
 const MAX_PLANS: usize = 20_000;
 
 impl Specs {
-    /// No specs at all.
+    /// Returns settings that produce no specs.
     pub(super) fn none() -> Self {
         Self {
             from: Path::parse(".").expect("the path of the row itself"),
@@ -79,13 +79,13 @@ impl Specs {
     pub(super) fn read(
         section: Section<'_>,
         defaults: &Reading,
-        beside: &mut super::Beside<'_>,
+        read_table: &mut super::ReadTable<'_>,
     ) -> Result<Self, MappingError> {
         let table = Arc::new(UnitTable::built_in());
         let from = section.text("from")?.unwrap_or(".");
         let reading = defaults.with(&section)?;
         let specs = Self {
-            from: Path::parse(from).map_err(|reason| section.refuse("from", reason))?,
+            from: Path::parse(from).map_err(|reason| section.invalid("from", reason))?,
             category: category(&section)?,
             auto: section.flag("auto", true)?,
             include: Glob::read(&section, "include")?,
@@ -94,7 +94,7 @@ impl Specs {
             rename: renames(section.text_map("rename")?, &section.at("rename"))?,
             rename_in: rename_in(&section)?,
             units: units(&section, &table)?,
-            unit_file: unit_file::read(&section, beside)?,
+            unit_file: unit_file::read(&section, read_table)?,
             rules: rule::read(&section, &reading, &table)?,
             reading,
             table,
@@ -104,8 +104,13 @@ impl Specs {
         Ok(specs)
     }
 
-    /// The specs of a row.
-    pub(super) fn of(&self, plans: &mut Plans, row: &Value, problems: &mut Problems) -> Vec<Spec> {
+    /// Maps a row to specs.
+    pub(super) fn of(
+        &self,
+        plans: &mut PlanCache,
+        row: &Value,
+        problems: &mut Problems,
+    ) -> Vec<Spec> {
         let Some(Value::Object(_)) = self.from.first(row) else {
             return Vec::new();
         };
@@ -117,9 +122,9 @@ impl Specs {
     }
 }
 
-impl Plans {
-    /// The plans of a category.
-    fn of(&mut self, category: &str) -> &mut HashMap<String, Arc<Plan>> {
+impl PlanCache {
+    /// The cached plans of a category.
+    fn of(&mut self, category: &str) -> &mut HashMap<String, Arc<PathPlan>> {
         if self.0.len() > MAX_PLANS {
             self.0.clear();
         }
@@ -134,11 +139,11 @@ fn category(section: &Section<'_>) -> Result<Option<Path>, MappingError> {
     let Some(path) = section.text("category")? else {
         return Ok(None);
     };
-    let path = Path::parse(path).map_err(|reason| section.refuse("category", reason))?;
+    let path = Path::parse(path).map_err(|reason| section.invalid("category", reason))?;
     Ok(Some(path))
 }
 
-/// Renames with the path in the form that [`Path`] writes.
+/// Normalises the paths of renames to the form that [`Path`] writes.
 fn renames(
     pairs: Vec<(&str, &str)>,
     setting: &str,
@@ -147,9 +152,9 @@ fn renames(
         .into_iter()
         .map(|(path, key)| {
             let setting = format!("{setting}.{path:?}");
-            let refuse = |reason| MappingError::setting(&setting, reason);
-            let path = Path::parse(path).map_err(refuse)?;
-            key::checked(key).map_err(refuse)?;
+            let invalid = |reason| MappingError::setting(&setting, reason);
+            let path = Path::parse(path).map_err(invalid)?;
+            key::checked(key).map_err(invalid)?;
             Ok((path.to_string(), key.to_owned()))
         })
         .collect()
@@ -187,7 +192,7 @@ fn units(
         .collect()
 }
 
-/// The id of a unit by any of its spellings.
+/// The id of the unit with this spelling.
 fn unit_id(setting: &str, spelling: &str, table: &UnitTable) -> Result<String, MappingError> {
     let unit = table.get(spelling);
     let unit = unit.map_err(|error| MappingError::setting(setting, error.to_string()))?;

@@ -1,9 +1,9 @@
-//! Templates: text made of several values, `"{Class Name} {Clothing ID}"`.
+//! Templates: text composed of several values, `"{Class Name} {Clothing ID}"`.
 //!
-//! A placeholder names one of the template's parts, or else a path. `{path:-4}` takes the last four
-//! characters. What stands in square brackets, `[, {color}]`, is left out when a value in it is
-//! unknown; when any other value is, the whole text is. `{{`, `}}`, `[[` and `]]` stand for the
-//! signs themselves.
+//! A placeholder is the name of one of the template's parts, or a path. `{path:-4}` is the last
+//! four characters. Text in square brackets, `[, {color}]`, is omitted if a value in it is unknown;
+//! if any other value is unknown, so is the whole text. `{{`, `}}`, `[[` and `]]` are escapes for
+//! the single characters.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ enum Piece {
     Literal(String),
     Path(Path, Option<usize>),
     Part(Box<Field>, Option<usize>),
-    /// Left out when one of its values is unknown.
+    /// Omitted if one of its values is unknown.
     Optional(Vec<Piece>),
 }
 
@@ -46,20 +46,20 @@ pub(super) fn parts(
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the template.
     pub(crate) fn parse(text: &str, parts: &Parts) -> Result<Self, String> {
-        let mut reader = Reader { rest: text, parts };
-        let pieces = reader.pieces(false)?;
+        let mut parser = Parser { rest: text, parts };
+        let pieces = parser.pieces(false)?;
         match parts.keys().find(|name| !mentions(text, name)) {
             Some(unused) => Err(format!("part {unused:?} is not in the template")),
             None => Ok(Self { pieces }),
         }
     }
 
-    /// The text for a row; `None` when one of its values is unknown.
+    /// Returns the text for a row; `None` if one of its values is unknown.
     ///
     /// # Errors
     /// What is wrong with a value.
@@ -104,50 +104,52 @@ impl Piece {
     }
 }
 
-/// A template being read.
-struct Reader<'t> {
+/// The parser of a template.
+struct Parser<'t> {
     rest: &'t str,
     parts: &'t Parts,
 }
 
-impl Reader<'_> {
-    /// The pieces up to the end, or up to the bracket that closes an optional piece.
+impl Parser<'_> {
+    /// Parses the pieces up to the end, or to the bracket that closes an optional piece.
     fn pieces(&mut self, optional: bool) -> Result<Vec<Piece>, String> {
         let mut pieces = Vec::new();
         loop {
-            let (literal, sign) = self.next_sign();
+            let (literal, delimiter) = self.next_delimiter();
             pieces.push(Piece::Literal(literal));
-            match sign {
+            match delimiter {
                 None if optional => return Err("a [ is not closed".to_owned()),
                 None => return Ok(pieces),
                 Some('{') => pieces.push(self.placeholder()?),
                 Some('[') if !optional => pieces.push(Piece::Optional(self.pieces(true)?)),
                 Some(']') if optional => return Ok(pieces),
-                Some(sign) => {
-                    return Err(format!("{sign} has no partner, or stands inside another"));
+                Some(delimiter) => {
+                    return Err(format!(
+                        "{delimiter} has no counterpart, or is nested in another"
+                    ));
                 }
             }
         }
     }
 
-    /// The text up to the next sign that is not doubled, and that sign.
-    fn next_sign(&mut self) -> (String, Option<char>) {
+    /// Returns the text up to the next delimiter that is not doubled, and that delimiter.
+    fn next_delimiter(&mut self) -> (String, Option<char>) {
         let mut literal = String::new();
         while let Some(at) = self.rest.find(['{', '}', '[', ']']) {
-            let sign = char::from(self.rest.as_bytes()[at]);
+            let delimiter = char::from(self.rest.as_bytes()[at]);
             literal.push_str(&self.rest[..at]);
             self.rest = &self.rest[at + 1..];
-            match self.rest.strip_prefix(sign) {
-                None => return (literal, Some(sign)),
+            match self.rest.strip_prefix(delimiter) {
+                None => return (literal, Some(delimiter)),
                 Some(rest) => self.rest = rest,
             }
-            literal.push(sign);
+            literal.push(delimiter);
         }
         literal.push_str(std::mem::take(&mut self.rest));
         (literal, None)
     }
 
-    /// What is between braces: `path`, `part`, `path:-4`.
+    /// Parses the content of braces: `path`, `part`, `path:-4`.
     fn placeholder(&mut self) -> Result<Piece, String> {
         let (inside, after) = self.rest.split_once('}').ok_or("a { is not closed")?;
         self.rest = after;
@@ -156,7 +158,7 @@ impl Reader<'_> {
                 let count = count.parse();
                 (
                     name,
-                    Some(count.map_err(|_| format!("{inside:?}: a number belongs behind :-"))?),
+                    Some(count.map_err(|_| format!("{inside:?}: a number must follow :-"))?),
                 )
             }
             None => (inside, None),
@@ -179,7 +181,7 @@ fn mentions(template: &str, part: &str) -> bool {
     template.contains(&format!("{{{part}}}")) || template.contains(&format!("{{{part}:"))
 }
 
-/// The last characters of a text.
+/// Returns the last characters of a text.
 fn tail(text: &str, last: usize) -> &str {
     let skipped = text.chars().count().saturating_sub(last);
     let start = text
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders() {
+    fn placeholders_are_filled() {
         let row = json!({"a": " x  y ", "n": {"b c": 7}, "id": "AÉB12é", "none": null});
         assert_eq!(fill("{a}: {n.b c}!", &row).as_deref(), Some("x y: 7!"));
         assert_eq!(fill("{id:-4} {{x}}", &row).as_deref(), Some("B12é {x}"));
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_templates() {
+    fn invalid_templates_are_refused() {
         for text in ["{a", "a}", "{a:-x}", "{}", "[{a}", "{a}]", "[{a}[{b}]]"] {
             assert!(Template::parse(text, &Parts::new()).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Mappings of a made-up shop, applied to made-up rows.
+//! Tests with mappings and rows of an invented shop.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -8,7 +8,7 @@ use vitrine_model::unit::UnitTable;
 
 use super::*;
 
-/// The smallest mapping, with more settings.
+/// A minimal mapping with further settings.
 fn with(more: &str) -> String {
     format!(
         "version = 1\nsystem = \"shop\"\n{more}\n[product]\nexternal_id = \"id\"\nname = \"name\"\n\
@@ -33,21 +33,21 @@ fn refusal(text: &str) -> String {
     parse(text).unwrap_err().to_string()
 }
 
-/// The product of a row, what was left out, and why the row is refused.
+/// Maps a row to a product, with its problems.
 fn product(mapping: &str, row: &Value) -> (Option<ProductDraft>, Problems) {
     let mapping = parse(mapping).unwrap();
     let mut problems = Problems::default();
-    let draft = mapping.product(&mut Memory::default(), row, &mut problems);
+    let draft = mapping.product(&mut MappingCache::default(), row, &mut problems);
     (draft, problems)
 }
 
-/// The specs of a row as `key=value`, or the problems.
+/// Maps a row to specs as `key=value`, or to its problems.
 fn specs(settings: &str, mut row: Value) -> Result<Vec<String>, Vec<String>> {
     row["id"] = json!("1");
     row["name"] = json!("Lamp");
     let settings = format!("exclude = [\"id\", \"name\"]\n{settings}");
     let (draft, problems) = product(&specs_with(&settings), &row);
-    let told = |rejections: &[vitrine_model::import::Rejection]| {
+    let messages = |rejections: &[vitrine_model::import::Rejection]| {
         rejections
             .iter()
             .map(|r| format!("{}: {}", r.field, r.reason))
@@ -55,8 +55,8 @@ fn specs(settings: &str, mut row: Value) -> Result<Vec<String>, Vec<String>> {
     };
     match draft {
         Some(draft) if problems.dropped.is_empty() => Ok(draft.specs.iter().map(shown).collect()),
-        Some(_) => Err(told(&problems.dropped)),
-        None => Err(told(&problems.fatal)),
+        Some(_) => Err(messages(&problems.dropped)),
+        None => Err(messages(&problems.fatal)),
     }
 }
 
@@ -79,7 +79,7 @@ fn shown(spec: &Spec) -> String {
 }
 
 #[test]
-fn shipped_mappings_are_sound() {
+fn shipped_mappings_are_valid() {
     for (name, _) in shipped() {
         let mapping = Mapping::load(name).unwrap();
         assert!(mapping.notice().is_some(), "{name}");
@@ -92,23 +92,24 @@ fn shipped_mappings_are_sound() {
 }
 
 #[test]
-fn the_example_in_the_documentation_is_sound() {
+fn the_example_in_the_documentation_is_valid() {
     let text = include_str!("../../mappings/README.md");
     let example = text.split("```toml").nth(1).unwrap();
     parse(example.split("```").next().unwrap()).unwrap();
 }
 
 #[test]
-fn mistakes_in_a_mapping_are_refused_with_path_and_names() {
-    let stray = refusal(&with("[defaults]\nunknwon = \"\""));
-    assert!(stray.starts_with("defaults.unknwon: there is no such setting; here are known: "));
-    assert!(stray.contains("unknown, values"), "{stray}");
+fn invalid_settings_are_refused_with_path_and_known_names() {
+    let unknown = refusal(&with("[defaults]\nunknwon = \"\""));
+    assert!(unknown.starts_with("defaults.unknwon: there is no such setting; known here: "));
+    assert!(unknown.contains("unknown, values"), "{unknown}");
     assert!(refusal("system = \"a\"").starts_with("version: must be 1"));
     assert!(refusal(&with("").replace("\"shop\"", "\"my shop\"")).starts_with("system: "));
-    assert!(refusal(&with("format = \"xml\"")).contains("none of auto, jsonl, csv"));
+    assert!(refusal(&with("format = \"xml\"")).contains("not one of auto, jsonl, csv"));
     assert!(refusal("version = 1\nsystem = \"a\"").starts_with("product: "));
     assert!(
-        refusal(&with("").replace("name = \"name\"\n", "")).starts_with("product.name: is needed")
+        refusal(&with("").replace("name = \"name\"\n", ""))
+            .starts_with("product.name: is required")
     );
     assert!(
         refusal(&with("").replace("\"name\"", "{ from = \"a\", value = 1 }"))
@@ -130,7 +131,7 @@ fn mistakes_in_a_mapping_are_refused_with_path_and_names() {
 }
 
 #[test]
-fn units_that_nobody_knows_are_refused_unless_a_rule_decides() {
+fn unknown_units_are_refused_unless_a_rule_decides() {
     let table = "unit_file = \"units.csv\"\ncategory = \"kind\"\n";
     let error = refusal(&specs_with(table));
     assert!(error.contains("\"ft|m\" (lamp, reach)"), "{error}");
@@ -141,9 +142,8 @@ fn units_that_nobody_knows_are_refused_unless_a_rule_decides() {
     assert_eq!(table, ["kind='table'", "glow=5 W"]);
 }
 
-#[test]
-fn a_whole_product() {
-    let mapping = r#"
+/// A mapping with a rule for every field of a product.
+const WHOLE_PRODUCT: &str = r#"
         version = 1
         system = "shop"
         [defaults]
@@ -172,6 +172,9 @@ fn a_whole_product() {
         warranty_months = { from = "warranty", type = "number" }
         compatibility = { each = "fits" }
         "#;
+
+#[test]
+fn a_mapping_fills_every_field_of_a_product() {
     let row = json!({
         "id": 4_294_967_296_u64, "title": {"long": "n/a", "short": " Desk \u{a0} lamp "},
         "text": "Bright.<br/>Very &amp; truly.", "maker": "LUMI CO", "state": "off", "since": "31.05.2024",
@@ -179,7 +182,7 @@ fn a_whole_product() {
         "images": [{"src": "https://x.example/1.jpg", "text": "front"}, {"src": "n/a"}],
         "manual": "https://x.example/m.pdf", "label": "A", "warranty": 24, "fits": ["E27", "E14"],
     });
-    let (draft, problems) = product(mapping, &row);
+    let (draft, problems) = product(WHOLE_PRODUCT, &row);
     assert_eq!(problems, Problems::default());
     let draft = draft.unwrap();
     assert_eq!(draft.source.external_id, "4294967296");
@@ -210,7 +213,7 @@ fn a_whole_product() {
 }
 
 #[test]
-fn what_a_product_cannot_do_without() {
+fn required_fields_are_reported_as_missing() {
     let (draft, problems) = product(&with(""), &json!({"name": "", "id": null}));
     assert_eq!(draft, None);
     let fields: Vec<&str> = problems.fatal.iter().map(|r| r.field.as_str()).collect();
@@ -218,7 +221,7 @@ fn what_a_product_cannot_do_without() {
 }
 
 #[test]
-fn a_bad_value_costs_the_line_or_only_itself() {
+fn an_invalid_value_rejects_the_line_or_is_dropped() {
     let row = json!({"id": 1, "name": "Lamp", "price": "cheap"});
     let price = "[product.price]\namount = \"price\"\ncurrency = { value = \"EUR\" }";
     let (draft, problems) = product(&format!("{}{price}", with("")), &row);
@@ -228,11 +231,11 @@ fn a_bad_value_costs_the_line_or_only_itself() {
     let (draft, problems) = product(&format!("{lenient}{price}"), &row);
     assert_eq!(draft.unwrap().price, None);
     assert!(problems.fatal.is_empty());
-    assert_eq!(problems.dropped[0].reason, "\"cheap\" is no number");
+    assert_eq!(problems.dropped[0].reason, "\"cheap\" is not a number");
 }
 
 #[test]
-fn details_that_the_kind_does_not_have() {
+fn details_of_another_kind_are_refused() {
     let mapping = format!("{}[product.details]\nwarranty_months = \"w\"", with(""));
     let (draft, problems) = product(&mapping, &json!({"id": 1, "name": "Lamp", "w": "24"}));
     assert_eq!(draft, None);
@@ -246,7 +249,7 @@ fn details_that_the_kind_does_not_have() {
 }
 
 #[test]
-fn specs_of_every_path() {
+fn every_path_becomes_a_spec() {
     let row = json!({
         "color": ["Red", "Blue", "Red", ""], "size_mm": {"width": 12.5, "depth": null}, "dimmable": true,
         "energyClass": " A\t+ ", "sockets": [{"type": "E27", "n": 2}, {"type": "E14"}], "empty": [],
@@ -268,7 +271,7 @@ fn specs_of_every_path() {
 }
 
 #[test]
-fn paths_are_chosen_renamed_and_left_out() {
+fn paths_are_included_renamed_and_excluded() {
     let row = || json!({"a": {"x": 1, "y": 2}, "b": 3, "c": {"d": {"e": 4}}});
     let only = |settings: &str| specs(settings, row()).unwrap();
     assert_eq!(only("include = [\"a.x\", \"c\"]"), ["a_x=1", "c_d_e=4"]);
@@ -287,7 +290,7 @@ fn paths_are_chosen_renamed_and_left_out() {
 }
 
 #[test]
-fn renames_and_rules_by_category() {
+fn renames_and_rules_depend_on_the_category() {
     let settings = "category = \"kind\"\nrename_in = { lamp = { size = \"lamp_size\" } }\n\
                     rules = [{ path = \"size\", category = \"shoe\", type = \"text\", key = \"shoe_size\" }]";
     assert_eq!(
@@ -305,7 +308,7 @@ fn renames_and_rules_by_category() {
 }
 
 #[test]
-fn quantities_inside_text() {
+fn quantities_are_read_from_text() {
     let rule = |more: &str| format!("rules = [{{ path = \"v\", type = \"quantity\", {more} }}]");
     let one = |more: &str, value: Value| specs(&rule(more), json!({"v": value}));
     assert_eq!(one("", json!("14 nm")).unwrap(), ["v=14 nm"]);
@@ -328,11 +331,14 @@ fn quantities_inside_text() {
         ("150", "no unit"),
         ("1e400 W", "no number"),
     ] {
-        let told = one("", json!(bad)).unwrap_err();
-        assert!(told[0].contains(reason), "{told:?}");
+        let problems = one("", json!(bad)).unwrap_err();
+        assert!(problems[0].contains(reason), "{problems:?}");
     }
-    let told = one("unit = \"g\"", json!("5 mm")).unwrap_err();
-    assert!(told[0].contains("measures length, not mass"), "{told:?}");
+    let problems = one("unit = \"g\"", json!("5 mm")).unwrap_err();
+    assert!(
+        problems[0].contains("measures length, not mass"),
+        "{problems:?}"
+    );
 }
 
 #[test]
@@ -372,7 +378,7 @@ fn lists_are_counted_joined_or_filled_into_templates() {
 }
 
 #[test]
-fn objects_that_hold_key_value_unit_and_qualifier() {
+fn objects_may_contain_key_value_unit_and_qualifier() {
     let rule = "auto = false\nrules = [{ path = \"attributes\", key_from = \"name\", value_from = \"value\", unit_from = \"unit\", qualifier_from = \"region\" }]";
     let row = json!({"attributes": [
         {"name": "Net Weight", "value": "1.5", "unit": "kg"}, {"name": "Release", "value": "May", "region": "EU"},
@@ -390,7 +396,7 @@ fn objects_that_hold_key_value_unit_and_qualifier() {
 }
 
 #[test]
-fn one_value_read_twice() {
+fn a_value_can_be_read_twice() {
     let rules = "rules = [{ path = \"process\", also = true, split = \"{size} nm {_}\", unit = \"nm\", on_bad = \"ignore\" }]";
     assert_eq!(
         specs(rules, json!({"process": "14 nm+"})).unwrap(),
@@ -403,18 +409,18 @@ fn one_value_read_twice() {
 }
 
 #[test]
-fn strange_keys_and_huge_numbers_have_reasons() {
-    let told = specs(
+fn invalid_keys_and_huge_numbers_are_refused_with_reasons() {
+    let problems = specs(
         "",
         json!({"": 1, "a.b": {"$gt": 2}, "9": 3, "id2": u64::MAX}),
     )
     .unwrap_err();
     let expected = [
-        "\"\": no spec key can be made of \"\"; name one by rename or in a rule",
-        "9: no spec key can be made of \"9\"; name one by rename or in a rule",
-        "id2: 18446744073709552000 is too large to be kept exactly; map it as text",
+        "\"\": no spec key can be derived from \"\"; set one by rename or by a rule",
+        "9: no spec key can be derived from \"9\"; set one by rename or by a rule",
+        "id2: 18446744073709552000 is too large to be stored exactly; map it as text",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(problems, expected);
     let renamed = "rename = { '\"\"' = \"nameless\", 9 = \"nine\" }\nrules = [{ path = \"id2\", type = \"text\" }]";
     let found = specs(
         renamed,
@@ -433,18 +439,18 @@ fn strange_keys_and_huge_numbers_have_reasons() {
 }
 
 #[test]
-fn numbers_in_one_row_and_text_in_the_next() {
+fn a_typed_key_accepts_numbers_as_text_and_refuses_other_text() {
     let typed = "rules = [{ path = \"v\", type = \"number\", on_bad = \"drop_value\" }]";
     assert_eq!(specs(typed, json!({"v": 5})).unwrap(), ["v=5"]);
     assert_eq!(specs(typed, json!({"v": " 5.0 "})).unwrap(), ["v=5"]);
     assert_eq!(
         specs(typed, json!({"v": "many"})).unwrap_err(),
-        ["v: \"many\" is no number"]
+        ["v: \"many\" is not a number"]
     );
 }
 
 #[test]
-fn too_many_specs_cost_the_line() {
+fn too_many_specs_reject_the_line() {
     let tags: Vec<String> = (0..201).map(|n| format!("t{n}")).collect();
     assert_eq!(
         specs("", json!({"tags": tags})).unwrap_err(),
@@ -474,7 +480,7 @@ const REVIEWS: &str = r#"
 
 fn review(row: &Value) -> Result<ReviewDraft, Vec<String>> {
     let mapping = parse(REVIEWS).unwrap();
-    assert_eq!(mapping.makes(), Makes::Reviews);
+    assert_eq!(mapping.output(), MappingOutput::Reviews);
     let mut problems = Problems::default();
     let draft = mapping.review(row, &mut problems);
     draft.ok_or_else(|| {
@@ -487,7 +493,7 @@ fn review(row: &Value) -> Result<ReviewDraft, Vec<String>> {
 }
 
 #[test]
-fn a_whole_review() {
+fn a_mapping_fills_every_field_of_a_review() {
     let row = json!({"id": "7", "product": "P", "stars": "5,0", "title": "Good  one", "text": "One<br />two  ",
         "would_buy": "1", "up": "3", "votes": 5, "at": "86400", "user": "ABC", "fit": 4});
     let draft = review(&row).unwrap();
@@ -520,7 +526,7 @@ fn a_whole_review() {
 }
 
 #[test]
-fn reviews_may_lack_almost_everything() {
+fn most_fields_of_a_review_are_optional() {
     let draft = review(&json!({"id": 1, "product": "P", "stars": 1})).unwrap();
     assert_eq!(
         (draft.author, draft.created_at, draft.body.as_str()),
@@ -529,16 +535,20 @@ fn reviews_may_lack_almost_everything() {
 }
 
 #[test]
-fn reviews_that_are_refused() {
-    let told = |row: Value| review(&row).unwrap_err().join("; ");
-    assert_eq!(told(json!({})), "id: is missing; product: is missing");
-    assert_eq!(told(json!({"id": 1, "product": "P"})), "stars: is missing");
-    assert!(told(json!({"id": 1, "product": "P", "stars": 6})).contains("from 1 to 5, not 6"));
+fn invalid_reviews_are_refused_with_reasons() {
+    let problems = |row: Value| review(&row).unwrap_err().join("; ");
+    assert_eq!(problems(json!({})), "id: is missing; product: is missing");
+    assert_eq!(
+        problems(json!({"id": 1, "product": "P"})),
+        "stars: is missing"
+    );
+    assert!(problems(json!({"id": 1, "product": "P", "stars": 6})).contains("from 1 to 5, not 6"));
     assert!(
-        told(json!({"id": 1, "product": "P", "stars": 4.5})).contains("4.5 is no whole number")
+        problems(json!({"id": 1, "product": "P", "stars": 4.5}))
+            .contains("4.5 is not a whole number")
     );
     let votes = json!({"id": 1, "product": "P", "stars": 4, "up": 3, "votes": 2});
-    assert!(told(votes).contains("fewer than 3 helpful"));
+    assert!(problems(votes).contains("fewer than 3 helpful"));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -560,7 +570,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_a_row_holds_its_specs_are_sound_or_it_is_refused(value in any_json()) {
+    fn any_row_has_valid_specs_or_is_refused(value in any_json()) {
         let settings = "[defaults]\non_bad = \"drop_value\"";
         let rules = "[product.specs]\nunit_suffixes = { x = \"mm\" }\n[[product.specs.rules]]\npath = \"v.a\"\n\
                      split = \"{one} x {two}\"\n[[product.specs.rules]]\npath = \"v.b\"\ntype = \"quantity\"\n\
@@ -575,11 +585,11 @@ proptest! {
     }
 
     #[test]
-    fn the_same_row_gives_the_same_product(value in any_json()) {
+    fn mapping_a_row_again_returns_the_same_product(value in any_json()) {
         let mapping = parse(&with("[defaults]\non_bad = \"drop_value\"")).unwrap();
         let row = json!({"id": 1, "name": "x", "v": value});
-        let mut memory = Memory::default();
-        let mut again = || mapping.product(&mut memory, &row, &mut Problems::default());
+        let mut cache = MappingCache::default();
+        let mut again = || mapping.product(&mut cache, &row, &mut Problems::default());
         prop_assert_eq!(again(), again());
     }
 }

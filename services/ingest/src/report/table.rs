@@ -1,4 +1,4 @@
-//! A report as people read it.
+//! A report as text for people.
 
 use std::collections::BTreeMap;
 use std::fmt::{Formatter, Result};
@@ -7,18 +7,18 @@ use vitrine_model::spec::SpecKey;
 
 use super::Report;
 
-/// Longer lists of reasons are cut.
+/// The maximum number of reasons listed.
 const MAX_ROWS: usize = 20;
-/// Longer lists of spec keys are cut; the report as JSON has them all.
+/// The maximum number of spec keys listed; the JSON report has all of them.
 const MAX_KEYS: usize = 500;
 
 /// Writes the report as aligned text.
 pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
     headline(report, f)?;
     counts(report, f)?;
-    reasons(f, "lines were refused for", &report.rejected_for)?;
-    reasons(f, "values were left out for", &report.dropped_for)?;
-    news(report, f)?;
+    reasons(f, "lines were rejected because", &report.rejected_for)?;
+    reasons(f, "values were dropped because", &report.dropped_for)?;
+    new_entries(report, f)?;
     for (file, reason) in &report.broken_files {
         writeln!(f, "{file} is INCOMPLETE: {reason}")?;
     }
@@ -30,8 +30,8 @@ pub(super) fn write(report: &Report, f: &mut Formatter<'_>) -> Result {
 }
 
 fn headline(report: &Report, f: &mut Formatter<'_>) -> Result {
-    let done = if report.dry_run {
-        "Dry run, nothing was written: what an import would do"
+    let title = if report.dry_run {
+        "Dry run, nothing was written. An import would do this"
     } else {
         "Imported"
     };
@@ -40,7 +40,7 @@ fn headline(report: &Report, f: &mut Formatter<'_>) -> Result {
     let rate = report.counts.lines as f64 / seconds.max(1e-3);
     writeln!(
         f,
-        "{done} · {} · {seconds:.1} s · {rate:.0} lines/s",
+        "{title} · {} · {seconds:.1} s · {rate:.0} lines/s",
         report.system
     )
 }
@@ -54,7 +54,7 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
         ("  unchanged", counts.unchanged),
         ("  rejected", counts.rejected),
         ("  blank", counts.blank),
-        ("values left out", counts.dropped_values),
+        ("values dropped", counts.dropped_values),
     ];
     rows.iter()
         .try_for_each(|(name, count)| row(f, name, *count))?;
@@ -67,7 +67,7 @@ fn counts(report: &Report, f: &mut Formatter<'_>) -> Result {
         derived.created + derived.unchanged + derived.rejected,
     )?;
     row(f, "  created", derived.created)?;
-    row(f, "  already there", derived.unchanged)?;
+    row(f, "  existing", derived.unchanged)?;
     row(f, "  rejected", derived.rejected)
 }
 
@@ -88,7 +88,7 @@ fn reasons(f: &mut Formatter<'_>, title: &str, reasons: &BTreeMap<String, u64>) 
     rest(f, sorted.len(), MAX_ROWS, "kinds of reasons")
 }
 
-fn news(report: &Report, f: &mut Formatter<'_>) -> Result {
+fn new_entries(report: &Report, f: &mut Formatter<'_>) -> Result {
     let new = &report.new;
     row(f, "new categories", new.categories.len() as u64)?;
     row(f, "new suppliers", new.suppliers.len() as u64)?;

@@ -1,21 +1,21 @@
-//! How far an import is.
+//! The progress of an import.
 
 use std::time::Duration;
 
 use crate::report::Counts;
 
-/// How far an import is. Told after each batch.
+/// The progress of an import, reported after each batch.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// The lines so far.
+    /// The counts of lines so far.
     pub counts: Counts,
-    /// The bytes of the files read so far, packed as they are.
+    /// The bytes of the files read so far, before unpacking.
     pub bytes_read: u64,
-    /// The bytes of all files.
+    /// The size of all files in bytes.
     pub bytes_total: u64,
     /// The time since the start.
     pub elapsed: Duration,
-    /// Whether all lines are stored and what they changed is being computed.
+    /// Whether all lines are stored and ratings are being computed.
     pub finishing: bool,
 }
 
@@ -27,7 +27,7 @@ impl Progress {
         self.counts.lines as f64 / self.elapsed.as_secs_f64().max(1e-3)
     }
 
-    /// The time left, if the rest goes as the beginning; `None` before there is a beginning.
+    /// The estimated remaining time, at the same rate; `None` before anything was read.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
     pub fn remaining(&self) -> Option<Duration> {

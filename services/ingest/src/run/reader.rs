@@ -1,4 +1,4 @@
-//! The thread that reads.
+//! The thread that reads and drafts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::draft::{Batch, Drafter};
 use crate::feed::{Feed, FeedError};
 use crate::mapping::Mapping;
 
-/// A batch, and how far the files were read when it was made.
+/// A batch, with the reading progress.
 pub(super) struct ReadBatch {
     pub(super) file: Arc<str>,
     pub(super) batch: Batch,
@@ -17,7 +17,7 @@ pub(super) struct ReadBatch {
     pub(super) bytes_total: u64,
 }
 
-/// Reads all files into batches, until nobody wants them any more.
+/// Reads all files into batches, until the receiver is dropped.
 pub(super) fn read(
     files: &[PathBuf],
     mapping: &Mapping,

@@ -16,7 +16,7 @@ fn text(reading: &Reading, raw: &Value) -> Option<String> {
 }
 
 #[test]
-fn unknown_values() {
+fn markers_and_empty_values_are_unknown() {
     let reading = reading("unknown = [0, \"n/a\", \"None\"]");
     for raw in [
         json!(null),
@@ -35,7 +35,7 @@ fn unknown_values() {
 }
 
 #[test]
-fn words_and_spellings() {
+fn words_and_spellings_are_translated() {
     let reading = reading("values = { BLACK = \"Black\", 1 = \"One\" }\nspellings = [\"G.SKILL\"]");
     assert_eq!(text(&reading, &json!("BLACK")).as_deref(), Some("Black"));
     assert_eq!(text(&reading, &json!(1)).as_deref(), Some("One"));
@@ -47,7 +47,7 @@ fn words_and_spellings() {
 }
 
 #[test]
-fn otherwise_stands_for_all_other_words() {
+fn otherwise_translates_all_other_words() {
     let reading = reading("values = { a = \"A\" }\notherwise = \"B\"");
     assert_eq!(text(&reading, &json!("a")).as_deref(), Some("A"));
     assert_eq!(text(&reading, &json!("z")).as_deref(), Some("B"));
@@ -67,13 +67,13 @@ fn large_whole_numbers_are_exact_as_text() {
     );
     assert_eq!(text(&plain, &json!(5.0)).as_deref(), Some("5"));
     assert!(plain.text(&json!(1e25)).is_err());
-    let most = json!(u64::MAX);
-    let large = plain.scalar(&most).unwrap().unwrap();
+    let max = json!(u64::MAX);
+    let large = plain.scalar(&max).unwrap().unwrap();
     assert!(plain.number(&large).unwrap_err().contains("map it as text"));
 }
 
 #[test]
-fn limits_and_words_for_yes() {
+fn limits_and_words_for_booleans_are_settings() {
     let reading = reading("min = 0\nmax = 180\nyes = \"Oui\"\nno = [\"Non\"]");
     assert_eq!(
         reading.number(&Scalar::Number(1787.0)),
@@ -88,7 +88,7 @@ fn limits_and_words_for_yes() {
 }
 
 #[test]
-fn nested_values_are_no_scalars() {
+fn nested_values_are_not_scalars() {
     assert!(Reading::default().scalar(&json!([1])).is_err());
     assert!(Reading::default().scalar(&json!({})).is_err());
 }

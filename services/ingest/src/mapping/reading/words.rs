@@ -1,4 +1,4 @@
-//! What words mean: which values are "unknown", and which words stand for which.
+//! Markers for unknown values, and translations of words.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Reading, Scalar};
 
 impl Reading {
-    /// Whether one of the markers for "unknown" is exactly this value.
+    /// Returns true if this value is one of the markers for unknown.
     pub(super) fn is_unknown(&self, raw: &Value) -> bool {
         self.unknown.iter().any(|marker| same(marker, raw))
     }
@@ -17,43 +17,43 @@ impl Reading {
         text.is_empty() || markers.any(|marker| marker.as_str() == Some(text))
     }
 
-    /// Whether words stand for others.
+    /// Returns true if words are translated.
     pub(super) fn translates(&self) -> bool {
         !self.words.is_empty() || self.otherwise.is_some()
     }
 
-    /// Text without HTML, blanks and other spellings; `None` when it means "unknown".
+    /// Cleans and translates a text; `None` if it is unknown.
     pub(super) fn cleaned<'v>(&self, text: &'v str) -> Result<Option<Scalar<'v>>, String> {
         let clean = match self.html.apply(text) {
             Cow::Borrowed(text) => self.clean.apply(text),
             Cow::Owned(text) => Cow::Owned(self.clean.apply(&text).into_owned()),
         };
         if clean.contains('\0') {
-            return Err("holds a NUL character".to_owned());
+            return Err("contains a NUL character".to_owned());
         }
         if self.is_unknown_text(&clean) {
             return Ok(None);
         }
-        let meant = self.translated(clean);
-        Ok((!meant.is_empty()).then_some(Scalar::Text(meant)))
+        let translated = self.translated(clean);
+        Ok((!translated.is_empty()).then_some(Scalar::Text(translated)))
     }
 
     fn translated<'v>(&self, text: Cow<'v, str>) -> Cow<'v, str> {
-        if let Some(meant) = self.words.get(text.as_ref()).or(self.otherwise.as_ref()) {
-            return Cow::Owned(meant.clone());
+        if let Some(translation) = self.words.get(text.as_ref()).or(self.otherwise.as_ref()) {
+            return Cow::Owned(translation.clone());
         }
         if self.spellings.is_empty() {
             return text;
         }
-        match self.spellings.get(&bare(&text)) {
+        match self.spellings.get(&spelling_key(&text)) {
             Some(spelling) => Cow::Owned(spelling.clone()),
             None => text,
         }
     }
 }
 
-/// Whether a marker in the mapping is this value: text letter by letter, numbers by size, also
-/// when a feed writes its numbers as text.
+/// Returns true if a marker of the mapping equals this value: text exactly, numbers by value, even
+/// if the feed writes them as text.
 fn same(marker: &toml::Value, raw: &Value) -> bool {
     match (marker, raw) {
         (toml::Value::String(marker), Value::String(text)) => marker == text,
@@ -76,9 +76,9 @@ fn number_of(marker: &toml::Value) -> Option<f64> {
     marker.as_float().or(marker.as_integer().map(|n| n as f64))
 }
 
-/// A text for comparing spellings: folded, letters and digits only.
-pub(super) fn bare(text: &str) -> String {
-    let mut bare = vitrine_model::text::fold(text);
-    bare.retain(char::is_alphanumeric);
-    bare
+/// Normalises a text for comparing spellings: folded, letters and digits only.
+pub(super) fn spelling_key(text: &str) -> String {
+    let mut spelling_key = vitrine_model::text::fold(text);
+    spelling_key.retain(char::is_alphanumeric);
+    spelling_key
 }

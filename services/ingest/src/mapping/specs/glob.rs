@@ -1,7 +1,7 @@
-//! Paths with wildcards: `*` is any one step, `**` any number of them.
+//! Paths with wildcards: `*` matches one step, `**` any number of steps.
 
 use super::super::error::MappingError;
-use super::super::path::{Path, Step};
+use super::super::path::{Path, PathStep};
 use super::super::section::Section;
 
 /// A path with wildcards.
@@ -18,42 +18,42 @@ impl Glob {
         texts
             .map(|text| Path::parse(text).map(Self))
             .collect::<Result<_, _>>()
-            .map_err(|reason| section.refuse(name, reason))
+            .map_err(|reason| section.invalid(name, reason))
     }
 
-    /// Whether this is exactly the path.
-    pub(super) fn is(&self, path: &[Step]) -> bool {
+    /// Returns true if this matches the path.
+    pub(super) fn matches_path(&self, path: &[PathStep]) -> bool {
         matches(self.0.steps(), path)
     }
 
-    /// Whether this is the path or something above it.
-    pub(super) fn covers(&self, path: &[Step]) -> bool {
-        (1..=path.len()).any(|length| self.is(&path[..length]))
+    /// Returns true if this matches the path or a prefix of it.
+    pub(super) fn covers(&self, path: &[PathStep]) -> bool {
+        (1..=path.len()).any(|length| self.matches_path(&path[..length]))
     }
 
-    /// Whether this could match something below the path.
-    pub(super) fn is_below(&self, path: &[Step]) -> bool {
+    /// Returns true if this may match a path below this one.
+    pub(super) fn is_below(&self, path: &[PathStep]) -> bool {
         let steps = self.0.steps();
-        let deep = steps.iter().any(|step| is(step, "**"));
+        let deep = steps.iter().any(|step| matches_path(step, "**"));
         deep || (steps.len() > path.len() && matches(&steps[..path.len()], path))
     }
 }
 
-fn matches(glob: &[Step], path: &[Step]) -> bool {
+fn matches(glob: &[PathStep], path: &[PathStep]) -> bool {
     match (glob.split_first(), path.split_first()) {
         (None, None) => true,
-        (Some((step, rest)), _) if is(step, "**") => {
+        (Some((step, rest)), _) if matches_path(step, "**") => {
             (0..=path.len()).any(|skipped| matches(rest, &path[skipped..]))
         }
         (Some((step, glob)), Some((found, path))) => {
-            (is(step, "*") || step == found) && matches(glob, path)
+            (matches_path(step, "*") || step == found) && matches(glob, path)
         }
         _ => false,
     }
 }
 
-fn is(step: &Step, wildcard: &str) -> bool {
-    matches!(step, Step::Key(key) if key == wildcard)
+fn matches_path(step: &PathStep, wildcard: &str) -> bool {
+    matches!(step, PathStep::Key(key) if key == wildcard)
 }
 
 #[cfg(test)]
@@ -65,13 +65,13 @@ mod tests {
     }
 
     #[test]
-    fn wildcards() {
+    fn wildcards_match_paths() {
         let path = Path::parse("a.b[].c").unwrap();
         for yes in ["a.b[].c", "*.*.*.c", "**.c", "**", "a.**"] {
-            assert!(glob(yes).is(path.steps()), "{yes}");
+            assert!(glob(yes).matches_path(path.steps()), "{yes}");
         }
         for no in ["a.b", "*.c", "a.b[]", "**.d"] {
-            assert!(!glob(no).is(path.steps()), "{no}");
+            assert!(!glob(no).matches_path(path.steps()), "{no}");
         }
         assert!(glob("a.*").covers(path.steps()));
         assert!(!glob("b").covers(path.steps()));

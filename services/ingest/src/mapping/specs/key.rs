@@ -1,27 +1,28 @@
-//! Spec keys out of paths: `dimensions_mm.width` becomes `width`, `clocks.base` `clocks_base`.
+//! Deriving spec keys from paths: `dimensions_mm.width` becomes `width`, `clocks.base` becomes
+//! `clocks_base`.
 
 use vitrine_model::spec::check_key;
 use vitrine_model::unit::UnitTable;
 
 use super::super::error::MappingError;
-use super::super::path::Step;
+use super::super::path::PathStep;
 use super::super::section::{Section, text};
 use super::unit_id;
 
-/// How keys are made of paths.
+/// How keys are derived from paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeyStyle {
-    /// Only the last step counts; else all are joined.
+    /// Whether only the last step is used; otherwise all are joined.
     last: bool,
-    /// Steps that are left out.
+    /// Steps that are omitted.
     omit: Vec<String>,
-    /// Endings of steps that name a unit, and the unit.
+    /// Suffixes of steps that name a unit, with the unit.
     suffixes: Vec<(String, String)>,
 }
 
-/// A key made of a path, and the unit that an ending of a step named.
+/// A key derived from a path, and the unit named by a suffix of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MadeKey {
+pub(super) struct DerivedKey {
     pub(super) key: Result<String, String>,
     pub(super) unit: Option<String>,
 }
@@ -45,24 +46,24 @@ impl KeyStyle {
         })
     }
 
-    /// The key of a path.
-    pub(super) fn make(&self, path: &[Step]) -> MadeKey {
+    /// Derives the key of a path.
+    pub(super) fn derive(&self, path: &[PathStep]) -> DerivedKey {
         let mut unit = None;
         let steps = path.iter().filter_map(|step| match step {
-            Step::Key(key) if !self.omit.contains(key) => Some(key.as_str()),
+            PathStep::Key(key) if !self.omit.contains(key) => Some(key.as_str()),
             _ => None,
         });
         let mut words: Vec<&str> = Vec::new();
         for step in steps {
-            let (word, found) = self.without_suffix(step);
+            let (word, suffix_unit) = self.without_suffix(step);
             words.push(word);
-            unit = found.or(unit);
+            unit = suffix_unit.or(unit);
         }
         if self.last {
             words.drain(..words.len().saturating_sub(1));
         }
-        MadeKey {
-            key: made(&words.join("_")),
+        DerivedKey {
+            key: key_of_words(&words.join("_")),
             unit: unit.map(str::to_owned),
         }
     }
@@ -76,22 +77,22 @@ impl KeyStyle {
     }
 }
 
-/// A key made of any words.
+/// Derives a key from any words.
 ///
 /// # Errors
-/// When no key can be made of them.
-pub(super) fn made(words: &str) -> Result<String, String> {
+/// If they contain no valid key.
+pub(super) fn key_of_words(words: &str) -> Result<String, String> {
     let key = snake(words);
     checked(&key).map_err(|_| {
         format!(
-            "no spec key can be made of {:?}; name one by rename or in a rule",
-            super::super::number::short(words)
+            "no spec key can be derived from {:?}; set one by rename or by a rule",
+            super::super::number::shortened(words)
         )
     })?;
     Ok(key)
 }
 
-/// Checks a key that the mapping names.
+/// Checks a key that the mapping specifies.
 pub(super) fn checked(key: &str) -> Result<(), String> {
     check_key(key).map_err(|error| error.to_string())
 }
@@ -101,7 +102,7 @@ fn snake(words: &str) -> String {
     let mut spaced = String::with_capacity(words.len() + 4);
     let letters: Vec<char> = words.chars().collect();
     for (at, letter) in letters.iter().enumerate() {
-        if at > 0 && begins_word(letters[at - 1], *letter, letters.get(at + 1)) {
+        if at > 0 && starts_word(letters[at - 1], *letter, letters.get(at + 1)) {
             spaced.push(' ');
         }
         spaced.push(*letter);
@@ -112,7 +113,7 @@ fn snake(words: &str) -> String {
     words.join("_")
 }
 
-fn begins_word(before: char, letter: char, after: Option<&char>) -> bool {
+fn starts_word(before: char, letter: char, after: Option<&char>) -> bool {
     let follows_small = before.is_lowercase() && letter.is_uppercase();
     let ends_capitals = before.is_uppercase()
         && letter.is_uppercase()
@@ -133,12 +134,12 @@ mod tests {
     }
 
     fn make(style: &KeyStyle, path: &str) -> (Option<String>, Option<String>) {
-        let made = style.make(Path::parse(path).unwrap().steps());
-        (made.key.ok(), made.unit)
+        let derived = style.derive(Path::parse(path).unwrap().steps());
+        (derived.key.ok(), derived.unit)
     }
 
     #[test]
-    fn keys_of_paths() {
+    fn keys_are_derived_from_paths() {
         let joined =
             style("omit = \"specifications\"\nunit_suffixes = { _mm = \"mm\", _gb = \"GB\" }");
         let some = |key: &str| Some(key.to_owned());
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_can_be_made_of_everything() {
+    fn some_paths_have_no_key() {
         for path in ["\"\"", "\"$\"", "3d", "\"🙂\""] {
             assert_eq!(make(&KeyStyle::default(), path).0, None, "{path}");
         }
@@ -175,8 +176,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn made_keys_are_keys(words in ".{0,80}") {
-            if let Ok(key) = made(&words) { prop_assert!(check_key(&key).is_ok()); }
+        fn derived_keys_are_valid(words in ".{0,80}") {
+            if let Ok(key) = key_of_words(&words) { prop_assert!(check_key(&key).is_ok()); }
         }
     }
 }

@@ -1,40 +1,40 @@
-//! Values with units.
+//! Reading quantities.
 
 use vitrine_model::spec::SpecValue;
 use vitrine_model::unit::Unit;
 
-use super::super::number::short;
+use super::super::number::shortened;
 use super::super::reading::{Reading, Scalar};
 use super::spec_reading::SpecReading;
 
 impl SpecReading {
-    /// A quantity. The unit inside the text, where there is one, beats the one that is told.
+    /// Reads a quantity. A unit in the text takes precedence over the one of the settings.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(super) fn quantity(
         &self,
         scalar: &Scalar<'_>,
         unit: Option<&str>,
         reading: &Reading,
     ) -> Result<SpecValue, String> {
-        let inside = match scalar {
+        let in_text = match scalar {
             Scalar::Text(text) if reading.bare_number(text).is_none() => {
-                Some(self.inside(text, reading)?)
+                Some(self.quantity_in_text(text, reading)?)
             }
             _ => None,
         };
-        let (number, unit) = match (inside, unit) {
-            (Some((number, found)), Some(unit)) => {
+        let (number, unit) = match (in_text, unit) {
+            (Some((number, in_text)), Some(unit)) => {
                 let dimension = &self.table.get(unit).map_err(|e| e.to_string())?.dimension;
                 self.table
-                    .get_in(&found.id, dimension)
+                    .get_in(&in_text.id, dimension)
                     .map_err(|e| e.to_string())?;
-                (number, found.id.as_str())
+                (number, in_text.id.as_str())
             }
-            (Some((number, found)), None) => (number, found.id.as_str()),
+            (Some((number, in_text)), None) => (number, in_text.id.as_str()),
             (None, Some(unit)) => (reading.number(scalar)?, unit),
-            (None, None) => return Err("has no unit, and the mapping names none".to_owned()),
+            (None, None) => return Err("has no unit, and the mapping specifies none".to_owned()),
         };
         Ok(SpecValue::Quantity {
             value: reading.within(number)?,
@@ -42,14 +42,14 @@ impl SpecReading {
         })
     }
 
-    /// A text with its unit inside: `14 nm`, `1.234,5 g`.
-    fn inside(&self, text: &str, reading: &Reading) -> Result<(f64, &Unit), String> {
+    /// Reads a text that contains number and unit: `14 nm`, `1.234,5 g`.
+    fn quantity_in_text(&self, text: &str, reading: &Reading) -> Result<(f64, &Unit), String> {
         let is_unit = |c: char| c.is_alphabetic() || "°%‰\"″′'µ".contains(c);
         let end = text.find(is_unit).unwrap_or(text.len());
         let number = reading.bare_number(&text[..end]);
         let unit = self.table.find(&text[end..]);
         number
             .zip(unit)
-            .ok_or_else(|| format!("{:?} is no number of units such as 12 mm", short(text)))
+            .ok_or_else(|| format!("{:?} is not a quantity such as 12 mm", shortened(text)))
     }
 }

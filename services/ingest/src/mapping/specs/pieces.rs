@@ -1,22 +1,23 @@
-//! Several values in one text.
+//! Splitting a text with several values.
 
-/// The pieces of a text. Two blanks stand for any two or more characters of white space.
-pub(super) fn pieces<'t>(text: &'t str, sign: &'t str) -> Vec<&'t str> {
-    if sign.trim().is_empty() && !sign.is_empty() {
-        return between_gaps(text.trim(), sign.chars().count());
+/// Splits a text at a separator. A separator of n blanks matches n or more characters of white
+/// space.
+pub(super) fn pieces<'t>(text: &'t str, separator: &'t str) -> Vec<&'t str> {
+    if separator.trim().is_empty() && !separator.is_empty() {
+        return between_gaps(text.trim(), separator.chars().count());
     }
-    let pieces = text.split(sign).map(str::trim);
+    let pieces = text.split(separator).map(str::trim);
     pieces.filter(|piece| !piece.is_empty()).collect()
 }
 
-fn between_gaps(text: &str, least: usize) -> Vec<&str> {
+fn between_gaps(text: &str, min_length: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut rest) = (0, text);
     while let Some(at) = rest.find(char::is_whitespace) {
         let gap = &rest[at..];
         let after = gap.trim_start();
         let here = text.len() - gap.len();
-        if gap.len() > after.len() && gap[..gap.len() - after.len()].chars().count() >= least {
+        if gap.len() > after.len() && gap[..gap.len() - after.len()].chars().count() >= min_length {
             pieces.push(&text[start..here]);
             start = text.len() - after.len();
         }
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_at_gaps_and_signs() {
+    fn text_is_split_at_gaps_and_separators() {
         assert_eq!(
             pieces("2 x HDMI    \t 1 x  VGA \u{a0}", "  "),
             ["2 x HDMI", "1 x", "VGA"]

@@ -1,27 +1,27 @@
-//! What happens to the values at one path in one category.
+//! How the values at a path are mapped, for a category.
 
 use std::sync::Arc;
 
 use super::super::path::Path;
 use super::super::reading::Reading;
 use super::Specs;
-use super::rule::{List, Rule, Says};
+use super::rule::{List, Rule, RuleOptions};
 use super::spec_reading::SpecReading;
 
-/// What happens to the values at one path in one category.
+/// How the values at a path are mapped, for a category.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    /// Nothing at or below the path is read.
+pub(super) struct PathPlan {
+    /// Whether everything at and below the path is skipped.
     pub(super) skip: bool,
-    /// How values there are read; usually once.
+    /// How the values are read; usually one reading.
     pub(super) readings: Vec<SpecReading>,
-    /// What becomes of a list.
+    /// How a list is mapped.
     pub(super) list: List,
-    /// The key of the number of items of a list.
+    /// The key for the number of items of a list, if any.
     pub(super) count_key: Option<String>,
 }
 
-impl Plan {
+impl PathPlan {
     const SKIP: Self = Self {
         skip: true,
         readings: Vec::new(),
@@ -29,64 +29,64 @@ impl Plan {
         count_key: None,
     };
 
-    /// Whether objects there become specs as a whole.
+    /// Returns true if whole objects become specs.
     pub(super) fn takes_objects(&self) -> bool {
         self.readings.iter().any(SpecReading::takes_objects)
     }
 }
 
 impl Specs {
-    /// Works out the plan for a path, written as [`Path`] writes it.
-    pub(super) fn plan(&self, category: &str, path: &str) -> Arc<Plan> {
+    /// Determines the plan for a path, in the form that [`Path`] writes.
+    pub(super) fn plan(&self, category: &str, path: &str) -> Arc<PathPlan> {
         let parsed = Path::parse(path).expect("paths are written the way they are read");
         let steps = parsed.steps();
         let rules = self
             .rules
             .iter()
-            .filter(|rule| rule.is_for(category, steps));
+            .filter(|rule| rule.applies_to(category, steps));
         let (second, first): (Vec<&Rule>, Vec<&Rule>) = rules.partition(|rule| rule.also);
         let excluded = self.exclude.iter().any(|glob| glob.covers(steps));
         if excluded || first.iter().any(|rule| rule.skip) {
-            return Arc::new(Plan::SKIP);
+            return Arc::new(PathPlan::SKIP);
         }
-        let mut says = Says::default();
+        let mut options = RuleOptions::default();
         for rule in &first {
-            says.add(&rule.says);
+            options.add(&rule.options);
         }
-        let (list, count_key) = (says.list, says.count_key.clone());
+        let (list, count_key) = (options.list, options.count_key.clone());
         let mut readings = Vec::new();
         if !first.is_empty() || self.is_mapped(category, &parsed) {
-            readings.push(self.reading(category, &parsed, says, &first));
+            readings.push(self.reading(category, &parsed, options, &first));
         }
         readings.extend(second.iter().map(|rule| {
             self.reading(
                 category,
                 &parsed,
-                rule.says.clone(),
+                rule.options.clone(),
                 std::slice::from_ref(rule),
             )
         }));
-        Arc::new(Plan {
-            skip: readings.is_empty() && !self.leads_somewhere(category, &parsed),
+        Arc::new(PathPlan {
+            skip: readings.is_empty() && !self.has_mapped_descendants(category, &parsed),
             readings,
             list: list.unwrap_or(List::Each),
             count_key,
         })
     }
 
-    /// Whether a path is read although no rule names it.
+    /// Returns true if a path is read without a rule.
     fn is_mapped(&self, category: &str, path: &Path) -> bool {
         let text = path.to_string();
         let included = self.include.iter().any(|glob| glob.covers(path.steps()));
-        let wanted = self.auto && self.include.is_empty();
-        wanted
+        let automatic = self.auto && self.include.is_empty();
+        automatic
             || included
             || self.renamed(category, &text).is_some()
             || self.units.contains_key(&text)
     }
 
-    /// Whether something below a path may be read.
-    fn leads_somewhere(&self, category: &str, path: &Path) -> bool {
+    /// Returns true if something below the path may be read.
+    fn has_mapped_descendants(&self, category: &str, path: &Path) -> bool {
         let text = path.to_string();
         let below = |named: &String| named.len() > text.len() && named.starts_with(&text);
         let in_category = self.rename_in.get(category);
@@ -94,46 +94,52 @@ impl Specs {
             || self
                 .rules
                 .iter()
-                .any(|rule| rule.is_below(category, path.steps()))
+                .any(|rule| rule.may_apply_below(category, path.steps()))
             || self.rename.keys().any(below)
             || self.units.keys().any(below)
             || in_category.is_some_and(|renames| renames.keys().any(below))
     }
 
     fn renamed(&self, category: &str, path: &str) -> Option<&String> {
-        let here = self
+        let in_category = self
             .rename_in
             .get(category)
             .and_then(|renames| renames.get(path));
-        here.or_else(|| self.rename.get(path))
+        in_category.or_else(|| self.rename.get(path))
     }
 
-    fn reading(&self, category: &str, path: &Path, mut says: Says, rules: &[&Rule]) -> SpecReading {
+    fn reading(
+        &self,
+        category: &str,
+        path: &Path,
+        mut options: RuleOptions,
+        rules: &[&Rule],
+    ) -> SpecReading {
         let text = path.to_string();
-        let made = self.style.make(path.steps());
+        let derived = self.style.derive(path.steps());
         let in_file = self
             .unit_file
             .get(category)
             .and_then(|units| units.get(&text));
         let unit = in_file.or_else(|| self.units.get(&text)).cloned();
         let unit = unit
-            .or(made.unit)
+            .or(derived.unit)
             .and_then(|unit| Some(self.table.find(&unit)?.id.clone()));
-        says.unit = says.unit.or(unit);
+        options.unit = options.unit.or(unit);
         let renamed = self.renamed(category, &text).cloned();
-        let key = says.key.take().or(renamed).map_or(made.key, Ok);
+        let key = options.key.take().or(renamed).map_or(derived.key, Ok);
         SpecReading {
             key,
-            says,
+            options,
             reading: applied(rules, &self.reading),
             table: Arc::clone(&self.table),
         }
     }
 }
 
-/// The defaults with what all the rules say otherwise.
+/// Applies the settings of all rules to the defaults.
 fn applied(rules: &[&Rule], defaults: &Reading) -> Result<Reading, String> {
     rules
         .iter()
-        .try_fold(defaults.clone(), |reading, rule| rule.applied(&reading))
+        .try_fold(defaults.clone(), |reading, rule| rule.apply_to(&reading))
 }

@@ -1,10 +1,10 @@
-//! Rules: what is special about the values at some paths, in some categories.
+//! Rules: settings for the values at some paths, in some categories.
 
 use vitrine_model::spec::ValueType;
 use vitrine_model::unit::UnitTable;
 
 use super::super::error::MappingError;
-use super::super::path::{Path, Step};
+use super::super::path::{Path, PathStep};
 use super::super::pattern::Pattern;
 use super::super::reading::Reading;
 use super::super::section::Section;
@@ -12,23 +12,23 @@ use super::super::template::{Parts, Template};
 use super::glob::Glob;
 use super::{key, unit_id};
 
-/// A rule. Of several that match a path, later ones add to and overrule earlier ones.
+/// A rule. If several match a path, later ones extend and override earlier ones.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     paths: Vec<Glob>,
     categories: Vec<String>,
-    /// A second reading of the value, beside the usual one.
+    /// Whether this is an additional reading of the value.
     pub(super) also: bool,
-    /// The value is left out.
+    /// Whether the value is skipped.
     pub(super) skip: bool,
-    /// What the rule says.
-    pub(super) says: Says,
+    /// The options of the rule.
+    pub(super) options: RuleOptions,
     settings: toml::Table,
 }
 
-/// What a rule can say besides how a value is read.
+/// The options of a rule other than how a value is read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Says {
+pub(super) struct RuleOptions {
     pub(super) key: Option<String>,
     pub(super) unit: Option<String>,
     pub(super) value_type: Option<ValueType>,
@@ -42,7 +42,7 @@ pub(super) struct Says {
     pub(super) parts: ObjectParts,
 }
 
-/// Where in an object the parts of a spec are.
+/// The paths of the parts of a spec in an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectParts {
     pub(super) value: Option<Path>,
@@ -51,16 +51,16 @@ pub(super) struct ObjectParts {
     pub(super) qualifier: Option<Path>,
 }
 
-/// What becomes of a list.
+/// How a list is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
-    /// One spec for each item.
+    /// One spec per item.
     Each,
-    /// The first item only.
+    /// One spec for the first item.
     First,
-    /// One text of all items.
+    /// One text with all items.
     Join,
-    /// How many items there are.
+    /// The number of items.
     Count,
 }
 
@@ -97,12 +97,12 @@ impl Rule {
     ) -> Result<Self, MappingError> {
         let paths = Glob::read(section, "path")?;
         if paths.is_empty() {
-            return Err(section.refuse(
+            return Err(section.invalid(
                 "path",
-                "is needed: the path, or paths, that the rule is for",
+                "is required: the path, or paths, that the rule applies to",
             ));
         }
-        let says = Says::read(section, table)?;
+        let options = RuleOptions::read(section, table)?;
         reading.with(section)?;
         let categories = section.texts("category")?;
         Ok(Self {
@@ -110,18 +110,18 @@ impl Rule {
             categories: categories.into_iter().map(str::to_owned).collect(),
             also: section.flag("also", false)?,
             skip: section.flag("skip", false)?,
-            says,
+            options,
             settings: value.as_table().cloned().unwrap_or_default(),
         })
     }
 
-    /// Whether the rule is for this path in this category.
-    pub(super) fn is_for(&self, category: &str, path: &[Step]) -> bool {
-        self.is_in(category) && self.paths.iter().any(|glob| glob.is(path))
+    /// Returns true if the rule applies to this path in this category.
+    pub(super) fn applies_to(&self, category: &str, path: &[PathStep]) -> bool {
+        self.is_in(category) && self.paths.iter().any(|glob| glob.matches_path(path))
     }
 
-    /// Whether the rule is for something below this path.
-    pub(super) fn is_below(&self, category: &str, path: &[Step]) -> bool {
+    /// Returns true if the rule may apply to a path below this one.
+    pub(super) fn may_apply_below(&self, category: &str, path: &[PathStep]) -> bool {
         self.is_in(category) && self.paths.iter().any(|glob| glob.is_below(path))
     }
 
@@ -129,14 +129,14 @@ impl Rule {
         self.categories.is_empty() || self.categories.iter().any(|known| known == category)
     }
 
-    /// A reading with what the rule says otherwise.
-    pub(super) fn applied(&self, reading: &Reading) -> Result<Reading, String> {
+    /// Returns a reading with the settings of the rule applied.
+    pub(super) fn apply_to(&self, reading: &Reading) -> Result<Reading, String> {
         let section = Section::new("", &self.settings);
         reading.with(&section).map_err(|error| error.to_string())
     }
 }
 
-impl Says {
+impl RuleOptions {
     fn read(section: &Section<'_>, table: &UnitTable) -> Result<Self, MappingError> {
         let owned = |name| Ok::<_, MappingError>(section.text(name)?.map(str::to_owned));
         let types = ValueType::ALL.map(|value_type| (value_type.name(), value_type));
@@ -155,7 +155,7 @@ impl Says {
         })
     }
 
-    /// Adds what a later rule says.
+    /// Applies the options of a later rule.
     pub(super) fn add(&mut self, later: &Self) {
         replace(&mut self.key, later.key.as_ref());
         replace(&mut self.unit, later.unit.as_ref());
@@ -186,9 +186,9 @@ impl ObjectParts {
         };
         let others = parts.key.is_some() || parts.unit.is_some() || parts.qualifier.is_some();
         if others && parts.value.is_none() {
-            return Err(section.refuse(
+            return Err(section.invalid(
                 "value_from",
-                "goes with key_from, unit_from, qualifier_from",
+                "is required with key_from, unit_from and qualifier_from",
             ));
         }
         Ok(parts)
@@ -203,7 +203,7 @@ fn replace<T: Clone>(earlier: &mut Option<T>, later: Option<&T>) {
 
 fn path(section: &Section<'_>, name: &'static str) -> Result<Option<Path>, MappingError> {
     let text = section.text(name)?;
-    text.map(|text| Path::parse(text).map_err(|reason| section.refuse(name, reason)))
+    text.map(|text| Path::parse(text).map_err(|reason| section.invalid(name, reason)))
         .transpose()
 }
 
@@ -211,7 +211,7 @@ fn checked_key(section: &Section<'_>, name: &'static str) -> Result<Option<Strin
     let Some(text) = section.text(name)? else {
         return Ok(None);
     };
-    key::checked(text).map_err(|reason| section.refuse(name, reason))?;
+    key::checked(text).map_err(|reason| section.invalid(name, reason))?;
     Ok(Some(text.to_owned()))
 }
 
@@ -223,12 +223,12 @@ fn unit(section: &Section<'_>, table: &UnitTable) -> Result<Option<String>, Mapp
 }
 
 fn split(section: &Section<'_>) -> Result<Vec<Pattern>, MappingError> {
-    let refuse = |reason: String| section.refuse("split", reason);
+    let invalid = |reason: String| section.invalid("split", reason);
     let mut patterns = Vec::new();
     for text in section.texts("split")? {
-        let pattern = Pattern::parse(text).map_err(refuse)?;
+        let pattern = Pattern::parse(text).map_err(invalid)?;
         for name in pattern.names() {
-            key::checked(name).map_err(refuse)?;
+            key::checked(name).map_err(invalid)?;
         }
         patterns.push(pattern);
     }
@@ -239,7 +239,7 @@ fn template(section: &Section<'_>) -> Result<Option<Template>, MappingError> {
     let text = section.text("template")?;
     text.map(|text| {
         let template = Template::parse(text, &Parts::new());
-        template.map_err(|reason| section.refuse("template", reason))
+        template.map_err(|reason| section.invalid("template", reason))
     })
     .transpose()
 }

@@ -1,4 +1,4 @@
-//! One value of a row into one spec, or several.
+//! Mapping a value of a row to specs.
 
 use std::sync::Arc;
 
@@ -6,62 +6,62 @@ use serde_json::Value;
 use vitrine_model::spec::{Spec, SpecValue, ValueType, check, check_qualifier};
 use vitrine_model::unit::UnitTable;
 
-use super::super::number::short;
+use super::super::number::shortened;
 use super::super::reading::{OnBad, Reading, Scalar};
 use super::key;
 use super::pieces::pieces;
-use super::rule::Says;
+use super::rule::RuleOptions;
 
-/// How a value becomes specs.
+/// How a value is mapped to specs.
 #[derive(Clone, Debug)]
 pub(super) struct SpecReading {
-    /// The key, or why there is none.
+    /// The key, or the reason why there is none.
     pub(super) key: Result<String, String>,
-    /// What the rules say.
-    pub(super) says: Says,
-    /// How the value is read, or why it cannot be.
+    /// The options of the rules.
+    pub(super) options: RuleOptions,
+    /// How the value is read, or the reason why it cannot be.
     pub(super) reading: Result<Reading, String>,
-    /// The units known.
+    /// The known units.
     pub(super) table: Arc<UnitTable>,
 }
 
-/// Texts longer than this are not split by patterns.
+/// The maximum length of texts that are split by patterns.
 const MAX_SPLIT_BYTES: usize = 512;
 
 type Read = Result<Vec<Spec>, String>;
 
 impl SpecReading {
-    /// Whether whole objects are read.
+    /// Returns true if whole objects are read.
     pub(super) fn takes_objects(&self) -> bool {
-        self.says.template.is_some() || self.says.parts.value.is_some()
+        self.options.template.is_some() || self.options.parts.value.is_some()
     }
 
-    /// What happens when a value is bad.
+    /// What happens if a value is invalid.
     pub(super) fn on_bad(&self) -> OnBad {
         self.reading
             .as_ref()
             .map_or(OnBad::RejectLine, |reading| reading.on_bad)
     }
 
-    /// The specs of a value. An empty list when it is unknown.
+    /// Maps a value to specs; empty if it is unknown.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub(super) fn specs(&self, raw: &Value) -> Read {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
-        if let Some(template) = &self.says.template {
+        if let Some(template) = &self.options.template {
             let text = template.fill(raw, reading)?;
             return text.map_or(Ok(Vec::new()), |text| {
                 self.cut(&Value::String(text), reading)
             });
         }
-        if self.says.parts.value.is_some() && raw.is_object() {
+        if self.options.parts.value.is_some() && raw.is_object() {
             return self.object(raw, reading);
         }
         self.cut(raw, reading)
     }
 
-    /// One text of all items of a list.
+    /// Maps all items of a list to one text.
     ///
     /// # Errors
     /// What is wrong with an item.
@@ -69,19 +69,19 @@ impl SpecReading {
         let reading = self.reading.as_ref().map_err(Clone::clone)?;
         let mut texts = Vec::new();
         for item in items {
-            match &self.says.template {
+            match &self.options.template {
                 Some(template) => texts.extend(template.fill(item, reading)?),
                 None => texts.extend(reading.text(item)?.map(std::borrow::Cow::into_owned)),
             }
         }
-        let separator = self.says.separator.as_deref().unwrap_or(", ");
+        let separator = self.options.separator.as_deref().unwrap_or(", ");
         self.cut(&Value::String(texts.join(separator)), reading)
     }
 
-    /// The number of items of a list.
+    /// Maps a list to the number of its items.
     ///
     /// # Errors
-    /// When the path makes no key.
+    /// If no key can be derived from the path.
     #[expect(
         clippy::cast_precision_loss,
         reason = "lists have fewer than 2^53 items"
@@ -93,64 +93,65 @@ impl SpecReading {
         )])
     }
 
-    /// The specs of a value that may be several in one text.
+    /// Maps a text that may contain several values.
     fn cut(&self, raw: &Value, reading: &Reading) -> Read {
-        let (Some(sign), Value::String(text)) = (&self.says.cut_at, raw) else {
+        let (Some(separator), Value::String(text)) = (&self.options.cut_at, raw) else {
             return self.whole(raw, reading);
         };
         let mut specs = Vec::new();
-        for piece in pieces(text, sign) {
+        for piece in pieces(text, separator) {
             specs.extend(self.whole(&Value::String(piece.to_owned()), reading)?);
         }
         Ok(specs)
     }
 
     fn whole(&self, raw: &Value, reading: &Reading) -> Read {
-        if !self.says.split.is_empty() {
+        if !self.options.split.is_empty() {
             return self.split(raw, reading);
         }
-        let Some(value) = self.value(raw, self.says.unit.as_deref(), reading)? else {
+        let Some(value) = self.value(raw, self.options.unit.as_deref(), reading)? else {
             return Ok(Vec::new());
         };
         Ok(vec![self.spec(self.key.clone()?, value)])
     }
 
-    /// A composite text: one spec for each of its parts.
+    /// Maps a composite text to one spec for each of its parts.
     fn split(&self, raw: &Value, reading: &Reading) -> Read {
         let Some(text) = reading.text(raw)? else {
             return Ok(Vec::new());
         };
         let mut patterns = self
-            .says
+            .options
             .split
             .iter()
             .filter(|_| text.len() <= MAX_SPLIT_BYTES);
-        let found = patterns.find_map(|pattern| Some((pattern, pattern.split(&text)?)));
-        let Some((pattern, parts)) = found else {
+        let matching = patterns.find_map(|pattern| Some((pattern, pattern.split(&text)?)));
+        let Some((pattern, parts)) = matching else {
             return Err(format!(
-                "{:?} has another form than the mapping expects",
-                short(&text)
+                "{:?} does not match the pattern of the mapping",
+                shortened(&text)
             ));
         };
         let mut specs = Vec::new();
         for (name, part) in pattern.names().zip(parts) {
             let part = Value::String(part.to_owned());
-            let value = self.value(&part, self.says.unit.as_deref(), reading);
-            let value = value.map_err(|reason| format!("{:?}: {name} {reason}", short(&text)))?;
+            let value = self.value(&part, self.options.unit.as_deref(), reading);
+            let value =
+                value.map_err(|reason| format!("{:?}: {name} {reason}", shortened(&text)))?;
             specs.extend(value.map(|value| self.spec(name.to_owned(), value)));
         }
         Ok(specs)
     }
 
-    /// An object that holds the parts of a spec.
+    /// Maps an object that contains the parts of a spec.
     fn object(&self, object: &Value, reading: &Reading) -> Read {
-        let parts = &self.says.parts;
+        let parts = &self.options.parts;
         let text = |path: &Option<super::super::path::Path>| {
             let raw = path.as_ref().and_then(|path| path.first(object));
             raw.map_or(Ok(None), |raw| reading.text(raw))
         };
-        let named = text(&parts.unit)?;
-        let unit = match &named {
+        let spelling = text(&parts.unit)?;
+        let unit = match &spelling {
             Some(spelling) => Some(
                 self.table
                     .get(spelling)
@@ -158,12 +159,12 @@ impl SpecReading {
                     .id
                     .as_str(),
             ),
-            None => self.says.unit.as_deref(),
+            None => self.options.unit.as_deref(),
         };
         let raw = parts.value.as_ref().and_then(|path| path.first(object));
         let value = raw.map_or(Ok(None), |raw| self.value(raw, unit, reading))?;
         let key = match text(&parts.key)? {
-            Some(words) => key::made(&words)?,
+            Some(words) => key::key_of_words(&words)?,
             None => self.key.clone()?,
         };
         let Some(value) = value else {
@@ -181,7 +182,7 @@ impl SpecReading {
         Spec {
             key,
             value,
-            qualifier: self.says.qualifier.clone(),
+            qualifier: self.options.qualifier.clone(),
         }
     }
 
@@ -207,7 +208,7 @@ impl SpecReading {
         self.checked(value).map(Some)
     }
 
-    /// The type: as told, else what the feed's own type suggests.
+    /// The type: that of the settings, otherwise the one suggested by the feed's type.
     fn value_type(&self, scalar: &Scalar<'_>, unit: Option<&str>) -> ValueType {
         let suggested = match scalar {
             Scalar::Boolean(_) => ValueType::Boolean,
@@ -215,10 +216,10 @@ impl SpecReading {
             Scalar::Number(_) => ValueType::Number,
             Scalar::Text(_) => ValueType::Text,
         };
-        self.says.value_type.unwrap_or(suggested)
+        self.options.value_type.unwrap_or(suggested)
     }
 
-    /// The model's own opinion of a value, whatever its key.
+    /// Checks a value by the rules of the model that apply to every key.
     fn checked(&self, value: SpecValue) -> Result<SpecValue, String> {
         let spec = self.spec("value".to_owned(), value);
         check(&spec, &self.table).map_err(|error| error.to_string())?;

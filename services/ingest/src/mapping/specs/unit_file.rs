@@ -1,4 +1,4 @@
-//! The table of units beside a mapping: CSV with the columns `category,path,unit`.
+//! The unit file of a mapping: CSV with the columns `category,path,unit`.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use super::Specs;
 
 type Units = HashMap<String, HashMap<String, String>>;
 
-/// Reads the table that a section names, if it does.
+/// Reads the unit file of a section, if it has one.
 pub(super) fn read(
     section: &Section<'_>,
-    beside: &mut super::super::Beside<'_>,
+    read_table: &mut super::super::ReadTable<'_>,
 ) -> Result<Units, MappingError> {
     let Some(name) = section.text("unit_file")? else {
         return Ok(Units::new());
     };
-    let text = beside(name)?;
-    parse(&text).map_err(|reason| section.refuse("unit_file", format!("{name}: {reason}")))
+    let text = read_table(name)?;
+    parse(&text).map_err(|reason| section.invalid("unit_file", format!("{name}: {reason}")))
 }
 
 fn parse(text: &str) -> Result<Units, String> {
@@ -41,11 +41,11 @@ fn parse(text: &str) -> Result<Units, String> {
     Ok(units)
 }
 
-/// Refuses units that nobody knows, unless a rule says what is to be done with the path.
+/// Fails for unknown units, unless a rule decides how the path is mapped.
 pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
     for (category, units) in &specs.unit_file {
         for (path, unit) in units {
-            if specs.table.find(unit).is_none() && !is_ruled(specs, category, path) {
+            if specs.table.find(unit).is_none() && !has_rule(specs, category, path) {
                 let reason = format!(
                     "there is no unit {unit:?} ({category}, {path}); a rule for the path can name \
                      another unit or another type"
@@ -57,17 +57,17 @@ pub(super) fn check(specs: &Specs) -> Result<(), MappingError> {
     Ok(())
 }
 
-fn is_ruled(specs: &Specs, category: &str, path: &str) -> bool {
+fn has_rule(specs: &Specs, category: &str, path: &str) -> bool {
     let steps = Path::parse(path).expect("parsed when the table was read");
     let mut rules = specs
         .rules
         .iter()
-        .filter(|rule| rule.is_for(category, steps.steps()));
+        .filter(|rule| rule.applies_to(category, steps.steps()));
     rules.any(|rule| {
         let typed = rule
-            .says
+            .options
             .value_type
             .is_some_and(|known| known != ValueType::Quantity);
-        rule.skip || typed || rule.says.unit.is_some()
+        rule.skip || typed || rule.options.unit.is_some()
     })
 }

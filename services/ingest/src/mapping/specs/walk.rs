@@ -1,4 +1,4 @@
-//! A walk through a row, collecting specs.
+//! Walking through a row and collecting its specs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use vitrine_model::spec::{MAX_SPECS, Spec, SpecValue};
 
 use super::super::path::push_key;
 use super::super::problems::Problems;
-use super::plan::Plan;
+use super::plan::PathPlan;
 use super::rule::List;
 use super::spec_reading::SpecReading;
-use super::{MAX_PLANS, Plans, Specs};
+use super::{MAX_PLANS, PlanCache, Specs};
 
-/// The specs of a row of a category.
+/// Collects the specs of a row of this category.
 pub(super) fn specs(
     specs: &Specs,
-    plans: &mut Plans,
+    plans: &mut PlanCache,
     category: &str,
     row: &Value,
     problems: &mut Problems,
@@ -27,29 +27,29 @@ pub(super) fn specs(
         plans: plans.of(category),
         path: String::new(),
         problems,
-        found: Vec::new(),
-        over: false,
+        collected: Vec::new(),
+        too_many: false,
     };
     if let Some(Value::Object(object)) = specs.from.first(row) {
         walk.entries(object);
     }
-    if walk.over {
+    if walk.too_many {
         let reason = format!("there are more than {MAX_SPECS}");
         walk.problems
             .fatal
             .push(vitrine_model::import::Rejection::new("specs", reason));
     }
-    walk.found
+    walk.collected
 }
 
 struct Walk<'a> {
     specs: &'a Specs,
     category: &'a str,
-    plans: &'a mut HashMap<String, Arc<Plan>>,
+    plans: &'a mut HashMap<String, Arc<PathPlan>>,
     path: String,
     problems: &'a mut Problems,
-    found: Vec<Spec>,
-    over: bool,
+    collected: Vec<Spec>,
+    too_many: bool,
 }
 
 impl Walk<'_> {
@@ -63,7 +63,7 @@ impl Walk<'_> {
     }
 
     fn visit(&mut self, value: &Value) {
-        if value.is_null() || self.over {
+        if value.is_null() || self.too_many {
             return;
         }
         let plan = self.plan();
@@ -77,7 +77,7 @@ impl Walk<'_> {
         }
     }
 
-    fn list(&mut self, items: &[Value], plan: &Plan) {
+    fn list(&mut self, items: &[Value], plan: &PathPlan) {
         if let Some(key) = &plan.count_key {
             self.count(key, items.len());
         }
@@ -102,9 +102,9 @@ impl Walk<'_> {
         });
     }
 
-    /// An item of a list: values are read by the list's own plan, anything nested by the plan of
-    /// the path with `[]`, unless the list's plan takes objects.
-    fn item(&mut self, item: &Value, plan: &Plan) {
+    /// Reads an item of a list. Values are read by the plan of the list; nested lists and objects
+    /// by the plan of the path with `[]`, unless the plan of the list takes objects.
+    fn item(&mut self, item: &Value, plan: &PathPlan) {
         let nested = match item {
             Value::Object(_) => !plan.takes_objects(),
             other => other.is_array(),
@@ -119,13 +119,13 @@ impl Walk<'_> {
         self.path.truncate(length);
     }
 
-    fn read(&mut self, value: &Value, plan: &Plan) {
+    fn read(&mut self, value: &Value, plan: &PathPlan) {
         self.every_reading(plan, |reading| reading.specs(value));
     }
 
     fn every_reading(
         &mut self,
-        plan: &Plan,
+        plan: &PathPlan,
         read: impl Fn(&SpecReading) -> Result<Vec<Spec>, String>,
     ) {
         for reading in &plan.readings {
@@ -146,18 +146,18 @@ impl Walk<'_> {
         self.problems.bad(reading.on_bad(), &field, reason);
     }
 
-    /// Keeps a spec, unless the very same is there.
+    /// Adds a spec, unless the same was added already.
     fn push(&mut self, spec: Spec) {
-        if self.found.contains(&spec) {
+        if self.collected.contains(&spec) {
             return;
         }
-        self.over = self.found.len() >= MAX_SPECS;
-        if !self.over {
-            self.found.push(spec);
+        self.too_many = self.collected.len() >= MAX_SPECS;
+        if !self.too_many {
+            self.collected.push(spec);
         }
     }
 
-    fn plan(&mut self) -> Arc<Plan> {
+    fn plan(&mut self) -> Arc<PathPlan> {
         if let Some(plan) = self.plans.get(&self.path) {
             return Arc::clone(plan);
         }
