@@ -207,7 +207,7 @@ mod tests {
             supplier: None,
             computed: Computed::default(),
             outlier: Outlier::default(),
-            standing: ActivitySummary::default(),
+            activity: ActivitySummary::default(),
             sold: Sold::default(),
             sources: Vec::new(),
             revision: 1,

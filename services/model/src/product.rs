@@ -201,7 +201,7 @@ pub struct Product {
     /// Flags of products with unusually many reviews.
     pub outlier: Outlier,
     /// The summary of its activity of the last 30 days.
-    pub standing: ActivitySummary,
+    pub activity: ActivitySummary,
     /// The number of units sold.
     pub sold: Sold,
     /// The sources it was imported from.
