@@ -11,8 +11,8 @@
 //! | `--only PART` | only `workers`, `events`, `rename`, or `wakeups` |
 //!
 //! It starts a mongod of its own, with a cache of 1.5 GB. Readers ask for product pages, two at a
-//! time, as fast as they are answered. CPU is that of mongod; a day of a worker with nothing to do is
-//! as many runs as its interval allows.
+//! time, as fast as they are answered. CPU is that of mongod; a day of a worker with nothing to do
+//! is as many runs as its interval allows.
 
 #![expect(
     clippy::print_stdout,

@@ -375,8 +375,8 @@ impl App {
 const BATCH: usize = 1000;
 
 /// Runs a test on an empty database of the server that all tests share. Afterwards background work
-/// is finished, the whole database is audited, and dropped. When the test fails, the database is kept
-/// and the way to open it is printed.
+/// is finished, the whole database is audited, and dropped. When the test fails, the database is
+/// kept and the way to open it is printed.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.

@@ -1,5 +1,5 @@
-//! Builders of products and reviews. Every field has a sensible default, so that a value in a test is
-//! one that the test is about.
+//! Builders of products and reviews. Every field has a sensible default, so that a value in a test
+//! is one that the test is about.
 
 use std::fmt;
 
@@ -19,7 +19,8 @@ use crate::app::NOW;
 /// The source system of drafts, unless another is named.
 pub const SYSTEM: &str = "feed";
 
-/// Builds a product: active, generic, in the category `Things`, with its name as its id in the feed.
+/// Builds a product: active, generic, in the category `Things`, with its name as its id in the
+/// feed.
 pub fn product(name: &str) -> ProductBuilder {
     ProductBuilder {
         draft: ProductDraft {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Calls the closure until it returns a value, and returns that value. Deadlines are generous: they end
-/// a test that hangs, and a busy machine must not exceed them.
+/// Calls the closure until it returns a value, and returns that value. Deadlines are generous: they
+/// end a test that hangs, and a busy machine must not exceed them.
 ///
 /// # Panics
 /// When the deadline passes.

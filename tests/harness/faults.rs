@@ -38,7 +38,8 @@ impl App {
         self.fail_point(doc! { "mode": "off" }).await;
     }
 
-    /// Makes the primary step down. There is no other member, so it is elected again a moment later.
+    /// Makes the primary step down. There is no other member, so it is elected again a moment
+    /// later.
     pub async fn step_down(&self) {
         let admin = self.direct().client().database("admin");
         let down = doc! { "replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": true };
@@ -46,8 +47,8 @@ impl App {
         let _ = admin.run_command(down).await;
     }
 
-    /// Makes the server abort abandoned transactions after two seconds instead of a minute: until then
-    /// they conflict with other writers.
+    /// Makes the server abort abandoned transactions after two seconds instead of a minute: until
+    /// then they conflict with other writers.
     ///
     /// # Panics
     /// When the server refuses.
@@ -58,8 +59,8 @@ impl App {
         set.expect("the server has the parameter");
     }
 
-    /// Makes the server kill all sessions, and so abort all transactions. For moments in which nothing
-    /// else is running.
+    /// Makes the server kill all sessions, and so abort all transactions. For moments in which
+    /// nothing else is running.
     ///
     /// # Panics
     /// When the server refuses.

@@ -173,7 +173,8 @@ impl RunDirectory {
         fs::write(self.path.join(KEPT), database)
     }
 
-    /// Starts a process that removes the directory when this process and then each mongod has ended.
+    /// Starts a process that removes the directory when this process and then each mongod has
+    /// ended.
     pub(crate) fn removed_after(&self, mongods: &[u32]) -> io::Result<()> {
         let mut janitor = Command::new("/bin/sh");
         janitor

@@ -57,7 +57,8 @@ impl App {
         )
     }
 
-    /// Returns the names of the indexes of a collection, by their patterns in plans: `{ status: 1 }`.
+    /// Returns the names of the indexes of a collection, by their patterns in plans: `{ status: 1
+    /// }`.
     ///
     /// # Panics
     /// When the server refuses.
@@ -92,8 +93,8 @@ impl App {
             .collect()
     }
 
-    /// Matches commands that have a plan, without those that read the profiler's own collection, and
-    /// those that read precomputed facets, which run in the background as well.
+    /// Matches commands that have a plan, without those that read the profiler's own collection,
+    /// and those that read precomputed facets, which run in the background as well.
     fn planned(&self) -> Document {
         let left_out = [PROFILE, "category_generations", "facet_panels"];
         let left_out = left_out.map(|name| format!("{}.{name}", self.direct().name()));
@@ -142,8 +143,8 @@ impl Executed {
         self.entry.get_str("planSummary").unwrap_or_default()
     }
 
-    /// Returns the names of the indexes that were used, each once. The profiler records no stages of
-    /// aggregations: their indexes are found by the patterns.
+    /// Returns the names of the indexes that were used, each once. The profiler records no stages
+    /// of aggregations: their indexes are found by the patterns.
     #[must_use]
     pub fn indexes(&self, patterns: &HashMap<String, String>) -> Vec<String> {
         let mut found = Vec::new();

@@ -230,14 +230,15 @@ impl Answer {
             .unwrap_or_else(|| panic!("no whole number: {value}"))
     }
 
-    /// Returns all commands that were sent, as `find products`, in the order in which they were sent.
+    /// Returns all commands that were sent, as `find products`, in the order in which they were
+    /// sent.
     #[must_use]
     pub fn sent(&self) -> &[String] {
         &self.sent
     }
 
-    /// Returns the commands that were sent for the query, without those that the service sends in the
-    /// background after it has read a list.
+    /// Returns the commands that were sent for the query, without those that the service sends in
+    /// the background after it has read a list.
     #[must_use]
     pub fn sent_for_query(&self) -> Vec<&str> {
         let sent = self.sent.iter().map(String::as_str);

@@ -1,4 +1,5 @@
-//! Views, carts and purchases: counted in memory, put into buckets, and what gets attention.
+//! Views, carts and purchases: counted in memory, added to buckets, and the lists computed from
+//! them.
 
 use std::future::IntoFuture as _;
 use std::time::Duration;
@@ -24,7 +25,7 @@ async fn ids<const N: usize>(app: &App, slugs: [&str; N]) -> [String; N] {
         let query = format!("{{ product(slug: \"{slug}\") {{ id }} }}");
         ids.push(app.query(&query).as_admin().await.text("/product/id"));
     }
-    ids.try_into().expect("as many as were asked for")
+    ids.try_into().expect("one id for each slug")
 }
 
 fn events(kind: &str, product: &str, count: usize) -> Vec<Value> {
@@ -38,7 +39,7 @@ async fn record(app: &App, events: Vec<Value>) -> Value {
     given.done().clone()
 }
 
-/// What happened to a product, by days or hours around the present.
+/// The activity of a product by days or hours, up to now.
 async fn series(app: &App, product: &str, resolution: &str, back: i64) -> Value {
     let now = app.clock.now();
     let from = now.plus_millis(-back);
@@ -66,7 +67,7 @@ fn activity_is_counted_by_hour_and_day() {
         record(app, batch).await;
         let bought = json!({ "productId": lamp, "customerId": "ann", "quantity": 3 });
         app.mutate("recordPurchase", bought.clone()).await.done();
-        // It is known, and not in the buckets yet; no other product's numbers are in doubt for it.
+        // It is counted, but not in the buckets yet; the numbers of other products are exact.
         let waits = series(app, &lamp, "DAY", 0).await;
         assert_eq!(
             waits["purchases"],
@@ -80,7 +81,7 @@ fn activity_is_counted_by_hour_and_day() {
         app.run_background_work().await;
         app.clock.advance(HOUR_MILLIS);
         record(app, events("VIEW", &lamp, 5)).await;
-        // The same purchase again is no other one.
+        // The same purchase is counted once.
         app.mutate("recordPurchase", bought).await.done();
         app.run_background_work().await;
         let hours = series(app, &lamp, "HOUR", HOUR_MILLIS).await;
@@ -198,7 +199,7 @@ fn a_batch_that_is_sent_twice_is_counted_once() {
         let answers = futures_util::future::join_all(sent).await;
         let counted = answers.iter().map(|answer| answer.number("/counted"));
         assert_eq!(counted.sum::<i64>(), 4);
-        // Other events are no repetition, and a batch of which nothing counts may come again.
+        // Other events are not a repetition, and a batch without a counted event may be sent again.
         let other = json!({ "events": events("CART", &lamp, 1), "idempotencyKey": "b-1" });
         assert_eq!(
             app.mutate("recordActivity", other).await.user_errors(),
@@ -281,7 +282,7 @@ fn an_order_is_counted_once_however_often_it_is_reported() {
                 "purchasedAt": "2024-02-29T10:00:00Z",
             })
         };
-        let told = [
+        let reports = [
             (order("ann", Some("1"), 2), true),
             (order("ann", Some("1"), 2), false),
             (order("ann", Some("2"), 3), true),
@@ -289,7 +290,7 @@ fn an_order_is_counted_once_however_often_it_is_reported() {
             (order("ben", None, 1), false),
             (order("cid", None, 4), true),
         ];
-        for (input, new) in told {
+        for (input, new) in reports {
             let reply = app.mutate("recordPurchase", input).await;
             assert_eq!(reply.done()["recorded"], new);
         }
@@ -305,7 +306,7 @@ fn an_order_is_counted_once_however_often_it_is_reported() {
             sold,
             json!({ "value": 10, "relation": "EXACT", "asOf": "2026-05-31T12:00:00.000Z" })
         );
-        // Too long ago for an hour; the day is kept.
+        // Hours are no longer kept; days are.
         assert!(app.documents("activity", doc! {}).await.is_empty());
         assert_eq!(
             app.documents("activity_days", doc! { "purchases": 10 })
@@ -390,7 +391,7 @@ fn nothing_is_lost_or_counted_twice_when_the_database_fails() {
                 let _ = app.catalog.work_off(Worker::Activity).await;
                 app.stop_failing().await;
                 let bought = json!({ "productId": lamp, "customerId": format!("{at} {command}") });
-                // The driver may take the server for lost for some seconds.
+                // The driver may consider the server lost for some seconds.
                 let recorded = async || {
                     let reply = app.mutate("recordPurchase", bought.clone()).await;
                     reply.0.errors().is_empty().then_some(())
@@ -414,7 +415,7 @@ fn an_election_neither_loses_nor_doubles_events() {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         app.expire_abandoned_transactions_soon().await;
-        // Known from now on, so that counting needs no database.
+        // From now on the products are cached, so that counting needs no database.
         record(app, events("VIEW", &lamp, 1)).await;
         let elections = async {
             for _ in 0..3 {
@@ -433,7 +434,7 @@ fn an_election_neither_loses_nor_doubles_events() {
                     app.catalog.flush_activity(),
                     app.catalog.work_off(Worker::Activity)
                 );
-                // Whatever could not be done is done with the next.
+                // What has failed is done by the next run.
                 let _ = (handed, filled);
             }
         };
@@ -452,8 +453,8 @@ fn a_batch_stored_without_an_answer_is_not_stored_again() {
         app.has([product("Lamp")]).await;
         let [lamp] = ids(app, ["lamp"]).await;
         record(app, events("VIEW", &lamp, 5)).await;
-        // The server does what it is told and says that it has not, once more than it is asked again
-        // by itself.
+        // The server executes the command and reports that it failed, once more often than the
+        // driver retries.
         let lost =
             doc! { "code": 91, "errmsg": "shutting down", "errorLabels": ["RetryableWriteError"] };
         app.fail_next(2, &["insert"], doc! { "writeConcernError": lost })
@@ -461,7 +462,7 @@ fn a_batch_stored_without_an_answer_is_not_stored_again() {
         assert!(app.catalog.flush_activity().await.is_err());
         app.stop_failing().await;
         assert_eq!(app.documents("activity_handed", doc! {}).await.len(), 1);
-        // It is in a bucket by the time it is handed over again.
+        // It is in a bucket before it is handed over again.
         assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 1);
         assert_eq!(app.catalog.flush_activity().await.unwrap(), 1);
         assert_eq!(app.catalog.work_off(Worker::Activity).await.unwrap(), 0);
@@ -499,15 +500,15 @@ fn a_clock_that_steps_back_changes_no_count() {
 fn ranges_are_bounded_and_visible_to_their_roles_only() {
     test(async |app| {
         app.has([product("Lamp")]).await;
-        let ask = |range: &str, resolution: &str| {
+        let request = |range: &str, resolution: &str| {
             format!(
                 "{{ product(slug: \"lamp\") {{ activity(range: {{ {range} }}, resolution: {resolution}) {{ points {{ views }} }} }} }}"
             )
         };
         let week = "from: \"2026-05-24\", to: \"2026-05-31\"";
-        let seen = app.query(&ask(week, "HOUR")).await;
+        let seen = app.query(&request(week, "HOUR")).await;
         assert_eq!(*seen.at("/product/activity"), Value::Null);
-        let seen = app.query(&ask(week, "HOUR")).as_service("erp").await;
+        let seen = app.query(&request(week, "HOUR")).as_service("erp").await;
         assert_eq!(
             seen.at("/product/activity/points")
                 .as_array()
@@ -546,13 +547,13 @@ fn ranges_are_bounded_and_visible_to_their_roles_only() {
                 "BAD_USER_INPUT at product.activity: range.from: must be before `to`",
             ),
         ] {
-            let refused = app.query(&ask(range, resolution)).as_admin().await;
+            let refused = app.query(&request(range, resolution)).as_admin().await;
             assert_eq!(refused.errors(), [error]);
         }
     });
 }
 
-/// Products in three categories, the first of which gets most attention.
+/// Products in three categories.
 async fn shop(app: &App) -> [String; 4] {
     app.has([
         product("Lamp").category(["Home", "Light"]),
@@ -575,8 +576,8 @@ async fn trending(app: &App, arguments: &str) -> Vec<(String, f64)> {
     rows.iter().map(row).collect()
 }
 
-/// What gets attention: the lamp had views a day ago, the chair carts; since then the bulb had views
-/// and the book was bought.
+/// What gets attention: the lamp had views a day ago, the chair carts; since then the bulb had
+/// views and the book was bought.
 async fn attention(app: &App) -> [String; 4] {
     let [lamp, bulb, chair, book] = shop(app).await;
     record(app, events("VIEW", &lamp, 10)).await;
@@ -784,7 +785,7 @@ fn popularity_that_an_earlier_release_changed_is_corrected() {
             (stood, rank.get_i32("popularity").unwrap())
         };
         assert_eq!(work().await, (1, 7));
-        // By the reviews alone, as releases did that knew nothing else.
+        // Computed from reviews alone, as by an earlier release.
         let products = app.direct().collection::<Document>("products");
         let one = doc! { "slug": "lamp" };
         let moved = doc! { "$set": { "rank.popularity": 0 } };
@@ -873,7 +874,7 @@ fn counters_and_popularity_are_part_of_the_product() {
     });
 }
 
-/// The names of a whole list, page by page from either end; backwards they are turned round.
+/// The names of a whole list in its order, read page by page from either end.
 async fn walk(app: &App, list: &str, size: usize, backwards: bool) -> Vec<String> {
     let (count, from, cursor) = if backwards {
         ("last", "before", "startCursor")
@@ -881,7 +882,7 @@ async fn walk(app: &App, list: &str, size: usize, backwards: bool) -> Vec<String
         ("first", "after", "endCursor")
     };
     let (mut names, mut position) = (Vec::new(), String::new());
-    // More pages than there can be would be pages that come again.
+    // More pages than this would be a cycle.
     for _ in 0..100 {
         let page = format!(
             "{{ products({list}, {count}: {size}{position}) {{ nodes {{ name }} pageInfo {{ {cursor} hasNextPage hasPreviousPage }} }} }}"
@@ -998,7 +999,7 @@ fn a_flood_of_products_is_sampled_and_says_so() {
         let Ok(GlobalId::Product(id)) = GlobalId::decode(&lamp) else {
             panic!("an id of a product")
         };
-        // As a process that was flooded hands over.
+        // A batch of a process that was flooded.
         let mut rows = doc! { "p": id.to_i64(), "v": 1_600_i64 };
         rows.insert(
             "h",
@@ -1064,7 +1065,7 @@ fn events_beyond_the_size_of_a_transaction_go_into_the_next() {
             ..ActivityCounts::default()
         };
         for _ in 0..3 {
-            // Half of what fits each, and one more.
+            // Each has half of what fits, and one event more.
             let products = std::iter::repeat_with(ProductId::random)
                 .take(5_000)
                 .chain([lamp]);
@@ -1115,7 +1116,7 @@ fn events_buffered_during_an_outage_are_stored_when_it_ends() {
         record(app, events("VIEW", &lamp, 1)).await;
         app.fail_after(0, &["insert"], doc! { "errorCode": 96 })
             .await;
-        // More than may wait: the rest stays where it was counted.
+        // More than the limit: the rest stays in memory.
         for _ in 0..40 {
             assert!(app.catalog.flush_activity().await.is_err());
             record(app, events("VIEW", &lamp, 1)).await;
@@ -1151,7 +1152,7 @@ fn batches_of_a_newer_release_are_left_to_it() {
     });
 }
 
-/// How products stand, and what they are sorted by, by name.
+/// The activity of products and the values that they are sorted by, by name.
 async fn ranks(app: &App) -> Vec<(String, Document)> {
     let products = app.documents("products", doc! {}).await;
     let rank = |product: &Document| {
@@ -1185,7 +1186,7 @@ fn a_product_is_written_only_when_its_activity_has_changed() {
             "with the same write"
         );
         assert_eq!(app.documents("stale_ranks", doc! {}).await, []);
-        // Nobody would notice a few more.
+        // A few more change nothing that is shown.
         record(app, events("VIEW", &chair, 5)).await;
         app.run_background_work().await;
         app.forget_commands();
@@ -1216,7 +1217,7 @@ fn a_product_that_cannot_be_written_does_not_block_the_activity_of_others() {
             let rows = trending(app, "window: DAY").await;
             assert_eq!(rows.len(), 2, "{rows:?}");
         };
-        // A product whose name is none is not shown either.
+        // A product with an invalid name is not shown either.
         app.with_damaged("bulb", "status", Box::pin(work())).await;
         assert_eq!(app.catalog.work_off(Worker::Trending).await.unwrap(), 1);
         let refused = async || {
@@ -1232,7 +1233,7 @@ fn a_product_that_cannot_be_written_does_not_block_the_activity_of_others() {
     });
 }
 
-/// Notes that all products are to be moved in lists, as folds do.
+/// Marks the ranks of all products as stale, as folds do.
 async fn note_all_ranks(app: &App) {
     let since = mongodb::bson::DateTime::now();
     let note = |product: &Document| {
@@ -1266,7 +1267,7 @@ fn a_product_that_cannot_be_written_does_not_block_the_popularity_of_others() {
             assert_eq!(run.unwrap(), most, "one is left");
             let run = app.catalog.work(Worker::Ranks, &mut maintenance).await;
             assert!(run.is_err(), "nothing else is left");
-            // It comes to an end.
+            // It terminates.
             assert!(app.catalog.fold_pending().await.is_err());
         };
         app.with_damaged("bulb", "name_key", Box::pin(work())).await;
@@ -1303,7 +1304,7 @@ fn a_clock_that_was_ahead_blocks_no_later_update() {
             let expected = ["Chair", "Lamp"].contains(&name.as_str()).then_some(&now);
             assert_eq!(stands, expected, "{name}");
         }
-        // Clocks that differ by seconds do not overwrite each other's.
+        // Processes whose clocks differ by seconds do not overwrite each other.
         app.clock.advance(-30_000);
         app.catalog.work_off(Worker::Trending).await.unwrap();
         let as_of = app.query("{ trending(window: MONTH) { asOf } }").await;
@@ -1342,7 +1343,7 @@ fn more_products_than_fit_into_memory_are_processed_in_batches() {
         let updates = app.sent();
         let updates = updates.iter().filter(|one| *one == "update products");
         assert_eq!(updates.count(), 3, "some at a time");
-        // How much waits is known all the time.
+        // The backlog is known in between.
         note_all_ranks(app).await;
         let (mut maintenance, mut done) = (MaintenanceState::default(), 0);
         loop {
@@ -1375,7 +1376,7 @@ fn a_batch_that_cannot_be_stored_does_not_block_sales() {
         app.forget_commands();
         let slow = doc! { "blockConnection": true, "blockTimeMS": 1_000 };
         app.fail_next(1, &["update"], slow).await;
-        // It was found, and is not there any more when it is to be taken.
+        // It was found, but is gone when it is to be stored.
         let taken = async {
             let begun = async || {
                 let sent = app.sent();

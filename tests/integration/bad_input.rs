@@ -1,5 +1,5 @@
-//! Odd and hostile input: each is refused clearly or handled right, and no text from a caller is an
-//! operator or a pattern to the database.
+//! Odd and hostile input is refused with a clear error or handled correctly, and no text of a
+//! caller becomes an operator or a pattern in the database.
 
 use mongodb::bson::{Bson, Document};
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn an_unknown_key_finds_nothing_and_gives_a_hint() {
             right
                 .body()
                 .get("extensions")
-                .is_none_or(|told| told.get("hints").is_none())
+                .is_none_or(|extensions| extensions.get("hints").is_none())
         );
     });
 }
@@ -167,7 +167,7 @@ fn a_filter_without_a_meaning_is_refused_with_its_place_before_any_product_is_re
                 answer
                     .sent_for_query()
                     .iter()
-                    .all(|asked| *asked == "find settings"),
+                    .all(|command| *command == "find settings"),
                 "{filter}: {:?}",
                 answer.sent()
             );
@@ -272,7 +272,7 @@ fn extreme_numbers_are_numbers() {
     });
 }
 
-/// Texts that mean something elsewhere: to a shell, a pattern, the database, a terminal.
+/// Texts with a meaning in a shell, a pattern, the database or a terminal.
 const ODD: [&str; 18] = [
     "$gt",
     "$where",
@@ -311,19 +311,19 @@ async fn read_with(app: &App, odd: &str) {
         json!({ "specs": [{ "key": "volume", "number": { "gte": 0, "unit": odd } }] }),
     ];
     for filter in filters {
-        let ask = app
+        let request = app
             .query(fields)
             .with("t", odd)
             .with("id", odd)
             .with("f", filter.clone())
             .into_future();
-        let (answer, executed) = app.profile(ask).await;
+        let (answer, executed) = app.profile(request).await;
         plain(&answer, &executed, odd);
         let expected = usize::from(odd == "$gt" && filter["specs"][0]["key"] == "color");
         let found = answer.body()["data"]["list"]["nodes"]
             .as_array()
             .map_or(0, Vec::len);
-        // A decomposed accent, a mark that shows nothing: folded away like any other.
+        // A decomposed accent or an invisible mark is folded away like any other.
         let folded =
             ["\u{feff}red", "re\u{301}d"].contains(&odd) && filter["specs"][0]["key"] == "color";
         assert!(
@@ -421,22 +421,22 @@ fn odd_texts_are_plain_text_in_every_argument() {
     });
 }
 
-/// Fails unless every command was built by the service: operators are its own, nothing is a pattern
-/// or code, and errors say nothing of the database.
+/// Asserts that commands contain only operators of the service and no pattern or code, and that
+/// errors do not mention the database.
 fn plain(answer: &Answer, executed: &[Executed], odd: &str) {
     for executed in executed {
         if let Ok(command) = executed.entry().get_document("command") {
             look(command, odd);
         }
     }
-    for told in answer.errors() {
-        assert!(!told.starts_with("INTERNAL"), "{odd:?}: {told}");
-        let lower = told.to_lowercase();
+    for error in answer.errors() {
+        assert!(!error.starts_with("INTERNAL"), "{odd:?}: {error}");
+        let lower = error.to_lowercase();
         assert!(
             !["mongo", "bson", "e11000"]
                 .iter()
                 .any(|word| lower.contains(word)),
-            "{told}"
+            "{error}"
         );
     }
 }
@@ -632,12 +632,12 @@ fn a_megabyte_of_text_in_a_mutation_is_refused_with_its_place() {
     });
 }
 
-/// No answer is as large as what was sent.
+/// Asserts that an answer is far smaller than the request.
 fn small(answer: &Answer, what: &str) {
     let bytes = answer.body().to_string().len();
     assert!(bytes < 5_000, "{what}: an answer of {bytes} bytes");
-    for told in answer.errors() {
-        assert!(!told.starts_with("INTERNAL"), "{what}: {told}");
+    for error in answer.errors() {
+        assert!(!error.starts_with("INTERNAL"), "{what}: {error}");
     }
 }
 
@@ -659,7 +659,7 @@ fn ten_thousand_filters_are_refused_in_any_nesting() {
                 .map(|_| leaf()["specs"][0].clone())
                 .collect::<Vec<_>>()
         };
-        for (filter, told) in [
+        for (filter, reason) in [
             (json!({ "or": leaves(10_000) }), "50 leaves"),
             (json!({ "and": leaves(10_000) }), "50 leaves"),
             (json!({ "specs": one(10_000) }), "50 leaves"),
@@ -675,18 +675,18 @@ fn ten_thousand_filters_are_refused_in_any_nesting() {
             let answer = list(app, filter).await;
             let errors = answer.errors().concat();
             assert!(
-                errors.contains(told),
-                "{told}: {}",
+                errors.contains(reason),
+                "{reason}: {}",
                 &answer.pretty()[..500.min(answer.pretty().len())]
             );
             assert!(
                 answer
                     .sent_for_query()
                     .iter()
-                    .all(|asked| *asked == "find settings")
+                    .all(|command| *command == "find settings")
             );
         }
-        // As many as are allowed are answered. Empty parts are no leaves, and cost nothing either.
+        // A filter at the limits is answered. Empty parts are not leaves.
         let most = list(app, json!({ "or": leaves(50) })).await;
         assert_eq!(most.names("/products"), ["Mug"]);
         assert_eq!(list(app, deep(5)).await.errors(), [""; 0]);

@@ -1,5 +1,5 @@
-//! How much a product may hold: what is normal stays fast, and what is beyond is told with the cap,
-//! the size and the largest parts.
+//! The maximum size of a product: a large product stays fast, and a larger one is refused with the
+//! limit, its size and its largest parts.
 
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, review, test};
@@ -10,7 +10,7 @@ async fn things(app: &App) {
         .done();
 }
 
-/// A product with 200 specs of every type and a long description: near to all caps.
+/// A product with 200 specs of every type and a long description, close to all limits.
 fn full(name: &str) -> Value {
     let spec = |n: usize| match n % 4 {
         0 => {
@@ -89,8 +89,11 @@ fn one_spec_too_many_is_refused() {
             )
             .await;
         assert_eq!(refused.user_error_paths(), ["TOO_LARGE at specs"]);
-        let told = refused.user_errors().concat();
-        assert!(told.contains("201") && told.contains("200"), "{told}");
+        let message = refused.user_errors().concat();
+        assert!(
+            message.contains("201") && message.contains("200"),
+            "{message}"
+        );
         let mut input = full("Fuller");
         input["specs"]
             .as_array_mut()
@@ -107,8 +110,11 @@ fn one_spec_too_many_is_refused() {
             .mutate("updateProduct", json!({ "id": id, "media": media }))
             .await;
         assert_eq!(refused.user_error_paths(), ["TOO_LARGE at media"]);
-        let told = refused.user_errors().concat();
-        assert!(told.contains("51") && told.contains("50"), "{told}");
+        let message = refused.user_errors().concat();
+        assert!(
+            message.contains("51") && message.contains("50"),
+            "{message}"
+        );
     });
 }
 
@@ -122,19 +128,22 @@ fn a_product_that_is_too_large_is_refused_with_its_largest_parts() {
         let input = json!({ "kind": "thing", "name": "Big", "category": "things", "description": "d".repeat(19_000), "specs": specs });
         let refused = app.mutate("createProduct", input.clone()).await;
         assert_eq!(refused.user_error_paths().len(), 1);
-        let told = refused.user_errors().concat();
-        println!("{told}");
-        assert!(told.starts_with("TOO_LARGE: "), "{told}");
+        let message = refused.user_errors().concat();
+        println!("{message}");
+        assert!(message.starts_with("TOO_LARGE: "), "{message}");
         for part in ["40,000", "description", "notes_3", "notes_2"] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(message.contains(part), "{part}: {message}");
         }
-        assert!(!told.contains("notes_0"), "only the largest three: {told}");
-        let size = told
+        assert!(
+            !message.contains("notes_0"),
+            "only the largest three: {message}"
+        );
+        let size = message
             .split(' ')
             .find_map(|word| word.replace(',', "").parse::<i64>().ok())
             .unwrap();
-        assert!((43_000..50_000).contains(&size), "{told}");
-        // A little less is fine, and stays so under the reviews that come.
+        assert!((43_000..50_000).contains(&size), "{message}");
+        // A slightly smaller one is accepted, also with embedded reviews.
         let mut fits = input;
         fits["specs"].as_array_mut().unwrap().truncate(3);
         fits["sku"] = "feed:Big".into();
@@ -216,7 +225,10 @@ fn long_texts_are_kept_and_shown_and_cannot_be_filtered_by() {
         let id = made.text("/product/id");
         let over = app.mutate("setSpecs", json!({ "productId": id, "specs": [{ "key": "longest", "text": "x".repeat(8_193) }] })).await;
         assert_eq!(over.user_error_paths(), ["INVALID at specs.0.text"]);
-        let told = over.user_errors().concat();
-        assert!(told.contains("8193") || told.contains("8,193"), "{told}");
+        let message = over.user_errors().concat();
+        assert!(
+            message.contains("8193") || message.contains("8,193"),
+            "{message}"
+        );
     });
 }

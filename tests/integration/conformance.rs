@@ -1,5 +1,5 @@
-//! What the GraphQL specification promises, over the real schema. The rules are tested one by one
-//! beside the code that keeps them; here is what a client of this service sees.
+//! The rules of the GraphQL specification over the real schema, as a client sees them. Each rule is
+//! tested beside its code as well.
 
 use mongodb::bson::{Document, doc};
 use vitrine_harness::{product, test};

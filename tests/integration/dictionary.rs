@@ -1,4 +1,4 @@
-//! The spec dictionary as data: what it says of coverage equals a full scan of the products.
+//! The spec dictionary as data: its coverage equals a full scan of the products.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,7 @@ use vitrine_domain::facets::PanelState;
 use vitrine_harness::{App, product, test};
 use vitrine_model::product::ProductStatus;
 
-/// Ninety products of three kinds, some of which are not on sale, with keys of every type that only
-/// some of them have.
+/// Ninety products of three kinds, some not on sale, with optional keys of every type.
 async fn stock(app: &App) {
     let product = |n: usize| {
         let kind = ["lamp", "cup", "book"][n % 3];
@@ -33,7 +32,7 @@ async fn stock(app: &App) {
                 .boolean("dimmable", n.is_multiple_of(2));
         }
         if n.is_multiple_of(5) {
-            // Twice on one product, alike and not.
+            // Twice on one product, with equal and with different values.
             product = product
                 .text("size", "M")
                 .qualified("EU")
@@ -51,7 +50,7 @@ async fn stock(app: &App) {
     app.has((0..90).map(product)).await;
 }
 
-/// What the products on sale say of a key.
+/// The values of a key on products on sale.
 #[derive(Debug, Default, PartialEq)]
 struct Scanned {
     products: i64,
@@ -59,7 +58,7 @@ struct Scanned {
     kinds: BTreeMap<String, i64>,
 }
 
-/// All keys by a scan of every product, and how many products each kind has.
+/// All keys by a scan of every product, and the number of products of each kind.
 async fn scan(app: &App) -> (BTreeMap<String, Scanned>, BTreeMap<String, i64>) {
     let products = app.documents("products", doc! { "status": "active" }).await;
     let mut kinds: BTreeMap<String, i64> = BTreeMap::new();
@@ -71,7 +70,7 @@ async fn scan(app: &App) -> (BTreeMap<String, Scanned>, BTreeMap<String, i64>) {
         for spec in product.get_array("specs").unwrap() {
             let spec = spec.as_document().unwrap();
             let key = spec.get_str("k").unwrap();
-            // Text is compared folded, everything with a number by that.
+            // Texts are compared folded, all other values by their number.
             let value = match (spec.get("v").unwrap(), spec.get("n")) {
                 (Bson::String(text), _) => text.to_lowercase(),
                 (_, Some(number)) => format!("{number:?}"),
@@ -140,7 +139,7 @@ fn coverage_equals_a_full_scan_at_every_moment() {
     test(async |app| {
         stock(app).await;
         compare(app).await;
-        // What is written is counted in the next answer.
+        // A write is counted in the next answer.
         app.has([product("Late")
             .kind("cup")
             .text("color", "Pink")
@@ -221,7 +220,7 @@ fn a_page_of_coverage_is_read_in_one_batch() {
         stock(app).await;
         let page = "{ specKeys(first: 100) { nodes { key coverage { products } } } }";
         app.query(page).await;
-        // Counted already: the entries of all keys with one command, and the generation they have now.
+        // Precomputed: one command reads the entries of all keys, another the current generation.
         let again = app.query(page).await;
         let mut sent = again.sent().to_vec();
         sent.sort();
@@ -233,7 +232,7 @@ fn a_page_of_coverage_is_read_in_one_batch() {
             .query("{ specKeys(first: 100) { nodes { key } } }")
             .await;
         without.assert_commands(&[]);
-        // Counting ahead leaves nothing to count.
+        // After precomputing nothing is counted on request.
         app.has([product("More").text("color", "Red")]).await;
         let mut maintenance = PanelState::default();
         app.catalog.refresh_panels(&mut maintenance).await.unwrap();
@@ -281,7 +280,7 @@ fn more_common_keys_are_suggested_first() {
             .await;
         assert_eq!(light.at("/suggestedSpecKeys").as_array().unwrap().len(), 1);
         assert_eq!(light.text("/suggestedSpecKeys/0/specKey/key"), "color");
-        // With all that is below it.
+        // With all its descendants.
         let home = app.query(query).with("category", "home").await;
         assert_eq!(home.number("/suggestedSpecKeys/0/of"), 81);
         let none = app.query(query).with("kind", "nothing").await;
@@ -292,11 +291,11 @@ fn more_common_keys_are_suggested_first() {
             json!({ "category": "nowhere" }),
             json!({ "kind": "lamp", "first": 0 }),
         ] {
-            let mut ask = app.query(query);
+            let mut request = app.query(query);
             for (name, value) in wrong.as_object().unwrap() {
-                ask = ask.with(name, value.clone());
+                request = request.with(name, value.clone());
             }
-            let answer = ask.await;
+            let answer = request.await;
             assert!(
                 answer.errors().concat().starts_with("BAD_USER_INPUT"),
                 "{wrong}: {}",

@@ -1,5 +1,5 @@
-//! Erasures that are cut off: whoever goes on completes them within seconds, the receipt counts what
-//! all of them erased, and a process that comes back late changes nothing.
+//! Interrupted erasures: another process completes them, the receipt counts what all of them
+//! erased, and a process that has lost its lease changes nothing.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use vitrine_model::id::{AuthorId, Subject};
 use vitrine_storage::StorageError;
 use vitrine_storage::erasure::{ErasureClaim, ErasurePart};
 
-/// A shop with this many products, of each of which Ann has reviewed one.
+/// A shop with this many products, each with a review of Ann.
 async fn reviewed_by_ann(app: &App, products: usize) -> AuthorId {
     let names: Vec<String> = (0..products).map(|n| format!("Lamp {n}")).collect();
     app.has(names.iter().map(|name| product(name))).await;
@@ -31,7 +31,7 @@ async fn opened(app: &App, author: &AuthorId, policy: ErasurePolicy) -> ErasureC
     claim.unwrap().unwrap()
 }
 
-/// As if nobody had worked on any erasure for a minute.
+/// Lets the leases of all erasures expire, as after a minute without work.
 async fn all_fall_silent(app: &App) {
     let minute = doc! { "$subtract": ["$$NOW", 60_000] };
     let erasures = app.direct().collection::<Document>("erasures");
@@ -66,7 +66,7 @@ fn a_receipt_counts_what_every_worker_of_the_erasure_erased() {
     for policy in [ErasurePolicy::Remove, ErasurePolicy::Anonymize] {
         test_on_own_server(async |app| {
             let ann = reviewed_by_ann(app, 600).await;
-            // Cut off after one batch of reviews and a part of the folds.
+            // Interrupted after one batch of reviews and some of the folds.
             let died = doc! { "errorCode": 96 };
             app.fail_after(4, &["commitTransaction", "update"], died)
                 .await;
@@ -86,7 +86,7 @@ fn a_receipt_counts_what_every_worker_of_the_erasure_erased() {
                 (left == 0).then_some(())
             })
             .await;
-            // Three batches of reviews, and folds of fifty products each: seconds, not minutes.
+            // Three batches of reviews, and folds of fifty products each.
             let transactions = commits(app);
             assert!(transactions <= 30, "{transactions} transactions");
             let after = receipt(app, &ann).await;
@@ -106,14 +106,14 @@ fn an_erasure_is_taken_over_once_its_lease_expires_by_the_clock_of_the_database(
     test(async |app| {
         let ann = reviewed_by_ann(app, 3).await;
         opened(app, &ann, ErasurePolicy::Remove).await;
-        // What the clocks of processes say does not matter.
+        // The clocks of processes do not matter.
         app.clock.advance(3_600_000);
         assert_eq!(run_worker(app).await, (0, 1), "it waits and is reported");
         assert_eq!(receipt(app, &ann).await.done, reviews(0));
         all_fall_silent(app).await;
         assert_eq!(run_worker(app).await, (1, 0));
         assert_eq!(receipt(app, &ann).await.done, reviews(3));
-        // A clock that stepped back keeps nobody from it.
+        // A clock that stepped back does not block it.
         app.has_reviews([review("Lamp 0", "again", 3).author("ann")])
             .await;
         opened(app, &ann, ErasurePolicy::Remove).await;
@@ -148,7 +148,7 @@ fn a_worker_without_its_lease_neither_erases_nor_counts_nor_finishes() {
             assert_eq!(app.store.residue(&ann).await.unwrap().reviews, 2);
         };
         refused(&late).await;
-        // It was closed, and opened again by another order.
+        // It was finished, and started again by another mutation.
         let now = app.clock.now();
         app.store.close_erasure(&other, now).await.unwrap();
         let third = opened(app, &ann, ErasurePolicy::Anonymize).await;

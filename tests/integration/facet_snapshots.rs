@@ -1,5 +1,5 @@
-//! What is counted ahead: read without loading it, counted again only where it changed, and never
-//! taken for current when it is not.
+//! Precomputed facet counts: their state is read from indexes, only stale ones are computed again,
+//! and no stale one is taken for current.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const COUNTS: &str =
     "{ categories { name productCount children { name productCount children { productCount } } } }";
 const PAGE: &str = r#"{ products(first: 1, filter: { category: ["lamps"] }) { facets { key accuracy productCount values { label count } } } }"#;
 
-/// Forty products in four categories, one of which holds products and categories.
+/// Forty products in four categories, one of which has products and a subcategory.
 async fn stock(app: &App) {
     app.has((0..40).map(|n| {
         let product = product(&format!("P{n:02}"));
@@ -39,7 +39,7 @@ async fn stock(app: &App) {
     .await;
 }
 
-/// Counts ahead until nothing is left; what changed is counted once it is quiet.
+/// Precomputes until nothing is stale; panels that change are computed once they are quiet.
 async fn ahead(app: &App, maintenance: &mut PanelState) -> usize {
     let mut runs = 0;
     let mut quiet = false;
@@ -53,7 +53,7 @@ async fn ahead(app: &App, maintenance: &mut PanelState) -> usize {
     }
 }
 
-/// How many products `Home` has in all, and `Lamps` in it.
+/// The number of products in `Home`, and in `Lamps` below it.
 fn of_home(answer: &Answer) -> (u64, u64) {
     let categories = answer.at("/categories").as_array().unwrap();
     let named = |all: &[Value], name: &str| {
@@ -66,7 +66,7 @@ fn of_home(answer: &Answer) -> (u64, u64) {
     (count(&home), count(&lamps))
 }
 
-/// What the server did for commands on these collections since it was profiled.
+/// The commands on these collections since the profiler was started.
 async fn executed(app: &App, collections: &[&str]) -> Vec<Document> {
     let names = collections
         .iter()
@@ -85,7 +85,7 @@ fn summaries_counts_and_generations_are_covered_by_indexes() {
         let mut maintenance = PanelState::default();
         ahead(app, &mut maintenance).await;
         app.start_profiler().await;
-        // Of a process that remembers nothing.
+        // By a process with an empty cache.
         let fresh = app.other_process().await;
         app.query(COUNTS).through(&fresh).await;
         app.query(PAGE).through(&fresh).await;
@@ -172,7 +172,7 @@ fn a_wrong_count_of_a_category_is_found_and_repaired() {
     });
 }
 
-/// Reviews a lamp; the workers of a process count it and move the product.
+/// Submits a review of a lamp; the workers of a process count it and update the ranks.
 async fn rate(app: &App, author: &str, rating: i64) {
     rate_through(&app.catalog, app, author, rating).await;
     for worker in [Worker::Fold, Worker::Ranks] {
@@ -184,8 +184,8 @@ async fn rate_through(catalog: &Catalog, app: &App, author: &str, rating: i64) {
     let id = app.query(r#"{ product(slug: "p01") { id } }"#).await;
     let input =
         json!({ "productId": id.text("/product/id"), "rating": rating, "body": "It shines." });
-    let given = app.mutate_by(author, "submitReview", input);
-    given.through(catalog).await.done();
+    let submitted = app.mutate_by(author, "submitReview", input);
+    submitted.through(catalog).await.done();
     catalog.drain().await;
 }
 
@@ -206,7 +206,8 @@ fn an_unchanged_panel_is_not_computed_again() {
         };
         app.clock.advance(DAY_MILLIS);
         assert_eq!(reads(&mut maintenance).await, 0, "however old it is");
-        // A review of a lamp changes the ratings of its category, of that above and of all.
+        // A review of a lamp changes the rating facets of its category, of the parent and of all
+        // products.
         let rated = |page: &Answer| {
             let facets = page.at("/products/facets").as_array().unwrap().clone();
             facets.iter().any(|facet| facet["key"] == "@rating")
@@ -225,14 +226,14 @@ fn an_unchanged_panel_is_not_computed_again() {
         assert_eq!(reads(&mut maintenance).await, 3);
         app.clock.advance(11 * 60 * 1000);
         assert_eq!(reads(&mut maintenance).await, 0);
-        // Which products another process has moved is not known.
+        // A process does not know which ranks another process has updated.
         let other = app.other_process().await;
         rate_through(&other, app, "cem", 2).await;
         assert_eq!(app.documents("stale_ranks", doc! {}).await.len(), 1);
         other.fold_pending().await.unwrap();
         app.clock.advance(11 * 60 * 1000);
         assert_eq!(reads(&mut maintenance).await, 5);
-        // A process that takes the work over does not know what the other one has done.
+        // A process that takes over the workers does not know what its predecessor has done.
         app.clock.advance(11 * 60 * 1000);
         assert_eq!(reads(&mut PanelState::default()).await, 5);
     });
@@ -251,7 +252,7 @@ fn a_new_key_leaves_other_panels_as_they_are() {
         };
         app.has([product("Novel").category(["Books"]).text("author", "Ann")])
             .await;
-        // Only the page itself.
+        // Only the page is read.
         let page = app.query(PAGE).await;
         assert_eq!(counts(&page), 1, "{:?}", page.sent());
         let facets = |page: &Answer| {
@@ -261,7 +262,7 @@ fn a_new_key_leaves_other_panels_as_they_are() {
                 .filter(|facet| facet["key"] != "@category")
         };
         assert!(facets(&page).eq(facets(&before)));
-        // A product that has the key is there at once.
+        // A product with the key is counted at once.
         app.has([product("Signed")
             .category(["Home", "Lamps"])
             .text("author", "Bob")])
@@ -281,7 +282,7 @@ fn a_panel_computed_without_a_new_key_is_computed_again() {
             .category(["Home", "Lamps"])
             .text("author", "Bob")])
             .await;
-        // It has not seen the new key.
+        // The process does not know the new key.
         let page = app.query(PAGE).through(&other).await;
         let has = |page: &Answer| {
             page.pretty().contains("\"author\"") || page.pretty().contains("author")
@@ -382,7 +383,7 @@ fn coverage_of_very_many_products_is_computed_by_the_worker() {
         assert_eq!(products(&app.query(query).await), 36);
         let first = app.query(suggested).await;
         assert_eq!(first.number("/suggestedSpecKeys/0/products"), 27);
-        // What was counted last, until it is counted again.
+        // The last computed counts, until they are computed again.
         app.has([product("More").category(["Books"]).text("color", "Red")])
             .await;
         assert_eq!(products(&app.query(query).await), 36);

@@ -1,5 +1,5 @@
-//! Facets: what a filter panel shows. That a click gives what was promised is a property of its
-//! own (`properties/clicks.rs`).
+//! Facets: the counts of a filter panel. `properties/clicks.rs` shows that each count is the number
+//! of products after the click.
 
 use serde_json::{Value, json};
 use vitrine_domain::facets::PanelState;
@@ -52,7 +52,7 @@ async fn facets(app: &App, filter: Value, keys: Value) -> Answer {
         .await
 }
 
-/// Each value as `label: count`, with a star when it is chosen.
+/// Each value as `label: count`, with a star when it is selected.
 fn counts(facet: &Value) -> Vec<String> {
     let values = facet["values"].as_array().unwrap().iter();
     let line = |value: &Value| {
@@ -112,7 +112,7 @@ fn built_in_facets_come_first_and_count_products_by_value() {
         );
         assert_eq!(of("buttons"), ["0: 5", "1: 5", "2: 5", "3: 5"]);
         assert_eq!(of("ironfree"), ["yes: 4", "no: 16"]);
-        // Spellings that fold alike are one value, shown as most write it.
+        // Spellings that fold alike are one value, shown in the most common spelling.
         let brand = of("@brand");
         assert!(
             brand == ["ACME: 14", "Zeta: 6"] || brand == ["Acme: 14", "Zeta: 6"],
@@ -171,7 +171,7 @@ fn facets_of_numbers_and_dates_put_every_product_into_one_range() {
 fn quantities_are_in_the_requested_unit() {
     test(async |app| {
         stock(app).await;
-        let ask = async |units: Value| {
+        let request = async |units: Value| {
             let answer = app
                 .query(FACETS)
                 .with("keys", json!(["length"]))
@@ -179,7 +179,7 @@ fn quantities_are_in_the_requested_unit() {
                 .await;
             facet(&answer, "length").clone()
         };
-        let inches = ask(json!([{ "unit": "inch" }])).await;
+        let inches = request(json!([{ "unit": "inch" }])).await;
         assert_eq!(inches["numberRange"]["unit"], "in");
         let least = inches["numberRange"]["min"].as_f64().unwrap();
         assert!((least - 60.0 / 2.54).abs() < 1e-6, "{}", pretty(&inches));
@@ -193,7 +193,7 @@ fn quantities_are_in_the_requested_unit() {
                 pretty(value)
             );
         }
-        let named = ask(json!([{ "unit": "m", "key": "length" }])).await;
+        let named = request(json!([{ "unit": "m", "key": "length" }])).await;
         assert_eq!(
             named["numberRange"],
             json!({ "min": 0.6, "max": 0.79, "unit": "m" })
@@ -363,7 +363,7 @@ fn invalid_arguments_of_facets_are_refused() {
         let usual = facets(app, json!({}), Value::Null).await;
         assert!(!usual.pretty().contains("buttons"), "{}", usual.pretty());
         let many: Vec<String> = (0..51).map(|n| format!("key_{n}")).collect();
-        for (keys, limit, told) in [
+        for (keys, limit, reason) in [
             (json!(["buttons"]), 20, "not offered as a facet"),
             (json!(["$where"]), 20, "keys[0]"),
             (json!(["@nothing"]), 20, "keys[0]"),
@@ -379,8 +379,8 @@ fn invalid_arguments_of_facets_are_refused() {
                 .await;
             let errors = answer.errors().concat();
             assert!(
-                errors.starts_with("BAD_USER_INPUT") && errors.contains(told),
-                "{told}: {errors}"
+                errors.starts_with("BAD_USER_INPUT") && errors.contains(reason),
+                "{reason}: {errors}"
             );
         }
         let unknown = facets(app, json!({}), json!(["never_seen", "color"])).await;
@@ -411,8 +411,8 @@ fn keys_of_identifiers_are_facets_only_on_request() {
         .await;
         let usual = facets(app, json!({}), Value::Null).await;
         assert!(!usual.pretty().contains("serial"));
-        let asked = facets(app, json!({}), json!(["serial"])).await;
-        assert_eq!(facet(&asked, "serial")["distinctValues"], 40);
+        let requested = facets(app, json!({}), json!(["serial"])).await;
+        assert_eq!(facet(&requested, "serial")["distinctValues"], 40);
     });
 }
 
@@ -514,7 +514,7 @@ fn a_precomputed_panel_shows_every_change_at_once() {
 fn the_filter_of_a_value_finds_its_products() {
     test(async |app| {
         stock(app).await;
-        // Names that a pattern or an operator would misread.
+        // Names with a meaning in a pattern or an operator.
         let odd = [
             "a.b",
             "$gt",

@@ -1,5 +1,5 @@
-//! Failures, rehearsed: what a lost connection, a conflict or an election does to a fold, an
-//! import or a query. Nothing is lost and nothing counted twice; the audit at the end says so.
+//! Folds, imports and queries during a lost connection, a write conflict or an election. Nothing is
+//! lost and nothing counted twice; the audit at the end of each test shows it.
 
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use mongodb::bson::{Document, doc};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, eventually, product, review, test_on_own_server};
 
-/// The labels that the server itself puts on an error that a transaction may simply be tried again
-/// after.
+/// The labels of the server on errors after which a transaction may be retried.
 fn transient(code: i32) -> Document {
     doc! { "errorCode": code, "errorLabels": ["TransientTransactionError"] }
 }
@@ -22,7 +21,7 @@ async fn reviews_waiting(app: &App) {
     never_folded(app).await;
 }
 
-/// Makes the database as if no fold had ever run.
+/// Resets the database to the state before the first fold.
 async fn never_folded(app: &App) {
     let reviews = app.direct().collection::<Document>("reviews");
     let waiting = doc! { "$set": { "dirty": true }, "$unset": { "applied": 1 } };
@@ -39,7 +38,7 @@ async fn never_folded(app: &App) {
     assert_eq!(counted(app).await, [0, 0]);
 }
 
-/// How many reviews are counted.
+/// The number of counted reviews.
 async fn counted(app: &App) -> Vec<i64> {
     let answer = app.query(r#"{ a: product(slug: "a") { ratingStats { count } } b: product(slug: "b") { ratingStats { count } } }"#).await;
     ["/a/ratingStats/count", "/b/ratingStats/count"]
@@ -72,11 +71,12 @@ fn a_fold_whose_connection_breaks_counts_nothing_twice() {
             never_folded(app).await;
             app.fail_next(1, commands, doc! { "closeConnection": true })
                 .await;
-            // Whether this try succeeds is the driver's business; what matters is what is stored.
+            // The driver decides whether this try succeeds; the test is about what is stored.
             let folded = app.catalog.fold_pending().await;
             app.stop_failing().await;
             println!("{commands:?}: {folded:?}");
-            // What was begun over the lost connection ends when the server hears of it, or tires.
+            // The server aborts the transaction of the lost connection when it notices, or on a
+            // timeout.
             let folded = async || app.catalog.fold_pending().await.ok();
             eventually("a fold", Duration::from_mins(1), folded).await;
             assert_eq!(counted(app).await, [50, 50], "{commands:?}");
@@ -89,7 +89,7 @@ fn a_fold_whose_connection_breaks_counts_nothing_twice() {
 fn a_commit_whose_outcome_is_unknown_counts_once() {
     test_on_own_server(async |app| {
         reviews_waiting(app).await;
-        // The commit takes place and the answer says that nobody knows whether it will last.
+        // The commit is executed, and the answer says that it may be rolled back.
         let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" } };
         app.fail_next(1, &["commitTransaction"], unsure).await;
         let folded = app.catalog.fold_pending().await;
@@ -110,7 +110,7 @@ fn a_fold_that_keeps_failing_changes_nothing() {
         println!("{refused}");
         app.stop_failing().await;
         assert_eq!(counted(app).await, [0, 0]);
-        // The refused commits left transactions open, which the server ends.
+        // The refused commits left transactions open, which the server aborts.
         let folded = async || app.catalog.fold_pending().await.ok();
         eventually("a fold", Duration::from_mins(1), folded).await;
         assert_eq!(counted(app).await, [50, 50]);
@@ -122,7 +122,7 @@ fn a_read_survives_one_election_and_reports_a_second() {
     test_on_own_server(async |app| {
         app.has([product("a")]).await;
         let query = r#"{ product(slug: "a") { name } units { symbol } }"#;
-        // NotWritablePrimary, once: the driver reads again.
+        // NotWritablePrimary, once: the driver retries.
         app.fail_next(1, &["find"], doc! { "errorCode": 10107 })
             .await;
         assert_eq!(app.query(query).await.text("/product/name"), "a");

@@ -1,5 +1,5 @@
-//! The real feeds, where they are at hand: what is imported is what they say, read back through the
-//! API and compared with a scan of the files.
+//! The real feeds, if they are available: the imported catalogue, read back through the API, equals
+//! a scan of the files.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -16,7 +16,7 @@ use vitrine_ingest::run::{ImportOptions, import};
 
 use crate::properties::clicks::{FACETS, click};
 
-/// Where the feeds are, if they are.
+/// The directory of the feeds, if it exists.
 fn feeds() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let here = beside.join("catalog-opendb.jsonl.gz").exists();
@@ -28,9 +28,9 @@ fn feeds() -> Option<PathBuf> {
     here.then_some(beside)
 }
 
-/// Says something that is seen although the test passes.
+/// Prints a line that is shown although the test passes.
 fn tell(line: &str) {
-    // Not through a macro: what those print of a test that passes is swallowed.
+    // The output of macros is captured in a test that passes.
     let line = format!("{line}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
@@ -57,7 +57,7 @@ fn rows(feeds: &Path) -> impl Iterator<Item = Value> {
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
 }
 
-/// The ids of the rows of a category whose number at this key lies in a range.
+/// The ids of the rows of a category whose number at this key is in a range.
 fn scan(feeds: &Path, category: &str, key: &str, low: f64, high: f64) -> BTreeSet<String> {
     let wanted = |row: &Value| {
         let number = row["product"][key].as_f64();
@@ -67,7 +67,7 @@ fn scan(feeds: &Path, category: &str, key: &str, low: f64, high: f64) -> BTreeSe
     rows(feeds).filter(wanted).map(id).collect()
 }
 
-/// All products that fulfil a filter, page by page, each met once.
+/// All products that match a filter, page by page, each once.
 async fn all(app: &App, filter: &str) -> BTreeSet<String> {
     let query = format!(
         "query($after: String) {{ products(first: 100, after: $after, filter: {filter}, sort: [{{ key: NAME }}]) {{
@@ -90,7 +90,7 @@ async fn all(app: &App, filter: &str) -> BTreeSet<String> {
     }
 }
 
-/// The ids of all reviews of a product in an order, walked in a direction.
+/// The ids of all reviews of a product in a sort order, read in a direction.
 async fn walk(app: &App, sku: &str, sort: &str, backwards: bool) -> Vec<String> {
     let (size, from) = if backwards {
         ("last", "before")
@@ -105,11 +105,11 @@ async fn walk(app: &App, sku: &str, sort: &str, backwards: bool) -> Vec<String> 
     let mut pages: Vec<Vec<String>> = Vec::new();
     let mut cursor = Value::Null;
     loop {
-        let ask = app
+        let request = app
             .query(&query)
             .with("sku", sku)
             .with("cursor", cursor.clone());
-        let answer = ask.await;
+        let answer = request.await;
         let page = &answer.data()["product"]["reviews"];
         let ids = page["nodes"].as_array().unwrap().iter();
         pages.push(
@@ -172,13 +172,12 @@ async fn catalogue(app: &App, feeds: &Path) {
     cases_in_grams(app, feeds).await;
 }
 
-/// How many shoppers there are, how often each chooses something, and how many values are compared
-/// with a click after each choice.
+/// The number of shoppers, of choices of each, and of values compared after each choice.
 const SHOPPERS: u64 = 6;
 const CHOICES: usize = 4;
 const COMPARED: usize = 12;
 
-/// What was compared of the click promise.
+/// The comparisons of counts with clicks.
 #[derive(Debug, Default)]
 struct Clicks {
     exact: usize,
@@ -186,14 +185,14 @@ struct Clicks {
     off: Vec<String>,
 }
 
-/// The click promise: shoppers choose values of facets at random, one after the other. After each
-/// choice values are compared with what choosing them gives.
+/// Shoppers choose random values of facets, one after the other. After each choice the counts of
+/// some values are compared with the number of products after choosing them.
 async fn clicks(app: &App) {
     let mut seen = Clicks::default();
     for shopper in 1..=SHOPPERS {
         let mut chance = Chance(shopper.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let search = [Value::Null, "intel".into(), "black case".into()][chance.below(3)].clone();
-        // Each key with what was chosen of it.
+        // Each key with its chosen value.
         let mut chosen: Vec<(String, Value)> = Vec::new();
         for _ in 0..CHOICES {
             let facets = facets_of(app, &chosen, &search).await;
@@ -222,7 +221,7 @@ async fn clicks(app: &App) {
     }
     tell(&format!("click promise on the real catalogue: {seen:?}"));
     assert!(seen.exact > 100 && seen.estimates > 10, "{seen:?}");
-    // Of ten thousand estimates one may be further off than it says.
+    // One of ten thousand estimates may exceed its margin.
     assert!(seen.off.len() <= 1, "{seen:?}");
 }
 
@@ -232,8 +231,11 @@ fn all_of<'a>(chosen: impl Iterator<Item = &'a (String, Value)>) -> Value {
 }
 
 async fn facets_of(app: &App, chosen: &[(String, Value)], search: &Value) -> Vec<Value> {
-    let ask = app.query(FACETS).with("filter", all_of(chosen.iter()));
-    let answer = ask.with("search", search.clone()).with("limit", 30).await;
+    let request = app.query(FACETS).with("filter", all_of(chosen.iter()));
+    let answer = request
+        .with("search", search.clone())
+        .with("limit", 30)
+        .await;
     answer.at("/products/facets").as_array().unwrap().clone()
 }
 
@@ -246,34 +248,39 @@ async fn compare(
     seen: &mut Clicks,
 ) {
     let rest = all_of(chosen.iter().filter(|(key, _)| facet["key"] != *key));
-    let given = click(app, &rest, value, search).await;
+    let clicked = click(app, &rest, value, search).await;
     let (count, margin) = (
         value["count"].as_i64().unwrap(),
         value["margin"].as_i64().unwrap(),
     );
-    let told = || {
+    let comparison = || {
         format!(
-            "{} of {}: {value} gives {given}",
+            "{} of {}: {value} finds {clicked}",
             facet["key"], facet["accuracy"]
         )
     };
     if facet["accuracy"] == "ESTIMATE" {
         seen.estimates += 1;
-        if (given - count).abs() > margin {
-            seen.off.push(told());
+        if (clicked - count).abs() > margin {
+            seen.off.push(comparison());
         }
-        assert!((given - count).abs() <= 2 * margin, "{}", told());
+        assert!((clicked - count).abs() <= 2 * margin, "{}", comparison());
     } else {
         seen.exact += 1;
-        assert_eq!((given, margin), (count, 0), "{} with {rest}", told());
+        assert_eq!(
+            (clicked, margin),
+            (count, 0),
+            "{} with {rest}",
+            comparison()
+        );
     }
 }
 
-/// Random numbers, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Chance(u64);
 
 impl Chance {
-    /// One of the first so many numbers.
+    /// A number below this one.
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -282,7 +289,7 @@ impl Chance {
     }
 }
 
-/// How many products each category without children has.
+/// The number of products of each category without children.
 fn leaves_below(category: &Value, leaves: &mut Vec<i64>) {
     match category["children"].as_array() {
         Some(children) if !children.is_empty() => {
@@ -358,7 +365,7 @@ async fn foods(app: &App, feeds: &Path) {
     assert_eq!(
         counts(&foreseen),
         counts(&report),
-        "the dry run told what would happen"
+        "the dry run reports the same as the import"
     );
     assert_eq!(report.products_derived.unwrap().created, 1_348);
 }

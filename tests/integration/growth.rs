@@ -1,4 +1,4 @@
-//! How large it gets: the table in DESIGN.md, checked against documents of a made-up catalogue.
+//! Sizes of documents and indexes: the table in the documentation, compared with a demo catalogue.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,10 @@ use vitrine_harness::{App, test};
 use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_model::clock::Clock as _;
 
-/// How far a documented figure may be off.
+/// The tolerance of a documented figure.
 const LEEWAY: f64 = 0.2;
 
-/// What is said of a collection: the bytes of a document, and its entries in all indexes.
+/// The documented sizes of a collection: bytes of a document, and of its entries in all indexes.
 type Figures = BTreeMap<String, (f64, f64)>;
 
 fn number(value: Option<&Bson>) -> f64 {
@@ -28,7 +28,7 @@ fn number(value: Option<&Bson>) -> f64 {
     }
 }
 
-/// What a collection is.
+/// The measured sizes of a collection.
 async fn measured(app: &App, collection: &str) -> (f64, f64) {
     let sizes = [
         doc! { "$project": { "bytes": { "$bsonSize": "$$ROOT" } } },
@@ -65,7 +65,7 @@ fn documented() -> Figures {
         .collect()
 }
 
-/// A made-up catalogue of which something is said, bought and seen.
+/// A demo catalogue with reviews, purchases and views.
 async fn lively(app: &App) {
     let demo = Demo::new(DemoOptions {
         products: 400,

@@ -1,5 +1,5 @@
-//! Whether a process is ready: it starts without its database, tells when the database does not
-//! answer, and goes on by itself when it does; and the clocks of processes and database.
+//! Readiness: a process starts without its database, reports when the database does not answer, and
+//! recovers when it does. And the clocks of processes and database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,7 @@ use vitrine_mongod::{Instance, StartOptions};
 
 use crate::process::block_on;
 
-/// Far more than anything here takes on a busy machine, and less than it took for a frozen database
-/// to be noticed by its connections.
+/// A generous deadline for a busy machine, but shorter than the timeout of a frozen connection.
 const SOON: Duration = Duration::from_secs(20);
 const LONG: Duration = Duration::from_mins(1);
 
@@ -30,7 +29,7 @@ const SECRETS: [&str; 4] = [
 
 const PRODUCTS: &str = "{ products { nodes { name } } }";
 
-/// A command line for the database at this address.
+/// The arguments of a command on the database at this address.
 fn at<'a>(uri: &'a str, command: &[&'a str]) -> Vec<&'a str> {
     [command, &["--mongodb-uri", uri], SECRETS.as_slice()].concat()
 }
@@ -44,7 +43,7 @@ async fn status(address: &str, path: &str, status: u16, within: Duration) {
     eventually(&format!("{path} that says {status}"), within, look).await;
 }
 
-/// A migrated database that does not run; it comes back at the same address.
+/// A migrated database that is stopped; it is started again at the same address.
 struct Away {
     data: TempDir,
     uri: String,
@@ -77,7 +76,7 @@ impl Away {
     }
 }
 
-/// It says that it waits in one sentence, without what the driver knows of servers.
+/// Returns whether it reports in one sentence that it waits, without details of the driver.
 fn waits_quietly(service: &Service) {
     let said = service.output();
     let mut waits = said.lines().filter(|line| line.contains("waiting for"));
@@ -135,7 +134,7 @@ fn processes_that_start_before_their_database_wait_for_it() {
 #[test]
 fn a_process_that_waits_for_its_database_ends_on_a_signal() {
     block_on(async {
-        // Nobody listens at port 1.
+        // Nothing listens on port 1.
         let nobody = "mongodb://127.0.0.1:1/?replicaSet=vitrine";
         let listen = "127.0.0.1:0";
         let serve = Service::start(&at(nobody, &["serve", "--listen", listen]));
@@ -147,14 +146,14 @@ fn a_process_that_waits_for_its_database_ends_on_a_signal() {
     });
 }
 
-/// Clients that ask without end until they are dropped.
+/// Clients that send queries until they are dropped.
 fn pressing_clients(address: &str) -> JoinSet<()> {
     let mut clients = JoinSet::new();
     for _ in 0..150 {
         let address = address.to_owned();
         clients.spawn(async move {
             loop {
-                // One that is turned away comes again.
+                // A client that is refused tries again.
                 let _ = http::graphql(&address, PRODUCTS, None).await;
                 tokio::task::yield_now().await;
             }
@@ -163,7 +162,7 @@ fn pressing_clients(address: &str) -> JoinSet<()> {
     clients
 }
 
-/// `/health/ready` of both roles follows a database that freezes and goes on.
+/// Asserts that `/health/ready` of both roles follows a database that freezes and continues.
 async fn readiness_follows(server: &Server, press: bool) {
     let listen = "127.0.0.1:0";
     let serve = Service::start(&at(server.uri(), &["serve", "--listen", listen]));

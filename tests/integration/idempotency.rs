@@ -1,4 +1,4 @@
-//! Orders that are given again, at once, or too late.
+//! Mutations that are retried, sent concurrently, or based on a stale revision.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ fn a_retry_with_the_same_key_returns_the_same_payload() {
         things(app).await;
         let first = app.mutate("createProduct", mug("k")).await;
         let id = first.text("/product/id");
-        // What happens in between changes nothing of the answer.
+        // A change in between does not change the answer.
         app.mutate("updateProduct", json!({ "id": id, "name": "Cup" }))
             .await
             .done();
@@ -47,7 +47,7 @@ fn a_retry_with_the_same_key_returns_the_same_payload() {
         let again = app.mutate("createProduct", mug("k")).through(&other).await;
         assert_eq!(payload(&again), payload(&first));
         assert_eq!(count(app).await, 1);
-        // Keys belong to who gives them.
+        // A key belongs to its caller.
         let somebody = app.mutate("createProduct", mug("k")).by("ann").await;
         assert_ne!(somebody.text("/product/id"), id);
         assert_eq!(count(app).await, 2);
@@ -73,7 +73,7 @@ fn a_key_used_for_another_input_is_refused() {
             ["IDEMPOTENCY_CONFLICT at idempotencyKey"]
         );
         assert_eq!(count(app).await, 1);
-        // The same input in another order of words is the same input; a default is what it stands for.
+        // Input is the same with its fields in another order, and with defaults left out.
         let answer = app
             .query(r#"mutation { createProduct(input: { idempotencyKey: "k", specs: [{ text: "Red", key: "color" }], category: "things", status: ACTIVE, name: "Mug", kind: "thing" }) { product { name } userErrors { code } } }"#)
             .as_admin()
@@ -229,7 +229,7 @@ fn every_mutation_can_be_retried() {
     });
 }
 
-/// Everything but the version counters, in a form to compare.
+/// All documents that these mutations write, as text to compare.
 async fn stored(app: &App) -> String {
     let mut all = String::new();
     for collection in [
@@ -382,10 +382,10 @@ fn without_a_revision_every_concurrent_writer_succeeds() {
             1 + i64::try_from(done).unwrap()
         );
         for reply in replies.iter().filter(|reply| !reply.0.errors().is_empty()) {
-            let told = reply.0.errors();
+            let errors = reply.0.errors();
             assert!(
-                told[0].starts_with("UNAVAILABLE"),
-                "who met too many others may come again: {told:?}"
+                errors[0].starts_with("UNAVAILABLE"),
+                "after too many conflicts a caller may retry: {errors:?}"
             );
         }
         assert!(done >= 3, "{done} of 6");

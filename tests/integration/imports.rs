@@ -1,17 +1,17 @@
-//! Import sessions: what becomes of each line, and what a database looks like afterwards.
+//! Import sessions: the outcome of each line, and the database afterwards.
 
 use mongodb::bson::{Document, doc};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, ProductBuilder, ReviewBuilder, product, review, test};
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 
-/// The outcomes of some products, one word or the reasons each.
+/// The outcomes of products, each as one word or with its reasons.
 async fn products(app: &App, mode: ImportMode, drafts: Vec<ProductBuilder>) -> Vec<String> {
     let drafts = drafts.into_iter().map(Into::into).collect();
     words(&app.import(mode, drafts, Vec::new()).await.0)
 }
 
-/// The outcomes of some reviews.
+/// The outcomes of reviews.
 async fn reviews(app: &App, mode: ImportMode, drafts: Vec<ReviewBuilder>) -> Vec<String> {
     let drafts = drafts.into_iter().map(Into::into).collect();
     words(&app.import(mode, Vec::new(), drafts).await.0)
@@ -600,7 +600,7 @@ fn an_import_that_was_cut_off_is_completed_by_running_it_again() {
             .reviews(vec![review("a", 1, 5).into()])
             .await
             .unwrap();
-        // Dropped without an end, as by a kill.
+        // Dropped without finishing, as by a kill.
         drop(session);
         let outcomes = reviews(
             app,

@@ -1,5 +1,5 @@
-//! Orders that die at any of their commands: nothing is half written, and giving the order again
-//! with the same idempotency key carries it out once.
+//! Mutations that fail at any of their commands: nothing is half written, and a retry with the same
+//! idempotency key executes the mutation once.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use vitrine_model::clock::Clock as _;
 use vitrine_model::erasure::ErasurePolicy;
 use vitrine_model::id::AuthorId;
 
-/// Every command that an order may send.
+/// Every command that a mutation may send.
 const COMMANDS: [&str; 9] = [
     "find",
     "getMore",
@@ -26,11 +26,11 @@ const COMMANDS: [&str; 9] = [
     "commitTransaction",
 ];
 
-/// More commands than any order sends, also one that meets a transaction nobody ended and tries
-/// several times.
+/// More commands than any mutation sends, also one that retries because of an abandoned
+/// transaction.
 const MAX_COMMANDS: i32 = 200;
 
-/// The orders of this module: each changes something, and can be told from what it changes.
+/// The mutations of this module: each changes something that shows whether it was executed.
 fn orders(ids: &Ids) -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -82,7 +82,7 @@ struct Ids {
     supplier: String,
 }
 
-/// The shop before any of the orders.
+/// The shop before any of the mutations.
 async fn shop(app: &App) -> Ids {
     app.has([
         product("Shirt")
@@ -104,7 +104,7 @@ async fn shop(app: &App) -> Ids {
     }
 }
 
-/// Everything that orders write, apart from the vocabulary, where more words do no harm.
+/// Everything that mutations write, except the vocabulary, where extra words do no harm.
 async fn stored(app: &App) -> String {
     let mut all = String::new();
     for collection in [
@@ -127,19 +127,19 @@ fn answered(reply: &Reply) -> bool {
     reply.0.errors().is_empty()
 }
 
-/// What became of an order of which every command from the n-th on failed.
+/// The outcome of a mutation of which every command from the n-th on failed.
 #[derive(PartialEq)]
-enum Given {
-    /// It was told as failed, and nothing is written.
-    Not,
-    /// It was told as failed, and is carried out.
-    Unawares,
-    /// It was carried out, and that was told.
-    Done,
+enum SendOutcome {
+    /// It was reported as failed, and nothing is written.
+    Unexecuted,
+    /// It was reported as failed, and was executed.
+    Unreported,
+    /// It was reported as executed, and was.
+    Reported,
 }
 
-/// Gives an order while every command from the n-th on fails like this.
-async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> Given {
+/// Sends a mutation while every command from the n-th on fails like this.
+async fn send(app: &App, name: &str, input: &Value, n: i32, how: Document) -> SendOutcome {
     let before = stored(app).await;
     app.fail_after(n, &COMMANDS, how).await;
     let cut_off = app.mutate(name, input.clone()).await;
@@ -147,48 +147,48 @@ async fn given(app: &App, name: &str, input: &Value, n: i32, how: Document) -> G
     app.audit().await;
     if answered(&cut_off) {
         cut_off.done();
-        return Given::Done;
+        return SendOutcome::Reported;
     }
-    let told = cut_off.0.errors().concat();
+    let errors = cut_off.0.errors().concat();
     assert!(
-        told.starts_with("UNAVAILABLE")
-            || told.starts_with("INTERNAL")
-            || told.starts_with("TIMEOUT"),
-        "{name}: {told}"
+        errors.starts_with("UNAVAILABLE")
+            || errors.starts_with("INTERNAL")
+            || errors.starts_with("TIMEOUT"),
+        "{name}: {errors}"
     );
     let after = stored(app).await;
     if after == before {
-        return Given::Not;
+        return SendOutcome::Unexecuted;
     }
-    // Not half of it: there is nothing left to do.
+    // It is not half executed: nothing is left to do.
     app.mutate(name, input.clone()).await.done();
     assert_eq!(
         stored(app).await,
         after,
         "{name}: half is written when command {n} fails"
     );
-    Given::Unawares
+    SendOutcome::Unreported
 }
 
 #[test]
 fn a_mutation_that_fails_at_any_command_writes_nothing() {
     test_on_own_server(async |app| {
-        // A commit that the server refuses leaves the transaction to itself.
+        // A commit that the server refuses leaves the transaction open.
         app.expire_abandoned_transactions_soon().await;
         let ids = shop(app).await;
-        let mut unawares = Vec::new();
+        let mut unreported = Vec::new();
         for (at, (name, mut input)) in orders(&ids).into_iter().enumerate() {
             input["idempotencyKey"] = format!("order {at}").into();
             let mut n = 0;
-            // OperationFailed: no driver tries that again.
+            // OperationFailed: the driver does not retry it.
             loop {
-                match given(app, name, &input, n, doc! { "errorCode": 96 }).await {
-                    Given::Not => n += 1,
-                    Given::Unawares => {
-                        unawares.push(format!("{name} at command {n}"));
+                match send(app, name, &input, n, doc! { "errorCode": 96 }).await {
+                    SendOutcome::Unexecuted => n += 1,
+                    SendOutcome::Unreported => {
+                        unreported.push(format!("{name} at command {n}"));
                         break;
                     }
-                    Given::Done => break,
+                    SendOutcome::Reported => break,
                 }
                 assert!(n < MAX_COMMANDS, "{name} never gets through");
             }
@@ -199,7 +199,10 @@ fn a_mutation_that_fails_at_any_command_writes_nothing() {
             );
             once(app, name, &input).await;
         }
-        assert_eq!(unawares, [""; 0], "what is carried out is told so");
+        assert_eq!(
+            unreported, [""; 0],
+            "every executed mutation reports success"
+        );
     });
 }
 
@@ -214,7 +217,7 @@ fn a_mutation_whose_connection_breaks_is_executed_once() {
             }
             input["idempotencyKey"] = format!("order {at}").into();
             for command in ["find", "insert", "update", "commitTransaction"] {
-                // Some of these the driver gets over by itself.
+                // The driver retries some of these.
                 app.fail_next(1, &[command], doc! { "closeConnection": true })
                     .await;
                 let cut_off = app.mutate(name, input.clone()).await;
@@ -227,7 +230,7 @@ fn a_mutation_whose_connection_breaks_is_executed_once() {
     });
 }
 
-/// Gives an order again, twice, and checks that it is carried out once.
+/// Retries a mutation twice, and asserts that it is executed once.
 async fn once(app: &App, name: &str, input: &Value) {
     let first = app.mutate(name, input.clone()).await;
     first.done();
@@ -249,7 +252,7 @@ fn a_commit_whose_answer_is_lost_is_not_repeated() {
         app.expire_abandoned_transactions_soon().await;
         shop(app).await;
         let input = json!({ "kind": "thing", "name": "New", "category": "things", "status": "ACTIVE", "idempotencyKey": "k" });
-        // The commit is carried out, and the answer says that nobody knows (WriteConcernFailed as a
+        // The commit is executed, and the answer leaves its outcome open (WriteConcernFailed as a
         // write concern error).
         let lost = doc! { "writeConcernError": { "code": 64, "errmsg": "lost" } };
         app.fail_next(1, &["commitTransaction"], lost.clone()).await;
@@ -265,7 +268,7 @@ fn a_commit_whose_answer_is_lost_is_not_repeated() {
         app.stop_failing().await;
         assert!(
             !answered(&unclear),
-            "what nobody knows is not told as done: {}",
+            "an unknown outcome is not reported as done: {}",
             unclear.0.pretty()
         );
         app.audit().await;
@@ -289,8 +292,8 @@ fn a_mutation_retries_after_a_write_conflict() {
             app.mutate(name, input).await.done();
             app.stop_failing().await;
         }
-        // A commit that is refused by a fail point leaves its transaction open, so that the order
-        // may meet itself until the server ends what is abandoned.
+        // A commit that is refused by a fail point leaves its transaction open, so that the retry
+        // may conflict with it until the server aborts it.
         let input = json!({ "name": "Sooner or later", "idempotencyKey": "k" });
         app.fail_next(2, &["commitTransaction"], conflict()).await;
         let first = app.mutate("createCategory", input.clone()).await;
@@ -300,13 +303,13 @@ fn a_mutation_retries_after_a_write_conflict() {
             .iter()
             .filter(|sent| sent.starts_with("insert categories"));
         assert!(begun.count() > 1, "it begins again: {:?}", first.0.sent());
-        let given = async || {
-            let given = app.mutate("createCategory", input.clone()).await;
-            answered(&given).then(|| given.done().clone())
+        let retried = async || {
+            let reply = app.mutate("createCategory", input.clone()).await;
+            answered(&reply).then(|| reply.done().clone())
         };
-        eventually("a category", Duration::from_mins(1), given).await;
+        eventually("a category", Duration::from_mins(1), retried).await;
         app.stop_failing().await;
-        // Always meeting others is told, and leaves everything as it was.
+        // A mutation that always conflicts is reported and changes nothing.
         let before = stored(app).await;
         app.fail_next(1_000, &["commitTransaction"], conflict())
             .await;
@@ -327,7 +330,7 @@ fn a_mutation_retries_after_a_write_conflict() {
     });
 }
 
-/// What both names of a key that is being merged find.
+/// What filters by both names of a merged key find.
 async fn both_names(app: &App) -> (Value, Value) {
     let find = async |key: &str| {
         let query = "query($filter: ProductFilterInput, $keys: [String!]) { products(first: 10, sort: [{ key: NAME }], filter: $filter) { nodes { name } totalCount { value } facets(keys: $keys) { productCount values { count } } } }";
@@ -350,7 +353,7 @@ async fn carriers(app: &App) -> u64 {
         .unwrap()
 }
 
-/// A shop with five hundred products that carry the old key.
+/// A shop with five hundred products with the old key.
 async fn five_hundred(app: &App) {
     let red = |n: usize| {
         product(&format!("P{n:03}")).text(if n < 500 { "colour" } else { "color" }, "Red")
@@ -373,7 +376,7 @@ fn a_merge_resumes_after_a_failure() {
         assert_eq!(expected.0, expected.1);
         assert_eq!(expected.0["products"]["totalCount"]["value"], 600);
         let mut left = vec![carriers(app).await];
-        // It dies at other commands each time: reading, in the first batch, in the third.
+        // It fails at another command each time: reading, in the first batch, in the third.
         for n in [0, 3, 150, 220, 301] {
             app.fail_after(n, &COMMANDS, doc! { "errorCode": 96 }).await;
             let cut_off = app.catalog.continue_merges().await;
@@ -395,7 +398,7 @@ fn a_merge_resumes_after_a_failure() {
     });
 }
 
-/// The binary as a worker on the database of a test.
+/// Starts the binary as a worker on the database of a test.
 fn work(app: &App) -> Service {
     let secret = "0123456789abcdef0123456789abcdef";
     Service::start(&[

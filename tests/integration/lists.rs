@@ -1,9 +1,9 @@
-//! Lists of products: filters, sorts, pages, and what is refused.
+//! Lists of products: filters, sorts, pages, and wrong arguments.
 
 use vitrine_harness::{Answer, App, product, review, test};
 use vitrine_model::product::ProductStatus;
 
-/// The names of the products that a filter gives, by name.
+/// The names of the products that a filter finds, sorted.
 async fn found(app: &App, filter: &str) -> Vec<String> {
     let query = format!(
         "{{ products(first: 100, sort: [{{ key: NAME }}], filter: {filter}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}"
@@ -23,7 +23,7 @@ async fn found(app: &App, filter: &str) -> Vec<String> {
     names
 }
 
-/// The refusals of a list with these arguments.
+/// The errors of a list with these arguments.
 async fn refused(app: &App, arguments: &str) -> String {
     let answer = app
         .query(&format!(
@@ -33,7 +33,7 @@ async fn refused(app: &App, arguments: &str) -> String {
     answer.errors().join("\n")
 }
 
-/// Five products that differ in everything that can be filtered by.
+/// Five products with different values of everything that can be filtered by.
 async fn shelf(app: &App) {
     app.has([
         product("Ant")
@@ -373,7 +373,7 @@ enum Way {
     Backwards,
 }
 
-/// Every page one way, and what each says of its ends.
+/// Reads all pages in one direction, and asserts what each reports of its ends.
 async fn walk(app: &App, order: &str, way: Way, size: usize) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut cursor: Option<String> = None;
@@ -603,7 +603,7 @@ fn cursors_of_other_lists_are_refused() {
     });
 }
 
-/// Each filter with its refusal.
+/// Each filter with its error.
 async fn refusals(app: &App, filters: impl IntoIterator<Item = String>) -> String {
     let mut lines = Vec::new();
     for filter in filters {

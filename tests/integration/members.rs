@@ -1,5 +1,5 @@
-//! A replica set of three members of which some fail: the service goes on with those that are left,
-//! and nothing that it acknowledged is lost.
+//! A replica set of three members of which some fail: the service continues with the others, and no
+//! acknowledged write is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,10 +15,10 @@ use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::ProductStatus;
 use vitrine_storage::products::ProductKey;
 
-/// Far more than anything here takes on a busy machine.
+/// A generous deadline for a busy machine.
 const LONG: Duration = Duration::from_mins(2);
 
-/// How many write at the same time: more than may use the database at the same time.
+/// The number of concurrent writers: more than there are permits for writes.
 const WRITERS: usize = 80;
 
 const PAGE: &str = r#"{ product(slug: "lamp") { name ratingStats { count } specs { text } } }"#;
@@ -30,7 +30,7 @@ async fn new_product(app: &App, name: &str) -> ProductId {
     found.unwrap().unwrap().product().unwrap().id
 }
 
-/// Submits a review; the same author has one key.
+/// Submits a review with an idempotency key of its author.
 async fn submit(
     catalog: &Catalog,
     author: &str,
@@ -53,7 +53,7 @@ async fn submit(
     }
 }
 
-/// Submits until it is acknowledged.
+/// Submits a review until it is acknowledged.
 async fn acknowledged(catalog: &Catalog, author: &str, product: ProductId) -> ReviewId {
     let submitted = async {
         loop {
@@ -67,7 +67,7 @@ async fn acknowledged(catalog: &Catalog, author: &str, product: ProductId) -> Re
     submitted.expect("a review is acknowledged")
 }
 
-/// Writers that submit one review after the other, each again until it is acknowledged.
+/// Writers that submit one review after the other, each until it is acknowledged.
 struct Writers {
     tasks: JoinSet<Vec<ReviewId>>,
     count: Arc<AtomicUsize>,
@@ -97,7 +97,7 @@ impl Writers {
         writers
     }
 
-    /// Waits for so many more reviews than there are.
+    /// Waits until this many more reviews are acknowledged.
     async fn write(&self, more: usize) {
         let count = || self.count.load(Ordering::SeqCst);
         let enough = count() + more;
@@ -105,15 +105,15 @@ impl Writers {
         eventually("reviews that are acknowledged", LONG, look).await;
     }
 
-    /// All reviews that were acknowledged.
+    /// Stops the writers; returns all acknowledged reviews.
     async fn stop(self) -> Vec<ReviewId> {
         self.stop.store(true, Ordering::SeqCst);
         self.tasks.join_all().await.concat()
     }
 }
 
-/// What was acknowledged is stored, and nothing else.
-async fn nothing_is_lost(app: &App, acknowledged: &[ReviewId]) {
+/// Asserts that exactly the acknowledged reviews are stored.
+async fn assert_stored(app: &App, acknowledged: &[ReviewId]) {
     let stored = app.documents("reviews", doc! {}).await;
     let id = |review: &Document| ReviewId::from_i64(review.get_i64("_id").unwrap());
     let mut stored: Vec<ReviewId> = stored.iter().map(id).collect();
@@ -138,7 +138,7 @@ fn writes_continue_when_the_primary_freezes_and_no_acknowledged_write_is_lost() 
         writers.write(20).await;
         members.thaw(frozen);
         writers.write(20).await;
-        nothing_is_lost(app, &writers.stop().await).await;
+        assert_stored(app, &writers.stop().await).await;
     });
 }
 
@@ -150,31 +150,33 @@ fn writes_continue_when_the_primary_is_killed() {
         writers.write(20).await;
         members.kill(members.primary().await);
         writers.write(20).await;
-        nothing_is_lost(app, &writers.stop().await).await;
+        assert_stored(app, &writers.stop().await).await;
     });
 }
 
-/// Has everybody write at the same time; each gets an error, and `meanwhile` runs before the last
-/// does.
-async fn nobody_is_acknowledged(
-    app: &App,
-    product: ProductId,
-    meanwhile: impl Future<Output = ()>,
-) {
+/// Lets all writers write at once, and asserts that each gets an error. Meanwhile `read` is called,
+/// and must return at least once before the last writer has its error.
+async fn assert_unacknowledged(app: &App, product: ProductId, read: impl AsyncFn()) {
     let mut writes = JoinSet::new();
     for writer in 0..WRITERS {
         let catalog = app.catalog.clone();
         let author = format!("writer {writer}");
         writes.spawn(async move { submit(&catalog, &author, product).await });
     }
-    // One write has begun.
     let begun = async || (!app.sent().is_empty()).then_some(());
     eventually("a write that has begun", LONG, begun).await;
-    meanwhile.await;
-    let answered = std::iter::from_fn(|| writes.try_join_next()).count();
-    assert!(answered < WRITERS, "nobody was kept from reading");
-    let answers = tokio::time::timeout(LONG, writes.join_all()).await;
-    for answer in answers.expect("every write is answered") {
+    let (mut answers, mut reads_during_writes) = (Vec::new(), 0);
+    for _ in 0..20 {
+        read().await;
+        while let Some(answer) = writes.try_join_next() {
+            answers.push(answer.unwrap());
+        }
+        reads_during_writes += usize::from(answers.len() < WRITERS);
+    }
+    assert!(reads_during_writes > 0, "writes do not block reads");
+    let rest = tokio::time::timeout(LONG, writes.join_all()).await;
+    answers.extend(rest.expect("every write is answered"));
+    for answer in answers {
         let error = answer.map(|reviewed| reviewed.review.id).unwrap_err();
         assert!(
             matches!(error, DomainError::Timeout(_) | DomainError::Unavailable(_)),
@@ -183,14 +185,14 @@ async fn nobody_is_acknowledged(
     }
 }
 
-/// Everybody writes again what was not acknowledged.
+/// Lets all writers submit their reviews again.
 async fn all_write_again(app: &App, product: ProductId) {
     let mut written = Vec::new();
     for writer in 0..WRITERS {
         let author = format!("writer {writer}");
         written.push(acknowledged(&app.catalog, &author, product).await);
     }
-    nothing_is_lost(app, &written).await;
+    assert_stored(app, &written).await;
 }
 
 #[test]
@@ -202,12 +204,10 @@ fn without_a_majority_writes_fail_in_time_and_reads_are_answered() {
         for member in &behind {
             members.stop_replication(*member).await;
         }
-        let reads = async {
-            for _ in 0..20 {
-                assert_eq!(app.query(PAGE).await.text("/product/name"), "lamp");
-            }
+        let read = async || {
+            assert_eq!(app.query(PAGE).await.text("/product/name"), "lamp");
         };
-        nobody_is_acknowledged(app, product, reads).await;
+        assert_unacknowledged(app, product, read).await;
         for member in behind {
             members.resume_replication(member).await;
         }
@@ -224,7 +224,7 @@ fn writes_fail_in_time_while_both_secondaries_are_frozen() {
         for member in &frozen {
             members.freeze(*member);
         }
-        nobody_is_acknowledged(app, product, async {}).await;
+        assert_unacknowledged(app, product, async || {}).await;
         for member in frozen {
             members.thaw(member);
         }

@@ -1,11 +1,11 @@
-//! Two spec keys become one: both names answer the same before, during and after.
+//! Merges of two spec keys: both keys find the same during and after the merge.
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_harness::mutations::Reply;
 use vitrine_harness::{App, ProductBuilder, product, test};
 
-/// How many products there are that have one of the two keys; more than two batches.
+/// The number of products with one of the two keys: more than two batches.
 const PRODUCTS: usize = 240;
 
 /// Products with `colour`, products with `color`, products with both.
@@ -24,7 +24,7 @@ fn stock() -> impl Iterator<Item = ProductBuilder> {
     })
 }
 
-/// What a query by this key finds: names on two pages, the total, and the counts of the facet.
+/// The results of a query by this key: names on two pages, the total, and the counts of the facet.
 async fn answers(app: &App, key: &str) -> Value {
     let query = "query($filter: ProductFilterInput, $facets: [String!]) {
         first: products(first: 30, sort: [{ key: NAME }], filter: $filter) { nodes { name spec(key: \"color\") { text } } totalCount { value } }
@@ -36,7 +36,7 @@ async fn answers(app: &App, key: &str) -> Value {
         .with("facets", json!([key]))
         .await;
     let mut data = answer.data().clone();
-    // What a product shows under the name that stays is looked up by both names, too.
+    // The spec itself may have either spelling of its values.
     for node in data["first"]["nodes"].as_array_mut().unwrap() {
         node.as_object_mut().unwrap().remove("spec");
     }
@@ -149,7 +149,7 @@ fn a_merge_ends_once_no_process_can_write_the_old_key() {
 fn a_write_during_a_merge_stores_the_remaining_key() {
     test(async |app| {
         app.has(stock().take(20)).await;
-        // A process that has not heard of the merge, and its answers.
+        // A process that does not know of the merge yet.
         let behind = app.other_process().await;
         app.mutate(
             "mergeSpecKeys",
@@ -174,7 +174,7 @@ fn a_write_during_a_merge_stores_the_remaining_key() {
             shown.at("/product/specs"),
             &json!([{ "key": "color", "text": "Black", "qualifier": "EU" }])
         );
-        // Imports mean the same by it.
+        // An import with the old key stores the remaining one.
         app.has([product("Late").text("colour", "Red")]).await;
         let late = app
             .query(r#"{ product(slug: "late") { specs { key text } } }"#)
@@ -200,7 +200,7 @@ fn two_workers_share_a_merge() {
         .done();
         let other = app.other_process().await;
         let (one, two) = tokio::join!(app.catalog.continue_merges(), other.continue_merges());
-        // One of them may find that the other has done it.
+        // One of them may find that the other has finished it.
         println!("{one:?} {two:?}");
         app.catalog.continue_merges().await.unwrap();
         assert_eq!(carriers(app).await, 0);
@@ -323,8 +323,11 @@ fn keys_that_cannot_be_merged_are_refused() {
                 "{from} into {into}"
             );
         }
-        let told = merge("weight", "length").await.user_errors().concat();
-        assert!(told.contains("mass") && told.contains("length"), "{told}");
+        let message = merge("weight", "length").await.user_errors().concat();
+        assert!(
+            message.contains("mass") && message.contains("length"),
+            "{message}"
+        );
         let stale = app
             .mutate(
                 "mergeSpecKeys",

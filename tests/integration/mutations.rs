@@ -1,19 +1,19 @@
-//! Products as admins make and change them: every kind, every field, and everything that is wrong
-//! at once, with the field that it is about.
+//! Creating and updating products: every kind, every field, and all errors at once, each with its
+//! field.
 
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
 use vitrine_harness::mutations::{MUTATIONS, mutation};
 use vitrine_harness::{App, product, review, test};
 
-/// A category to put products in.
+/// Creates a category for products.
 async fn category(app: &App) {
     app.mutate("createCategory", json!({ "name": "Things" }))
         .await
         .done();
 }
 
-/// A product with this name, and what else is given.
+/// The input of a product with this name and further fields.
 fn thing(name: &str, mut more: Value) -> Value {
     let mut input =
         json!({ "kind": "thing", "name": name, "category": "things", "status": "ACTIVE" });
@@ -22,7 +22,7 @@ fn thing(name: &str, mut more: Value) -> Value {
     input
 }
 
-/// Makes a product and gives its id.
+/// Creates a product; returns its id.
 async fn made(app: &App, input: Value) -> String {
     app.mutate("createProduct", input).await.text("/product/id")
 }
@@ -147,11 +147,11 @@ fn every_kind_is_made_and_changed_with_its_own_details() {
             );
             let shown = app.query(&query).as_admin().with("id", id.clone()).await;
             let mut expected = details.clone();
-            let given = expected.as_object_mut().unwrap();
-            given.insert("it".to_owned(), shown.at("/product/it").clone());
-            given.insert("status".to_owned(), "DRAFT".into());
+            let fields = expected.as_object_mut().unwrap();
+            fields.insert("it".to_owned(), shown.at("/product/it").clone());
+            fields.insert("status".to_owned(), "DRAFT".into());
             assert_eq!(shown.at("/product"), &expected, "{kind}");
-            // What a product of this kind has, no other kind has.
+            // Details of another kind are refused.
             for (other, details, _) in kinds().into_iter().filter(|(other, ..)| *other != kind) {
                 let change = json!({ "id": id, "details": { other: details } });
                 let refused = app.mutate("updateProduct", change).await;
@@ -435,7 +435,7 @@ fn slugs_and_skus_are_unique() {
             assert_eq!(taken.user_error_paths(), [format!("TAKEN at {field}")]);
             assert_eq!(taken.payload()["product"]["revision"], 1, "as it is");
         }
-        // A new name leaves the address as it is.
+        // A new name does not change the slug.
         let renamed = app
             .mutate("updateProduct", json!({ "id": one, "name": "Blue mug" }))
             .await;
@@ -597,17 +597,17 @@ fn every_mutation_requires_one_of_its_roles() {
         let open =
             |mutation: &vitrine_harness::mutations::Mutation| mutation.name == "recordActivity";
         for mutation in MUTATIONS.into_iter().filter(|mutation| !open(mutation)) {
-            // Selections alone, with inputs that are complete.
+            // Only mutations whose inputs are complete.
             let input = input_of(mutation.name);
-            let ask = || app.query(&mutation.document()).with("input", input.clone());
-            let stranger = ask().await;
+            let request = || app.query(&mutation.document()).with("input", input.clone());
+            let stranger = request().await;
             assert_eq!(code(&stranger), "UNAUTHENTICATED", "{}", mutation.name);
             assert_eq!(stranger.sent_for_query(), [""; 0], "{}", mutation.name);
             let others = Role::ALL
                 .into_iter()
                 .filter(|role| !mutation.roles.contains(role));
             for role in others {
-                let other = ask().with_roles("ann", &[role]).await;
+                let other = request().with_roles("ann", &[role]).await;
                 assert_eq!(code(&other), "FORBIDDEN", "{}", mutation.name);
                 assert_eq!(other.sent_for_query(), [""; 0], "{}", mutation.name);
             }
@@ -617,11 +617,11 @@ fn every_mutation_requires_one_of_its_roles() {
 
 fn code(answer: &vitrine_harness::Answer) -> String {
     assert!(answer.body()["data"].is_null(), "{}", answer.pretty());
-    let told = answer.errors().first().cloned().unwrap_or_default();
-    told.split(' ').next().unwrap().to_owned()
+    let error = answer.errors().first().cloned().unwrap_or_default();
+    error.split(' ').next().unwrap().to_owned()
 }
 
-/// An input that has everything it must.
+/// An input with all required fields.
 fn input_of(mutation: &str) -> Value {
     match mutation {
         "createProduct" => json!({ "kind": "thing", "name": "x", "category": "things" }),

@@ -1,4 +1,4 @@
-//! Names that only one product or review may have.
+//! Unique names of products and reviews: slugs, SKUs, ids in feeds.
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn a_released_name_is_free_and_a_taken_one_is_refused() {
         change(app, &id, json!({ "sku": "L-1", "slug": "light" })).await;
         let own = ["sku:L-1", "sku:feed:Bulb", "slug:bulb", "slug:light"];
         assert_eq!(names(app).await, [&own[..], &sources].concat());
-        // The old ones are another's now.
+        // The old names belong to another product now.
         let new = json!({
             "kind": "thing", "name": "Lamp", "category": "things", "sku": "feed:Lamp",
         });
@@ -54,8 +54,8 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
         let other = app.other_process().await;
         let seen = async |slug: &str| {
             let query = format!("{{ product(slug: {slug:?}) {{ name }} }}");
-            let asked = app.query(&query).through(&other).await;
-            (asked.at("/product").clone(), asked.sent().to_vec())
+            let answer = app.query(&query).through(&other).await;
+            (answer.at("/product").clone(), answer.sent().to_vec())
         };
         assert_eq!(seen("lamp").await.0, json!({ "name": "Lamp" }));
         let ids = app
@@ -64,7 +64,7 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
         let (lamp, bulb) = (ids.text("/a/id"), ids.text("/b/id"));
         change(app, &lamp, json!({ "slug": "light" })).await;
         change(app, &bulb, json!({ "slug": "lamp" })).await;
-        // Another process finds out by itself, and knows it from then on.
+        // Another process finds out, and caches it.
         assert_eq!(seen("lamp").await.0, json!({ "name": "Bulb" }));
         assert_eq!(
             seen("lamp").await,
@@ -79,13 +79,13 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
     });
 }
 
-/// Imports the same review of the lamp each time.
+/// Imports a review of the lamp, always the same one.
 async fn import(app: &App) -> Vec<LineOutcome> {
     let reviews = vec![ReviewDraft::from(review("Lamp", 1, 4))];
     app.import(ImportMode::Write, Vec::new(), reviews).await.0
 }
 
-/// Inserts the name of that review, as an import does that is killed before it inserts the review.
+/// Inserts the name of that review, as an import that is killed before it inserts the review.
 async fn claim(app: &App, product: i64, review_id: i64) {
     let origin = ReviewDraft::from(review("Lamp", 1, 4)).origin;
     let name = format!("origin:{}\n{}", origin.system, origin.external_id);

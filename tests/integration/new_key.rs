@@ -1,5 +1,5 @@
-//! A key that nobody has seen: the very next query filters by it, at the cost of its hits, and
-//! offers it as a facet; and nothing about the schemas has changed.
+//! A new spec key: the next query can filter by it, at the cost of its hits, and offers it as a
+//! facet. No schema changes.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, test};
 
-/// How many products there are, and how many of them get the keys.
+/// The number of products, and of those that get the keys.
 const ALL: usize = 1_000;
 const GIVEN: usize = 600;
 
-/// The schemas as they are: SDL, collections with their validators, indexes.
+/// The current schemas: SDL, collections with their validators, indexes.
 async fn schemas(app: &App) -> String {
     let mut all = app.engine.sdl().to_owned();
     let collections = app.direct().list_collections().await.unwrap();
@@ -33,8 +33,8 @@ async fn schemas(app: &App) -> String {
     all
 }
 
-/// What the n-th product is given: a value of each type.
-fn given(n: usize) -> Value {
+/// The new specs of the n-th product: a value of each type.
+fn new_specs(n: usize) -> Value {
     let number = u32::try_from(n).unwrap();
     json!([
         { "key": "new_text", "text": format!("Value {}", n % 6) },
@@ -45,7 +45,7 @@ fn given(n: usize) -> Value {
     ])
 }
 
-/// A filter, and how many products it finds.
+/// A filter, and the number of products that it finds.
 fn filters() -> Vec<(&'static str, Value, usize)> {
     let all = || 0..GIVEN;
     let count = |fits: &dyn Fn(usize) -> bool| all().filter(|n| fits(*n)).count();
@@ -67,7 +67,7 @@ fn filters() -> Vec<(&'static str, Value, usize)> {
             spec("new_number", "number", json!({ "gte": 100, "lt": 140 })),
             40,
         ),
-        // 100 to 139 tenths of a centimetre, asked for in millimetres.
+        // 100 to 139 tenths of a centimetre, filtered in millimetres.
         (
             "range",
             spec(
@@ -104,13 +104,16 @@ fn a_new_key_can_be_filtered_by_at_once() {
         let unknown = app.query(r#"{ products(filter: { specs: [{ key: "new_number", number: { gt: 1 } }] }) { nodes { name } } }"#).await;
         assert_eq!(unknown.names("/products"), [""; 0]);
         for (n, id) in ids.iter().take(GIVEN).enumerate() {
-            app.mutate("setSpecs", json!({ "productId": id, "specs": given(n) }))
-                .await
-                .done();
+            app.mutate(
+                "setSpecs",
+                json!({ "productId": id, "specs": new_specs(n) }),
+            )
+            .await
+            .done();
         }
         let mut faults = Vec::new();
         for (shape, filter, hits) in filters() {
-            faults.extend(asked(app, shape, &filter, hits).await);
+            faults.extend(cost_of_filter(app, shape, &filter, hits).await);
         }
         assert!(faults.is_empty(), "{}", faults.join("\n"));
         facets(app).await;
@@ -135,23 +138,23 @@ async fn ids(app: &App) -> Vec<String> {
     ids
 }
 
-/// Asks for a page in two orders and for the total; what it cost beyond the hits.
-async fn asked(app: &App, shape: &str, filter: &Value, hits: usize) -> Vec<String> {
+/// Reads a page in two sort orders and the total; returns the cost beyond the hits.
+async fn cost_of_filter(app: &App, shape: &str, filter: &Value, hits: usize) -> Vec<String> {
     let expected = i64::try_from(hits).unwrap();
     let mut faults = Vec::new();
     for sort in ["POPULARITY", "PRICE", "NAME"] {
         let query = format!(
             "query($filter: ProductFilterInput) {{ products(first: 20, sort: [{{ key: {sort} }}], filter: $filter) {{ nodes {{ name }} }} }}"
         );
-        let ask = app
+        let request = app
             .query(&query)
             .with("filter", filter.clone())
             .into_future();
-        let (answer, executed) = app.profile(ask).await;
+        let (answer, executed) = app.profile(request).await;
         assert_eq!(answer.names("/products").len(), hits.min(20), "{filter}");
         assert_eq!(executed.len(), 1, "{filter}");
-        // Tokens come in the order of popularity: a page reads itself and one row more. Everything
-        // else reads the hits and sorts them; a range looks once behind its end.
+        // Tokens are indexed with popularity: a page reads its rows and one more. All other filters
+        // read the hits and sort them; a range reads one key beyond its end.
         let most = if shape == "token" && sort == "POPULARITY" {
             21
         } else {
@@ -160,11 +163,11 @@ async fn asked(app: &App, shape: &str, filter: &Value, hits: usize) -> Vec<Strin
         faults.extend(beyond(&format!("{filter} by {sort}"), &executed[0], most));
     }
     let query = "query($filter: ProductFilterInput) { products(first: 1, filter: $filter) { totalCount { value } } }";
-    let ask = app
+    let request = app
         .query(query)
         .with("filter", filter.clone())
         .into_future();
-    let (answer, executed) = app.profile(ask).await;
+    let (answer, executed) = app.profile(request).await;
     assert_eq!(
         answer.number("/products/totalCount/value"),
         expected,
@@ -213,7 +216,7 @@ async fn facets(app: &App) {
         facets[3]["numberRange"],
         json!({ "min": 0.0, "max": 599.0, "unit": "mm" })
     );
-    // And it is among the facets that are offered without a name.
+    // It is among the default facets.
     let offered = app.query("{ products { facets { key } } }").await;
     let keys: Vec<&str> = offered
         .at("/products/facets")
@@ -235,7 +238,7 @@ fn an_imported_key_can_be_filtered_by_at_once() {
         app.has([product("last").text("newer", "yes")]).await;
         let list = app.query(r#"{ products(filter: { specs: [{ key: "brand_new", number: { gte: 48 } }] }) { nodes { name } facets(keys: ["newer", "brand_new"]) { key productCount } } }"#).await;
         assert_eq!(list.names("/products").len(), 2);
-        // A key of which no product of the list has a value has nothing to choose from.
+        // A key without values in the list has no facet.
         assert_eq!(list.at("/products/facets/0/key"), "brand_new");
         let documents = app
             .direct()

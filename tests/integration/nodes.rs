@@ -1,4 +1,4 @@
-//! Anything by its id.
+//! Look-ups by global ids: `node` and `nodes`.
 
 use vitrine_harness::{Answer, App, product, review, test};
 use vitrine_model::id::{GlobalId, ProductId};

@@ -1,8 +1,8 @@
 //! The plan of every query that the service sends, as the server executed it: which index, how
 //! many keys and documents per row, sorted in memory or not.
 //!
-//! The queries are asked through the API, so that what is checked is what is sent. The table that
-//! the test prints (`cargo test plans -- --nocapture`) is the one to quote.
+//! The queries are sent through the API, so that the checked commands are the real ones. The table
+//! that the test prints (`cargo test plans -- --nocapture`) is the one to quote.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,29 +14,29 @@ use vitrine_harness::{App, product, review, test};
 use vitrine_model::import::{ProductDraft, ReviewDraft};
 use vitrine_model::product::ProductStatus;
 
-/// How many products there are, and in how many categories at the bottom of the tree.
+/// The number of products, and of leaf categories.
 const PRODUCTS: usize = 2000;
 const LEAVES: usize = 20;
-/// How many reviews the product `P0` has.
+/// The number of reviews of the product `P0`.
 const REVIEWS: usize = 3000;
 
-/// A query and what its plan has to be.
+/// A query and its expected plan.
 struct Shape {
     name: String,
     query: String,
     /// The index of every command on the collection.
     index: &'static str,
-    /// The most index keys per row, and beside that.
+    /// The maximum of index keys: per row, and in addition.
     keys: (i64, i64),
-    /// The most documents per row, and beside that.
+    /// The maximum of documents: per row, and in addition.
     docs: (i64, i64),
-    /// Whether rows are sorted in memory: the design says where.
+    /// Whether rows are sorted in memory.
     sorts: bool,
     /// Only this command, of several that the query sends.
     only: Option<&'static str>,
 }
 
-/// The page has twenty rows, and one is read beyond it.
+/// A list of twenty rows; one more is read.
 fn list(name: impl Into<String>, filter: &str, sort: &str, index: &'static str) -> Shape {
     let query = format!(
         "{{ products(first: 20, filter: {filter}, sort: [{{ key: {sort} }}]) {{ nodes {{ name }} }} }}"
@@ -53,13 +53,13 @@ fn list(name: impl Into<String>, filter: &str, sort: &str, index: &'static str) 
 }
 
 impl Shape {
-    /// So many keys beside one per row: one for each range that is merged, for example.
+    /// Allows more keys than one per row: one for each merged range, for example.
     fn more_keys(mut self, keys: i64) -> Self {
         self.keys.1 = keys;
         self
     }
 
-    /// All products that the bounds leave are read and sorted: so many per row.
+    /// All products within the bounds are read and sorted: this many per row.
     fn sorted(mut self, per_row: i64) -> Self {
         self.sorts = true;
         self.keys = (per_row, 0);
@@ -67,7 +67,8 @@ impl Shape {
         self
     }
 
-    /// The order's index is walked and what does not fit is passed over: so many per row.
+    /// The index of the sort order is scanned, and products that do not match are skipped: this
+    /// many are read per row.
     fn walked(mut self, per_row: i64) -> Self {
         self.keys = (per_row, 0);
         self.docs = (per_row, 0);
@@ -144,7 +145,7 @@ async fn seed(app: &App) {
         .await;
 }
 
-/// Every way to ask for a list of products.
+/// Every kind of query for a list of products.
 fn lists() -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (sort, plain, in_category) in [
@@ -246,8 +247,8 @@ fn range_lists() -> Vec<Shape> {
     ]
 }
 
-/// What no index bounds: the order's index is walked until the page is full. Where products tie,
-/// their ids decide, which are random: such a bound is twice what is passed over on average.
+/// Filters without an index: the index of the sort order is scanned until the page is full. Ties
+/// are in the order of random ids, so such a limit is twice the average number of skipped products.
 fn walked_lists() -> Vec<Shape> {
     let or = r#"{ or: [{ specs: [{ key: "color", text: { eq: "red" } }] }, { price: { lte: "100" } }] }"#;
     let not =
@@ -334,7 +335,7 @@ async fn nodes(app: &App) -> Vec<Shape> {
             (1, 0),
         ),
         one(
-            // With their products, which say whether the caller may see them.
+            // With their products, which decide whether the caller may see them.
             "10 reviews by id",
             format!(
                 "{{ nodes(ids: [{}]) {{ id }} }}",
@@ -404,7 +405,7 @@ fn totals() -> Vec<Shape> {
     ] {
         let query =
             format!("{{ products(first: 1, filter: {filter}) {{ totalCount {{ value }} }} }}");
-        // A range is no part of a covered index: its products are read.
+        // No index covers a range: its products are read.
         let docs = if name == "range" { (0, keys) } else { (0, 0) };
         let total = one(&format!("total of {name}"), query, index, (0, keys), docs);
         shapes.push(Shape {
@@ -450,7 +451,7 @@ impl Line {
         )
     }
 
-    /// What is wrong with the plan.
+    /// The differences from the expected plan.
     fn faults(&self, shape: &Shape) -> Vec<String> {
         let mut faults = Vec::new();
         let rows = self.total(Executed::rows).max(1);
@@ -493,7 +494,8 @@ impl Line {
     }
 }
 
-/// The second part of a predicate on specs or tokens must be bounded: else the whole key is read.
+/// The second field of a predicate on specs or tokens must have bounds: otherwise the whole key is
+/// read.
 fn loose_bounds(executed: &Executed) -> Vec<String> {
     let loose = |field: &str| {
         let bounds = executed.bounds(field);
@@ -581,7 +583,7 @@ async fn pages(
                 let _ = writeln!(table, "{}", line.text());
             }
             let (near, far) = (first.total(Executed::keys), deep.total(Executed::keys));
-            // A cursor adds ranges for the rows that tie with it, of which there are a few.
+            // A cursor adds a few ranges for the rows that tie with it.
             if far > near + 21 {
                 faults.push(format!("{}: {far} keys, page 1 has {near}", deep.name));
             }
@@ -653,7 +655,7 @@ fn ties_cost_no_more_than_other_rows() {
         for (order, keys) in lines {
             let most = keys.iter().max().unwrap();
             println!("{order}: {most} keys at most, {keys:?}");
-            // The planner may walk past the ties of the page before; it must not begin at the start.
+            // The planner may scan the ties of the previous page; it must not begin at the start.
             if *most > 63 || keys.iter().sum::<i64>() > 24 * i64::try_from(keys.len()).unwrap() {
                 faults.push(format!(
                     "{order}: a page of 20 takes up to {most} keys among rows that tie"
@@ -664,7 +666,7 @@ fn ties_cost_no_more_than_other_rows() {
     });
 }
 
-/// The keys that each of so many pages took.
+/// The number of keys read for each of this many pages.
 async fn pages_of(app: &App, list: &str, pages: usize, query: impl Fn(&str) -> String) -> Vec<i64> {
     let mut from = String::new();
     let mut keys = Vec::new();
@@ -682,8 +684,8 @@ async fn pages_of(app: &App, list: &str, pages: usize, query: impl Fn(&str) -> S
     keys
 }
 
-/// A search, a list with facets, or a list sorted by a spec: which indexes its commands may use, and
-/// how many documents all of them may read.
+/// A search, a list with facets, or a list sorted by a spec: which indexes its commands may use,
+/// and how many documents all of them may read.
 struct Wide {
     name: &'static str,
     arguments: &'static str,

@@ -1,4 +1,4 @@
-//! The real binary: what an operator sees.
+//! The real binary, as an operator sees it.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -25,7 +25,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-/// A service on a data directory, without a made-up catalogue, on a port that the kernel chooses.
+/// Starts a service on a data directory, with an empty catalogue, on a port that the kernel
+/// chooses.
 fn start(data: &TempDir) -> Service {
     let data = data.path().to_str().unwrap();
     Service::start(&[
@@ -38,7 +39,7 @@ fn start(data: &TempDir) -> Service {
     ])
 }
 
-/// Where the mongod of a data directory can be reached.
+/// The address of the mongod of a data directory.
 fn uri(data: &Path) -> String {
     std::fs::read_to_string(data.join("running")).unwrap()
 }
@@ -169,7 +170,7 @@ fn a_killed_service_leaves_no_mongod_and_the_next_start_recovers() {
     });
 }
 
-/// The one message of a command that must fail.
+/// Runs a command that must fail; returns its only message.
 fn complaint(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(!output.status.success());
@@ -263,7 +264,7 @@ fn a_standalone_server_is_refused_with_the_reason() {
         "--token-secret",
         "0123456789abcdef0123456789abcdef",
     ];
-    // Also where the address asks for a replica set.
+    // Also if the address names a replica set.
     for query in ["", "/?replicaSet=vitrine"] {
         let uri = format!("mongodb://127.0.0.1:{port}{query}");
         let said = complaint(
@@ -280,8 +281,8 @@ fn a_standalone_server_is_refused_with_the_reason() {
     }
 }
 
-/// The driver closes the connection of a future that is dropped, and stalls its pool over it. Work
-/// that outlives its client needs no new connection, however many clients leave.
+/// The driver closes the connection of a dropped future, which stalls its pool. A request that runs
+/// on after its client has left needs no new connection, however many clients leave.
 #[test]
 fn clients_that_hang_up_cost_no_connection_to_the_database() {
     const CLIENTS: usize = 500;
@@ -305,10 +306,10 @@ fn clients_that_hang_up_cost_no_connection_to_the_database() {
                 .iter()
                 .map(|query| http::send_graphql(&address, query));
             let connections = futures_util::future::join_all(asking).await;
-            let asked = connections.iter().filter(|asked| asked.is_ok()).count();
-            assert_eq!(asked, CLIENTS);
+            let sent = connections.iter().filter(|sent| sent.is_ok()).count();
+            assert_eq!(sent, CLIENTS);
             drop(connections);
-            // Until what they asked for is done, who comes next may be turned away.
+            // Until these requests are finished, further ones may be refused.
             let answer = async || {
                 let reply = http::graphql(&address, &query(round), None).await.ok()?;
                 let name = reply.json()["data"]["product"]["name"].as_str()?.to_owned();
@@ -318,14 +319,14 @@ fn clients_that_hang_up_cost_no_connection_to_the_database() {
             assert_eq!(name, *expected);
         }
         let created = connections_created(&uri).await - before;
-        // As many as the pool has, and a few of those who look at the server.
+        // The size of the pool, and a few connections of monitors.
         let pool = i64::from(StoreOptions::new(&uri, "vitrine").max_pool);
         assert!(created <= pool + 8, "{created} connections");
         assert!(service.stop().await.success());
     });
 }
 
-/// How many connections this mongod has accepted so far.
+/// The number of connections that this mongod has accepted so far.
 async fn connections_created(uri: &str) -> i64 {
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
     let status = doc! { "serverStatus": 1 };
@@ -370,7 +371,7 @@ fn the_audit_reports_damage() {
             said.contains("stats is ") && said.ends_with("differences\n"),
             "{said}"
         );
-        // What follows from the numbers is mended with them.
+        // Values derived from the numbers are repaired, too.
         let wrong = doc! { "$set": { "rank.rating": 98, "stats.sum": 77_i64 } };
         products.update_many(doc! {}, wrong).await.unwrap();
         let mended = run(&["audit", "--repair", "--data-dir", &directory]);

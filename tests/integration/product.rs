@@ -1,5 +1,5 @@
-//! A product page: every kind, specs and units, price, supplier, ratings, top reviews; and who may
-//! see what.
+//! A product page: every kind, specs and units, price, supplier, ratings, top reviews, and
+//! visibility.
 
 use std::collections::BTreeSet;
 
@@ -37,21 +37,21 @@ fn a_product_is_found_by_id_slug_and_sku() {
 #[test]
 fn a_product_is_named_in_exactly_one_way() {
     test(async |app| {
-        let asked = app
+        let answer = app
             .query(
                 r#"{ none: product { name } two: product(slug: "a", sku: "b") { name }
             null: product(id: null, slug: null) { name } foreign: product(id: "x") { name }
             empty: product(id: "") { name } }"#,
             )
             .await;
-        insta::assert_snapshot!(asked.errors().join("\n"), @r"
+        insta::assert_snapshot!(answer.errors().join("\n"), @r"
         BAD_USER_INPUT at none: give exactly one of id, slug and sku
         BAD_USER_INPUT at two: give exactly one of id, slug and sku
         BAD_USER_INPUT at null: give exactly one of id, slug and sku
         BAD_USER_INPUT at foreign: id: not an id of this service
         BAD_USER_INPUT at empty: id: not an id of this service
         ");
-        asked.assert_commands(&[]);
+        answer.assert_commands(&[]);
         app.has([product("A")]).await;
         let category = app
             .query("{ categories { id } }")
@@ -143,7 +143,7 @@ fn a_page_shows_everything_of_its_product() {
     });
 }
 
-/// Every field that only one kind has.
+/// The fields of single kinds.
 const OWN: &str = "
     ... on Apparel { fit sizeChart { size measurements { name value unit } } }
     ... on Book { contributors { name role } isbn format pages }
@@ -709,17 +709,17 @@ fn more_than_a_thousand_reviews_make_an_outlier() {
         };
         app.has_reviews(reviews("Hit", 1001).chain(reviews("Near", 1000)))
             .await;
-        let asked = app
+        let answer = app
             .query(r#"{ hit: product(slug: "hit") { isOutlier ratingStats { count } topReviews { rating } } near: product(slug: "near") { isOutlier ratingStats { count } } }"#)
             .await;
-        asked.assert_commands(&["find products", "find products"]);
-        assert_eq!(*asked.at("/hit/isOutlier"), true);
-        assert_eq!(*asked.at("/hit/ratingStats/count"), 1001);
-        assert_eq!(*asked.at("/near/isOutlier"), false);
+        answer.assert_commands(&["find products", "find products"]);
+        assert_eq!(*answer.at("/hit/isOutlier"), true);
+        assert_eq!(*answer.at("/hit/ratingStats/count"), 1001);
+        assert_eq!(*answer.at("/near/isOutlier"), false);
     });
 }
 
-/// One product in each state, in a category of their own, and a bundle of all three.
+/// One product of each status, in a category of their own, and a bundle of all three.
 async fn three_states(app: &App) {
     let state = |name: &str, status| product(name).status(status).category(["States"]);
     app.has([
@@ -790,15 +790,15 @@ fn only_admins_find_products_that_are_not_on_sale_by_id() {
         let (draft, archived) = (ids.text("/a/id"), ids.text("/b/id"));
         let nodes = "query($a: ID!, $b: ID!, $r: ID!) { node(id: $a) { __typename } nodes(ids: [$a, $b, $r]) { __typename
             ... on Review { rating product { name } } } product(id: $b) { name } }";
-        let ask = || {
+        let request = || {
             let review = ids.text("/a/topReviews/0/id");
             app.query(nodes)
                 .with("a", draft.clone())
                 .with("b", archived.clone())
                 .with("r", review)
         };
-        insta::assert_snapshot!(ask().await.pretty(), @"{ data: { node: null, nodes: [null, null, null], product: null } }");
-        insta::assert_snapshot!(ask().as_admin().await.pretty(), @r#"
+        insta::assert_snapshot!(request().await.pretty(), @"{ data: { node: null, nodes: [null, null, null], product: null } }");
+        insta::assert_snapshot!(request().as_admin().await.pretty(), @r#"
         {
           data: {
             node: { __typename: "GenericProduct" }

@@ -1,4 +1,5 @@
-//! What is carried to products after the order itself is answered: the names of suppliers.
+//! Propagation to copies after the mutation has been answered: suppliers to products, products to
+//! bundles.
 
 use mongodb::bson::{Document, doc};
 use serde_json::json;
@@ -25,7 +26,7 @@ fn a_renamed_supplier_is_propagated_to_products_while_they_are_edited() {
         let supplier = ids.text("/a/supplier/id");
         let rename = json!({ "id": supplier, "name": "Norden", "country": "AT" });
         app.mutate("updateSupplier", rename).await.done();
-        // Edits meanwhile, in another process too.
+        // Concurrent edits, also in another process.
         let other = app.other_process().await;
         let edit = async {
             for n in 0..20 {
@@ -39,7 +40,7 @@ fn a_renamed_supplier_is_propagated_to_products_while_they_are_edited() {
             edit
         );
         assert!(one.unwrap() + two.unwrap() >= 250);
-        // One that was edited in the very moment may have missed it.
+        // A product that was edited at that moment may have missed it.
         app.catalog.work_off(Worker::Suppliers).await.unwrap();
         let carried = doc! { "supplier.name": "Norden", "supplier.country": "AT" };
         assert_eq!(products_with(app, carried).await, 250);
@@ -87,8 +88,8 @@ fn an_unreadable_product_does_not_block_propagation_to_others() {
             let renames = app.catalog.work_off(Worker::Suppliers).await;
             (renames.is_ok(), app.catalog.continue_merges().await.is_ok())
         };
-        let told = app.with_damaged("one", "name", Box::pin(carry())).await;
-        assert_eq!(told, (false, false));
+        let outcome = app.with_damaged("one", "name", Box::pin(carry())).await;
+        assert_eq!(outcome, (false, false));
         assert_eq!(
             products_with(
                 app,
@@ -131,7 +132,7 @@ fn names_and_prices_are_propagated_to_bundles() {
         app.clock.advance(60_000);
         let change = json!({ "id": ids.text("/bulb/id"), "name": "Good bulb", "price": { "amount": "3.00" } });
         app.mutate("updateProduct", change).await.done();
-        // The page of a bundle is one look-up, so for a moment it shows what it carries.
+        // The page of a bundle is one look-up, so for a moment it shows its copies.
         assert_eq!(bundle(app).await["price"]["amount"], "20.00");
         assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 1);
         let seen = bundle(app).await;
@@ -149,11 +150,11 @@ fn names_and_prices_are_propagated_to_bundles() {
         let list =
             "{ products(filter: { price: { gte: \"22\", lte: \"22\" } }) { nodes { name } } }";
         assert_eq!(app.query(list).await.names("/products"), ["Set"]);
-        // What nobody copies is no reason to look.
+        // A field that is not copied marks nothing as stale.
         let brand = json!({ "id": ids.text("/lamp/id"), "brand": "Bright" });
         app.mutate("updateProduct", brand).await.done();
         assert!(app.documents("stale_copies", doc! {}).await.is_empty());
-        // Off sale, shoppers do not see the item.
+        // Shoppers do not see an item that is off sale.
         let archive = json!({ "id": ids.text("/lamp/id") });
         app.mutate("archiveProduct", archive).await.done();
         app.run_background_work().await;
@@ -177,7 +178,7 @@ fn a_stale_bundle_without_a_mark_is_found() {
         let lamp = app.query("{ product(slug: \"lamp\") { id } }").await;
         let price = json!({ "id": lamp.text("/product/id"), "price": { "amount": "11.00" } });
         app.mutate("updateProduct", price).await.done();
-        // As a release writes that does not know of copies.
+        // As an earlier release wrote, without marking copies as stale.
         let due = app.direct().collection::<Document>("stale_copies");
         due.delete_many(doc! {}).await.unwrap();
         let mut maintenance = MaintenanceState::default();
@@ -191,7 +192,7 @@ fn a_stale_bundle_without_a_mark_is_found() {
             }
         );
         assert_eq!(bundle(app).await["price"]["amount"], "22.00");
-        // It is not looked for all the time.
+        // The search is not repeated at once.
         app.forget_commands();
         app.catalog
             .work(Worker::Bundles, &mut maintenance)
@@ -217,8 +218,8 @@ fn a_paused_worker_propagates_no_older_name() {
             };
             store.get_supplier(id).await.unwrap().unwrap()
         };
-        // It has read the supplier, and is paused before it writes: its lease is gone, and another
-        // one has carried a newer name, to some products or to all.
+        // It has read the supplier and is paused before it writes. Its lease has expired, and
+        // another worker has propagated a newer name, to some products or to all.
         let slept = rename("Norden", "AT").await;
         let newer = rename("Nord", "CH").await;
         for most in [2, 100] {
@@ -291,7 +292,7 @@ fn a_product_that_cannot_be_written_does_not_delay_others() {
             .await;
         let rename = json!({ "id": part.text("/product/supplier/id"), "name": "Nord" });
         let dearer = json!({ "id": part.text("/product/id"), "price": { "amount": "7.00" } });
-        // Whatever could be done is done at once; what is left is a failure then.
+        // All other products are written at once; then the failure is reported.
         let all_but_one = async |worker: Worker| {
             let mut maintenance = MaintenanceState::default();
             let first = app.catalog.work(worker, &mut maintenance).await.unwrap();

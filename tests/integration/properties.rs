@@ -1,5 +1,5 @@
-//! Properties over random data: filters against an evaluation of their own, walks by cursor while
-//! rows are added, rating numbers against a recount, counts of facets against clicks.
+//! Properties over random data: filters against an independent evaluation, paging while rows are
+//! added, ratings against a recount, facet counts against clicks.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -11,7 +11,7 @@ mod ratings;
 mod schedules;
 mod walks;
 
-/// Runs a property inside a test: the closure asks the app and says what does not hold.
+/// Runs a property inside a test: the closure queries the app and returns what does not hold.
 #[expect(clippy::needless_pass_by_value, reason = "a closure is handed over")]
 fn check<S: Strategy, P: AsyncFn(&App, S::Value) -> Result<(), TestCaseError>>(
     cases: u32,

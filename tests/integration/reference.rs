@@ -338,7 +338,7 @@ fn other_processes_see_new_keys_and_categories_with_the_next_request() {
             .await;
         assert!(
             other.reference().categories.by_slug("new").is_none(),
-            "nobody told it yet"
+            "it has not read the reference data yet"
         );
         assert!(other.spec_key("brand_new").await.unwrap().is_some());
         assert!(

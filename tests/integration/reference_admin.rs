@@ -1,4 +1,4 @@
-//! Categories, suppliers, units and spec keys as admins make and change them.
+//! Creating and updating categories, suppliers, units and spec keys.
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ async fn category(app: &App, name: &str, parent: Option<&str>) -> String {
         .text("/category/id")
 }
 
-/// All products as they are stored.
+/// All stored products.
 async fn products(app: &App) -> Vec<Document> {
     app.documents("products", doc! {}).await
 }
@@ -78,7 +78,7 @@ fn categories_are_made_renamed_and_moved_without_writing_a_product() {
     });
 }
 
-/// Eight categories, each below the one before, which is as deep as the tree may be; their ids.
+/// Eight categories, each below the one before: the maximum depth of the tree. Returns their ids.
 async fn eight_levels(app: &App) -> Vec<String> {
     let mut parent: Option<String> = None;
     let mut ids = Vec::new();
@@ -136,7 +136,7 @@ fn categories_stay_a_tree_of_at_most_eight_levels() {
             assert!(reply.user_errors()[0].contains("below itself"));
         }
         category(app, "Side", None).await;
-        // With all that is below it, the category would reach the ninth level.
+        // With its descendants the category would reach the ninth level.
         assert_eq!(
             refused(change, json!({ "id": ids[0], "parent": "side" })).await,
             ["TOO_LARGE at parent"]
@@ -305,7 +305,7 @@ fn a_unit_is_usable_in_the_next_request_also_with_an_offset() {
             .query(r#"{ product(slug: "kiln") { id } }"#)
             .await
             .text("/product/id");
-        // Réaumur: 0 °Ré = 0 °C, 80 °Ré = 100 °C. And one that begins elsewhere: 10 °X = 0 °C.
+        // Réaumur: 0 °Ré = 0 °C, 80 °Ré = 100 °C. And one with another zero: 10 °X = 0 °C.
         let units = [
             json!({ "symbol": "°Ré", "dimension": "temperature", "factor": 1.25, "aliases": ["reaumur"] }),
             json!({ "symbol": "°X", "dimension": "temperature", "factor": 2, "offset": -20 }),
@@ -345,14 +345,14 @@ fn a_unit_is_usable_in_the_next_request_also_with_an_offset() {
 #[test]
 fn the_unit_of_a_shop_is_not_replaced_by_one_of_a_release() {
     test(async |app| {
-        // As if the release had brought its pound only after the shop defined one of 500 g.
+        // As if a release had added its pound after the shop had defined one of 500 g.
         let pound = doc! {
             "_id": "lb", "schema_version": 1, "dimension": "mass", "factor": 500.0, "offset": 0.0,
             "aliases": ["pfund"],
         };
         let units = app.direct().collection::<Document>("units");
         units.insert_one(pound).await.unwrap();
-        // With whatever is defined next, all units are read again.
+        // The next definition makes the process read all units again.
         let pood = json!({ "symbol": "pood", "dimension": "mass", "factor": 16380 });
         app.mutate("defineUnit", pood).await.done();
         app.has([product("Cheese").quantity("weight", 2.0, "lb")])
@@ -370,7 +370,7 @@ fn the_unit_of_a_shop_is_not_replaced_by_one_of_a_release() {
         let units = shown.data()["units"].as_array().unwrap();
         let pounds: Vec<_> = units.iter().filter(|unit| unit["symbol"] == "lb").collect();
         assert_eq!(pounds, [&json!({ "symbol": "lb", "factor": 500.0 })]);
-        // The base unit is the release's own, and so are all others.
+        // All other units are those of the release.
         let found = app
             .query(r#"{ products(filter: { specs: [{ key: "weight", number: { eq: 1, unit: "kg" } }] }) { nodes { name } } }"#)
             .await;
@@ -444,7 +444,7 @@ fn a_dimension_begins_with_its_base_and_units_never_change() {
         for (unit, place) in wrong_units() {
             assert_eq!(refused(unit.clone()).await, [place], "{unit}");
         }
-        // A key can be of the new dimension.
+        // A key can have the new dimension.
         let key = json!({ "key": "sensor", "type": "QUANTITY", "dimension": "loudness" });
         let key = app.mutate("defineSpecKey", key).await;
         assert_eq!(key.text("/specKey/baseUnit"), "phx");
@@ -455,8 +455,8 @@ fn a_dimension_begins_with_its_base_and_units_never_change() {
 fn a_key_is_defined_before_products_have_it() {
     test(async |app| {
         app.has([product("a").text("color", "red")]).await;
-        let given = json!({ "key": "weave", "label": "Weave of cloth", "type": "TEXT", "allowedValues": ["Plain", "Twill"], "aliases": ["bindung"], "facetable": false });
-        let defined = app.mutate("defineSpecKey", given).await;
+        let input = json!({ "key": "weave", "label": "Weave of cloth", "type": "TEXT", "allowedValues": ["Plain", "Twill"], "aliases": ["bindung"], "facetable": false });
+        let defined = app.mutate("defineSpecKey", input).await;
         insta::assert_snapshot!(vitrine_harness::pretty(&defined.done()["specKey"]), @r#"
         {
           key: "weave"
@@ -608,7 +608,7 @@ fn a_key_is_free_to_change_until_a_product_has_it() {
                 "{input}"
             );
         }
-        // Values that it has already are no change.
+        // Its current values are accepted.
         let same = update(
             json!({ "key": "volume", "type": "QUANTITY", "dimension": "volume", "baseUnit": "ml" }),
         )
@@ -687,7 +687,7 @@ fn values_that_exist_stay_allowed() {
             json!(["SLIM", "Wide"])
         );
         allow("fit", Value::Null).await.done();
-        // A value that holds for a region only is a value too.
+        // A value with a qualifier counts, too.
         let refused = allow("cut", json!(["Slim"])).await;
         assert_eq!(refused.user_error_paths(), ["IN_USE at allowedValues"]);
     });

@@ -1,5 +1,5 @@
-//! Rating numbers that are wrong are found and mended, however busy their product is and whatever
-//! waits to be counted.
+//! Wrong ratings are found and repaired, however busy their product is and whatever reviews are
+//! pending.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +33,7 @@ async fn change_products(app: &App, update: Document) {
     products.update_many(doc! {}, update).await.unwrap();
 }
 
-/// Numbers that no review says, and a month that is gone.
+/// Writes wrong numbers and removes a month.
 async fn damage(app: &App) {
     let wrong = doc! { "$inc": { "stats.histogram.0": 7_i64, "stats.histogram.4": -3_i64 } };
     change_products(app, wrong).await;
@@ -116,8 +116,7 @@ fn two_concurrent_repairs_repair_once() {
     });
 }
 
-/// Edits of all reviews with so many stars that wait to be counted, as a copy of a busy database has
-/// some.
+/// Edits all reviews with this many stars without counting them, as in a copy of a busy database.
 async fn edits_wait(app: &App, of: [i32; 2]) {
     let reviews = app.direct().collection::<Document>("reviews");
     let some = doc! { "rating": { "$in": of.to_vec() } };
@@ -136,8 +135,8 @@ fn pending_reviews_are_not_reported_as_differences() {
         edits_wait(app, [1, 2]).await;
         let found = audited(app).await;
         assert_eq!((found.waiting, found.count()), (40, 0), "{found:?}");
-        // What is wrong beside it is found all the same, and mended although nothing can be counted
-        // before: there is no month to take the reviews out of.
+        // Other differences are found and repaired, although no pending review can be counted
+        // first: the month to subtract it from is missing.
         damage(app).await;
         let found = audited(app).await;
         let what = |of: &str| found.differences.iter().any(|one| one.what == of);
@@ -149,7 +148,8 @@ fn pending_reviews_are_not_reported_as_differences() {
     });
 }
 
-/// The binary auditing the database of a test: whether it is content, and the lines it says.
+/// Runs the audit of the binary on the database of a test; returns whether it succeeds, and its
+/// output.
 fn audit(app: &App, more: &[&str]) -> (bool, Vec<String>) {
     let secret = "0123456789abcdef0123456789abcdef";
     let mut arguments = vec![
@@ -189,7 +189,7 @@ fn a_restored_copy_with_pending_reviews_is_audited_and_repaired() {
         assert_eq!(said[0], "40 waiting reviews counted");
         assert!(said.contains(&repaired), "{said:?}");
         assert_eq!(said.last().unwrap(), "0 differences");
-        // Also where what waits cannot be counted before the repair.
+        // Also if pending reviews cannot be counted before the repair.
         edits_wait(app, [4, 5]).await;
         damage(app).await;
         let (content, said) = audit(app, &["--repair"]);

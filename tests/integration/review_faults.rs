@@ -1,5 +1,5 @@
-//! Writing reviews while the database fails, connections break and callers hang up: nothing is
-//! lost, nothing is counted twice, and the same idempotency key gives the same review.
+//! Reviews while the database fails, connections break and callers cancel: nothing is lost, nothing
+//! is counted twice, and the same idempotency key returns the same review.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ const COMMANDS: [&str; 9] = [
     "count",
     "commitTransaction",
 ];
-/// More commands than any of these sends, also when it is tried several times.
+/// More commands than any of these mutations sends, also with retries.
 const MAX_COMMANDS: i32 = 200;
 
 fn content(stars: i64) -> ReviewContent {
@@ -76,8 +76,8 @@ fn reviewed(outcome: Result<Outcome<Reviewed>, DomainError>) -> Reviewed {
     }
 }
 
-/// Has every command from the n-th on fail like this, for n from 0 on, until what is done goes
-/// through; afterwards each time everything must add up.
+/// Makes every command from the n-th on fail like this, for n from 0 on, until the call succeeds;
+/// after each n all counts must be consistent.
 async fn die_at_any_command<T>(
     app: &App,
     how: Document,
@@ -97,7 +97,7 @@ async fn die_at_any_command<T>(
     panic!("it never gets through");
 }
 
-/// Folds everything, as the worker does each second.
+/// Folds all dirty reviews, as the worker does.
 async fn settle(app: &App) {
     eventually(
         "everything is folded",
@@ -123,19 +123,20 @@ fn a_review_whose_connection_breaks_at_any_command_is_written_once() {
     });
 }
 
-/// A write that the other members have not heard of yet may be taken back by an election.
+/// A write that has not been replicated may be rolled back by an election.
 #[test]
 fn a_write_that_may_be_rolled_back_is_not_acknowledged() {
     test_on_own_server(async |app| {
         let id = new_product(app, "lamp").await;
-        // Hot, so that the review is stored alone.
+        // The product is hot, so the review is stored without a fold.
         let now = app.clock.now();
         let reason = vitrine_model::product::HotReason::Rate;
         let hot = app
             .store
             .mark_hot(id, now.plus_millis(600_000), reason, now);
         hot.await.unwrap();
-        let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting was given up" } };
+        let unsure =
+            doc! { "writeConcernError": { "code": 64, "errmsg": "waiting was retried up" } };
         app.fail_next(1, &["insert"], unsure).await;
         let first = submit(&app.catalog, "ann", "k", id).await;
         assert!(
@@ -164,7 +165,7 @@ fn a_mutation_of_a_review_is_atomic() {
                 .await
         })
         .await;
-        // Each attempt says something else, so that each has something to do.
+        // Each attempt has another input, so that each changes something.
         die_at_any_command(app, how(), async |n| {
             let revision = app.catalog.own_reviews("ann", vec![id]).await?[&id].revision;
             let patch = ReviewPatch {
@@ -234,7 +235,10 @@ fn a_commit_without_an_answer_is_not_repeated() {
         app.fail_next(1_000, &["commitTransaction"], lost).await;
         let unclear = submit(&app.catalog, "ann", "k", id).await;
         app.stop_failing().await;
-        assert!(unclear.is_err(), "what nobody knows is not told as done");
+        assert!(
+            unclear.is_err(),
+            "an unknown outcome is not reported as done"
+        );
         let again = reviewed(submit(&app.catalog, "ann", "k", id).await);
         assert_eq!(again.review.rating.get(), 4);
         settle(app).await;
@@ -242,8 +246,8 @@ fn a_commit_without_an_answer_is_not_repeated() {
     });
 }
 
-/// The primary steps down, three times, while many write; there is no other member, so that it is
-/// elected again a moment later.
+/// The primary steps down three times during writes. There is no other member, so it is elected
+/// again a moment later.
 #[test]
 fn elections_neither_lose_nor_double_reviews() {
     test_on_own_server(async |app| {
@@ -260,8 +264,8 @@ fn elections_neither_lose_nor_double_reviews() {
                 let (author, key) = (format!("author {writer} {n}"), format!("{n}"));
                 let product = if n % 3 == 0 { other } else { one };
                 let again = async || submit(&app.catalog, &author, &key, product).await.ok();
-                let given = eventually("a review", Duration::from_mins(2), again).await;
-                let review = reviewed(Ok(given)).review;
+                let retried = eventually("a review", Duration::from_mins(2), again).await;
+                let review = reviewed(Ok(retried)).review;
                 let vote = async || {
                     let vote = Some(Vote::Helpful);
                     let key = (product, review.id);
@@ -280,7 +284,7 @@ fn elections_neither_lose_nor_double_reviews() {
         };
         let writers = futures_util::future::join_all((0..WRITERS).map(writer));
         tokio::join!(writers, elections);
-        // Whatever was left waits for no more than one run of the worker.
+        // One run of the worker counts what was left.
         settle(app).await;
         app.audit().await;
         let counted = stored(app, "lamp").await.computed.stats.count()
@@ -333,14 +337,14 @@ fn an_erasure_that_fails_at_any_command_is_completed() {
             }
             let receipt = app.store.erasure(&AuthorId(author)).await.unwrap().unwrap();
             assert!(receipt.finished_at.is_some());
-            // Each is counted once, however often it was begun.
+            // Each is counted once, however often it was started.
             let done = ErasureCounts {
                 reviews: 1,
                 votes: 1,
                 versions: 1,
                 reports: 1,
                 purchases: 1,
-                // What the key of the review is remembered by.
+                // The claim of the idempotency key of the review.
                 orders: 1,
                 ..ErasureCounts::default()
             };
@@ -351,7 +355,7 @@ fn an_erasure_that_fails_at_any_command_is_completed() {
     });
 }
 
-/// Somebody edits a review, votes and writes other reviews, four times over.
+/// Edits a review, votes and writes other reviews, four times over.
 async fn keep_writing(catalog: &Catalog, round: usize, own: (ProductId, &Review), other: Other) {
     let (product, review) = own;
     for n in 0..4 {
@@ -370,7 +374,7 @@ async fn keep_writing(catalog: &Catalog, round: usize, own: (ProductId, &Review)
     }
 }
 
-/// What `ann` writes about beside her own review.
+/// What `ann` votes on and writes about, beside her own review.
 #[derive(Clone, Copy)]
 struct Other {
     review: (ProductId, ReviewId),
@@ -420,7 +424,7 @@ fn a_cancelled_call_leaves_nothing_half_written() {
             let author = format!("author {n}");
             let mut calls = JoinSet::new();
             calls.spawn(async move { submit(&catalog, &author, "k", id).await.is_ok() });
-            // Hung up at another point each time: after so many turns of the scheduler.
+            // Cancelled at another point each time: after this many turns of the scheduler.
             for _ in 0..n * 3 {
                 tokio::task::yield_now().await;
             }
@@ -444,7 +448,7 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
         for n in 0..PRODUCTS {
             ids.push(stored(app, &format!("lamp-{n}")).await.id);
         }
-        // Somebody else is just changing the product in the middle.
+        // Another writer changes the product in the middle.
         let mut session = app.direct().client().start_session().await.unwrap();
         session.start_transaction().await.unwrap();
         let busy = ids[PRODUCTS / 2 + 1];
@@ -460,7 +464,7 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
         app.forget_commands();
         let mut calls = JoinSet::new();
         for (n, id) in ids.iter().copied().enumerate() {
-            // Every tenth is sent twice in the same moment.
+            // Every tenth is sent twice at the same time.
             for _ in 0..=u32::from(n % 10 == 0) {
                 let catalog = app.catalog.clone();
                 let author = format!("author {n}");
@@ -482,7 +486,7 @@ fn reviews_of_many_products_at_once_share_transactions_but_not_refusals() {
         assert_eq!(reviews.len(), PRODUCTS);
         for (id, same) in &reviews {
             assert!(same.iter().all(|one| one.review.id == same[0].review.id));
-            // Who sends twice may meet themselves.
+            // Those that are sent twice may conflict with themselves.
             if let [one] = same.as_slice() {
                 assert_eq!(one.stats_pending, *id == busy, "only who met another waits");
             }
@@ -510,7 +514,7 @@ fn a_thousand_concurrent_retries_submit_one_review() {
         for call in calls.join_all().await {
             match call {
                 Ok(outcome) => ids.push(reviewed(Ok(outcome)).review.id),
-                // Turned away at the door, or met too many others: to be sent again.
+                // Refused because of the load, or because of too many conflicts: it is sent again.
                 Err(DomainError::Unavailable(_)) => {}
                 Err(error) => panic!("{error}"),
             }

@@ -1,5 +1,5 @@
-//! What the server does for every order and query about reviews: how many index keys and documents
-//! it looks at, for a product with a dozen reviews and for one with thousands.
+//! The cost of every mutation and query of reviews on the server: the index keys and documents that
+//! it examines, for a product with a dozen reviews and for one with thousands.
 //!
 //! The table that the test prints (`cargo test review_plans -- --nocapture`) is the one to quote.
 
@@ -11,7 +11,7 @@ use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, review, test};
 use vitrine_model::import::ReviewDraft;
 
-/// How many reviews the two products have.
+/// The number of reviews of the two products.
 const FEW: usize = 12;
 const MANY: usize = 3_000;
 
@@ -41,7 +41,7 @@ async fn seed(app: &App) {
         .await;
 }
 
-/// One thing that is asked or ordered, as the server carried it out.
+/// A query or mutation as the server executed it.
 struct Work {
     name: String,
     of: &'static str,
@@ -91,13 +91,13 @@ impl Work {
             if executed.plan().contains("COLLSCAN") {
                 faults.push("a collection is read whole".to_owned());
             }
-            // The groups of a report are sorted, not what they are made of.
+            // A report sorts its groups, not the documents in them.
             if executed.sorts() && executed.command() == "find" {
                 faults.push("rows are sorted in memory".to_owned());
             }
         }
-        let told = |fault| format!("{} of {}: {fault}", self.name, self.of);
-        faults.into_iter().map(told).collect()
+        let line = |fault| format!("{} of {}: {fault}", self.name, self.of);
+        faults.into_iter().map(line).collect()
     }
 }
 
@@ -125,7 +125,7 @@ async fn all_work(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     all
 }
 
-/// Every way to read about reviews, and how many keys and documents it may take.
+/// Every query of reviews, with its limits of keys and documents.
 async fn reading(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     let page = |filter: &str, sort: &str| {
         format!(
@@ -159,7 +159,7 @@ async fn reading(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
         (
             "recent",
             "ratingStats { recent(days: 366) { count } }",
-            // A key for each review of these days; none of the others.
+            // A key for each review of these days, and for no other.
             (520, 1),
         ),
     ] {
@@ -168,23 +168,24 @@ async fn reading(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     let mut all = Vec::new();
     for (name, part, most) in parts {
         let query = format!("{{ product(slug: {:?}) {{ {part} }} }}", of.to_lowercase());
-        let asked = app.query(&query).as_shopper("ben").into_future();
-        let (answer, executed) = app.profile(asked).await;
+        let pending = app.query(&query).as_shopper("ben").into_future();
+        let (answer, executed) = app.profile(pending).await;
         assert!(answer.errors().is_empty(), "{name}: {:?}", answer.errors());
         all.push((Work { name, of, executed }, most));
     }
     all
 }
 
-/// Every way to write about a review, with the fold that follows, and what moderators and admins
-/// ask. An order that meets the fold of the one before begins again, hence the room.
+/// Every mutation of a review, with the fold that follows, and the queries of moderators and
+/// admins. A mutation that conflicts with the fold of the one before retries, hence the higher
+/// limits.
 async fn writing(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     let page = format!("{{ product(slug: {:?}) {{ id }} }}", of.to_lowercase());
     let id = app.query(&page).await.text("/product/id");
     let submission = json!({ "productId": id, "rating": 2, "body": "It is." });
     let submit = app.mutate_by("ann", "submitReview", submission);
-    let (given, executed) = app.profile(submit.into_future()).await;
-    let review = given.text("/review/id");
+    let (reply, executed) = app.profile(submit.into_future()).await;
+    let review = reply.text("/review/id");
     let name = "submitReview".to_owned();
     let mut all = vec![(Work { name, of, executed }, (25, 25))];
     let steps = [
@@ -222,7 +223,7 @@ async fn writing(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
     }
     let fairness = r#"{ fairnessReport(from: "2020-01-01T00:00:00Z", to: "2030-01-01T00:00:00Z") { byRating { rating } } }"#;
     all.push((reports(app, of, fairness).await, (4, 0)));
-    // Each review, and the top ten and the months.
+    // Each review, the top ten, and the months.
     let recount = format!("{{ ratingStatsAudit(product: {id:?}) {{ checked }} }}");
     let reviews = i64::try_from(if of == "Few" { FEW } else { MANY }).unwrap();
     all.push((
@@ -235,13 +236,13 @@ async fn writing(app: &App, of: &'static str) -> Vec<(Work, (i64, i64))> {
 const QUEUE: &str =
     "{ moderationQueue { totalCount { value } nodes { body reports { by } versions { body } } } }";
 
-/// What a moderator or an admin asks.
+/// A query of a moderator or an admin.
 async fn reports(app: &App, of: &'static str, query: &str) -> Work {
-    let asked = app
+    let pending = app
         .query(query)
         .with_roles("mod", &[Role::Moderator, Role::Admin])
         .into_future();
-    let (answer, executed) = app.profile(asked).await;
+    let (answer, executed) = app.profile(pending).await;
     assert!(answer.errors().is_empty(), "{query}: {:?}", answer.errors());
     let name = query.chars().filter(|c| *c != '{').take(20).collect();
     Work { name, of, executed }

@@ -1,4 +1,4 @@
-//! What may be done about reviews, by whom, and how often; what is told to whom.
+//! Who may do what with reviews and how often, and who sees what.
 
 use futures_util::future::join_all;
 use mongodb::bson::doc;
@@ -62,21 +62,21 @@ fn a_deleted_review_cannot_be_replaced_to_evade_moderation() {
             let review = submitted(app, &author, &id, 1).await;
             decide(app, &review, decision).await;
             delete(app, &author, &review).await;
-            let anew = submit(app, &author, &id, 1).await;
-            assert_eq!(anew.text("/review/status"), "PENDING", "{decision}");
+            let again = submit(app, &author, &id, 1).await;
+            assert_eq!(again.text("/review/status"), "PENDING", "{decision}");
             decide(app, &review, "PUBLISH").await;
             delete(app, &author, &review).await;
-            let anew = submit(app, &author, &id, 1).await;
-            assert_eq!(anew.text("/review/status"), "PUBLISHED", "{decision}");
+            let again = submit(app, &author, &id, 1).await;
+            assert_eq!(again.text("/review/status"), "PUBLISHED", "{decision}");
         }
-        // Reported, deleted, written anew: the report is still there to be read.
+        // Reported, deleted, submitted again: the report still exists.
         let review = submitted(app, "ann", &id, 1).await;
         let report = json!({ "id": review, "reason": "SPAM" });
         app.mutate_by("ben", "reportReview", report).await.done();
         delete(app, "ann", &review).await;
         assert_eq!(waiting(app).await, json!([]));
-        let anew = submit(app, "ann", &id, 1).await;
-        assert_eq!(anew.text("/review/status"), "PENDING");
+        let again = submit(app, "ann", &id, 1).await;
+        assert_eq!(again.text("/review/status"), "PENDING");
         let queued =
             json!([{ "id": review, "queueReason": "PENDING", "reports": [{ "by": "ben" }] }]);
         assert_eq!(waiting(app).await, queued);
@@ -120,7 +120,7 @@ fn a_product_that_is_not_on_sale_takes_no_reviews_votes_or_reports() {
         let edit = json!({ "id": review, "expectedRevision": 1, "rating": 5 });
         let refused = app.mutate_by("ann", "editReview", edit).await;
         assert_eq!(refused.user_error_paths(), ["NOT_OPEN at id"]);
-        // Moderators still see what it is about; its author may still take it back.
+        // Moderators still see its product; its author may still delete it.
         let report = "{ moderationQueue { nodes { product { name } } } }";
         decide(app, &review, "RESTORE").await;
         let queue = app.query(report).as_moderator("mod").await;
@@ -173,7 +173,7 @@ fn a_repeated_review_mutation_gets_the_same_answer() {
         assert_eq!(first.payload()["recorded"], true);
         let again = app.mutate_by("shop", "recordPurchase", bought).await;
         assert_eq!(again.payload()["recorded"], false);
-        // Another change to a revision that is gone is not the same.
+        // Another change of a stale revision is a conflict.
         let review = submitted(app, "dia", &id, 3).await;
         let edit = |rating: i64| json!({ "id": review, "expectedRevision": 1, "rating": rating });
         app.mutate_by("dia", "editReview", edit(4)).await.done();
@@ -290,7 +290,7 @@ fn the_moderation_queue_is_sorted_by_age_and_filtered_by_reason() {
             let which: Vec<&String> = which.iter().map(|n| &expected[*n]).collect();
             assert_eq!(found.iter().collect::<Vec<_>>(), which, "{reason}");
         }
-        // Where it waits because it was reported and is hidden, it keeps its place.
+        // A reported review that is hidden keeps its position.
         decide(app, &expected[1], "RESTORE").await;
         let pending = page(json!("REPORTED"), Value::Null).await;
         assert_eq!(pending.number("/moderationQueue/totalCount/value"), 2);
@@ -365,8 +365,8 @@ fn frequent_reviews_make_a_product_hot_for_a_while() {
             let answer = app.query(OUTLIER).with("id", id.as_str()).as_admin().await;
             answer.at("/product/outlier").clone()
         };
-        // Concurrent reviews are stored in batches, so that a batch has more than five, however busy
-        // the machine is.
+        // Concurrent reviews are stored in batches, so that a batch has more than five, however
+        // busy the machine is.
         for round in 0..20 {
             if shown().await["hot"] == true {
                 break;
@@ -471,11 +471,11 @@ fn an_erasure_with_another_policy_has_its_own_receipt() {
         submitted(app, "ann", &id, 3).await;
         let kept = erase(app, "ann", "ANONYMIZE").await;
         assert_eq!(kept.number("/receipt/reviews"), 1);
-        // Nobody knows any more what was theirs.
+        // Nothing names the erased authors.
         let removed = erase(app, "ann", "REMOVE").await;
         assert_eq!(removed.number("/receipt/reviews"), 0);
         assert_eq!(removed.text("/receipt/policy"), "REMOVE");
-        // They come back, and go again: the receipt counts both.
+        // They write again and are erased again: the receipt counts both.
         submitted(app, "ann", &id, 4).await;
         let again = erase(app, "ann", "REMOVE").await;
         assert_eq!(again.number("/receipt/reviews"), 1);
@@ -503,7 +503,7 @@ fn erasing_a_reporter_or_a_reported_author_updates_the_queue() {
                 .await;
             let votes = i64::from(policy == "ANONYMIZE");
             assert_eq!(shown.number("/node/helpfulCount"), votes);
-            // Somebody's report is still to be looked at.
+            // The report remains, without its author.
             assert_eq!(
                 *shown.at("/node/reports"),
                 json!([{ "by": null, "note": null }])
@@ -545,13 +545,13 @@ fn an_import_verifies_buyers_and_restores_no_erased_author() {
         };
         assert!(matches!(import(of("ann", 4)).await, LineOutcome::Created));
         assert_eq!(seen().await["verified"], true);
-        // The feed corrects who wrote it.
+        // The feed corrects the author.
         for (author, verified) in [("cem", false), ("ben", true), ("ben", true)] {
             let stars = if verified { 5 } else { 3 };
             import(of(author, stars)).await;
             assert_eq!(seen().await["verified"], verified, "{author}");
         }
-        // Votes that were given here stay when their voter is erased and the feed comes again.
+        // Votes of this service remain when their voter is erased and the feed is imported again.
         let review = seen().await["id"].as_str().unwrap().to_owned();
         let vote = json!({ "id": review, "vote": "HELPFUL" });
         app.mutate_by("dia", "voteReview", vote).await.done();
@@ -562,7 +562,7 @@ fn an_import_verifies_buyers_and_restores_no_erased_author() {
         erase(app, "ben", "ANONYMIZE").await.done();
         let refused = import(of("ben", 1)).await;
         assert!(matches!(refused, LineOutcome::Rejected(_)), "{refused:?}");
-        // Also one that was looked up before and is written after.
+        // Also one that was looked up before and written afterwards.
         let stored = app.documents("reviews", doc! {}).await.remove(0);
         let known = app.store.known_reviews("feed", &["r-1".to_owned()]).await;
         let known = known.map(|known| known.reviews);

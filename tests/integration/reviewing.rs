@@ -1,4 +1,4 @@
-//! Reviews as shoppers write them and moderators see to them, through the API.
+//! Reviews by shoppers and decisions by moderators, through the API.
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use vitrine_model::clock::Clock as _;
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::HotReason;
 
-/// A product on sale, by name; its id.
+/// Imports a product on sale; returns its id.
 async fn lamp(app: &App) -> String {
     app.has([product("Lamp")]).await;
     let found = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
@@ -35,7 +35,7 @@ async fn submit(app: &App, author: &str, product: &str, rating: i64) -> Reply {
     app.mutate_by(author, "submitReview", input).await
 }
 
-/// Everything is counted.
+/// Folds all dirty reviews.
 async fn settle(app: &App) {
     app.catalog.fold_pending().await.unwrap();
 }
@@ -64,7 +64,7 @@ fn a_review_is_submitted_edited_and_deleted() {
         let edited = app.mutate_by("ann", "editReview", edit.clone()).await;
         assert_eq!(edited.number("/review/revision"), 2);
         assert_eq!(edited.payload()["product"]["ratingStats"]["average"], 2.0);
-        // Sent again it has been done; once the review has moved on it is an old edit.
+        // The same edit again is a retry; after another edit it is stale.
         let again = app.mutate_by("ann", "editReview", edit.clone()).await;
         assert_eq!(again.number("/review/revision"), 2);
         let more = json!({ "id": review, "expectedRevision": 2, "body": "It blinds." });
@@ -97,10 +97,10 @@ fn a_review_is_submitted_edited_and_deleted() {
         app.mutate_by("ann", "deleteReview", json!({ "id": review }))
             .await
             .done();
-        // Written anew it is the same review in another life.
-        let anew = submit(app, "ann", &id, 5).await;
-        assert_eq!(anew.text("/review/id"), review);
-        assert_eq!(anew.number("/product/ratingStats/count"), 1);
+        // Submitted again it has the same id.
+        let again = submit(app, "ann", &id, 5).await;
+        assert_eq!(again.text("/review/id"), review);
+        assert_eq!(again.number("/product/ratingStats/count"), 1);
     });
 }
 
@@ -124,7 +124,7 @@ fn a_second_review_of_an_author_is_refused_with_the_first() {
             second.payload()["review"]["id"],
             first.payload()["review"]["id"]
         );
-        // The key is the author's own.
+        // A key belongs to its author.
         let input = said(&id, 3, json!({ "idempotencyKey": "k" }));
         app.mutate_by("ben", "submitReview", input).await.done();
         app.has([product("Sofa")]).await;
@@ -172,7 +172,7 @@ fn a_short_top_list_admits_no_review_out_of_turn() {
             right.0,
             ["30", "29", "28", "27", "26", "25", "24", "23", "22", "21"]
         );
-        // As a release leaves the list that carries fewer reviews.
+        // As an earlier release left the list, with fewer reviews.
         let shorten = async |kept: i32| {
             let products = app.direct().collection::<Document>("products");
             let kept = doc! { "$slice": ["$top_reviews", kept] };
@@ -181,13 +181,13 @@ fn a_short_top_list_admits_no_review_out_of_turn() {
         };
         for (kept, author) in [(8, "ann"), (9, "ben"), (1, "cleo")] {
             shorten(kept).await;
-            // A page of the most helpful is not taken from a list that is too short for it.
+            // A page of the most helpful reviews is not taken from a list that is too short.
             assert_eq!(titles().await.1, right.1, "{kept} were kept");
             submit(app, author, &id, 5).await.done();
             settle(app).await;
             assert_eq!(titles().await, right, "{kept} were kept");
         }
-        // Also where an import counts its reviews as it stores them.
+        // Also when an import counts its reviews as it stores them.
         shorten(9).await;
         let late = (31..=33).map(|n| review("Lamp", n, 4).title(&format!("{n}")));
         app.has_reviews(late).await;
@@ -244,7 +244,7 @@ fn votes_count_once_and_move_the_top_reviews() {
         assert_eq!(page.number("/product/topReviews/0/helpfulCount"), 1);
         assert_eq!(page.text("/product/reviews/nodes/0/id"), first);
         assert_eq!(page.text("/product/reviews/nodes/0/viewerVote"), "HELPFUL");
-        // Nobody votes on what nobody sees.
+        // Nobody votes on a hidden review.
         let input = json!({ "id": first, "decision": "REJECT", "reason": "FAKE" });
         app.mutate_by("mod", "moderateReview", input).await.done();
         assert_eq!(
@@ -295,8 +295,8 @@ fn a_purchase_recorded_during_a_submission_verifies_it_later() {
         app.mutate_as(Role::Service, "orders", "recordPurchase", buy)
             .await
             .done();
-        // As if the review had looked for the purchase before it was there, and had been stored
-        // when the purchase had looked for the review.
+        // As if the submission had looked for the purchase before it was stored, and the purchase
+        // for the review before it was.
         let reviews = app.direct().collection::<Document>("reviews");
         let unseen = doc! { "$set": { "verified": false, "dirty": true }, "$unset": { "traits": 1, "marks": 1 } };
         reviews.update_one(doc! {}, unseen).await.unwrap();
@@ -373,7 +373,7 @@ async fn forty_reviews(app: &App, product: &str) -> Vec<Sample> {
             language: language.map(|tag| tag[..2].to_lowercase()),
         });
     }
-    // So many reviews made the product hot; once it has cooled, its totals are exact.
+    // This many reviews have made the product hot; once it is not, its totals are exact.
     app.catalog.drain().await;
     app.clock.advance(60_000);
     settle(app).await;
@@ -383,7 +383,7 @@ async fn forty_reviews(app: &App, product: &str) -> Vec<Sample> {
 const FILTERED_REVIEWS: &str = "query($id: ID, $filter: ReviewFilterInput, $sort: ReviewSort, $after: String) { product(id: $id) {
     reviews(first: 3, after: $after, sort: $sort, filter: $filter) { nodes { id } totalCount { value relation } pageInfo { hasNextPage endCursor } } } }";
 
-/// Walks all pages of the reviews that a filter finds; every page has this exact total.
+/// Reads all pages of the reviews that a filter finds, and asserts the exact total of each.
 async fn walk_filtered(
     app: &App,
     product: &str,
@@ -489,7 +489,8 @@ fn an_edit_and_a_purchase_move_a_review_to_other_counts() {
     });
 }
 
-/// A review of one star that two readers have reported, one of them twice, beside one of five stars.
+/// A review of one star that two readers have reported, one of them twice, beside one of five
+/// stars.
 async fn reported_review(app: &App) -> String {
     let id = lamp(app).await;
     let review = submit(app, "ann", &id, 1).await.text("/review/id");
@@ -637,7 +638,7 @@ fn with_moderation_before_publishing_no_review_is_seen_before_approval() {
         assert_eq!(seen("ben").await, ([1; 3], Value::Null));
         assert_eq!(waiting().await, json!([]));
         app.mutate_by("ben", "voteReview", vote).await.done();
-        // What its author changes is looked at again.
+        // An edit needs approval again.
         let edit = json!({ "id": review, "expectedRevision": 2, "body": "On second thought." });
         let edited = app.mutate_by("ann", "editReview", edit).await;
         assert_eq!(edited.text("/review/status"), "PENDING");
@@ -701,14 +702,14 @@ fn a_hidden_review_is_seen_by_its_author_and_moderators_only() {
     });
 }
 
-/// Gives an order to a process that does nothing else, and asserts which commands it waited for.
-/// What is counted afterwards, in the background, comes after them.
+/// Sends a mutation to an idle process, and asserts which commands it waited for. Background folds
+/// come after them.
 async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Reply {
     let (by, name, input) = order;
     let app = app.with_max_read(20_000).await;
-    let given = app.mutate_by(by, name, input).await;
+    let reply = app.mutate_by(by, name, input).await;
     app.catalog.drain().await;
-    let sent = given.0.sent_for_query();
+    let sent = reply.0.sent_for_query();
     let follows = [
         "find reviews",
         "find products",
@@ -723,7 +724,7 @@ async fn costs(app: &App, order: (&str, &str, Value), expected: &[&str]) -> Repl
         after.iter().all(|sent| follows.contains(sent)),
         "{name} sent {sent:?}"
     );
-    given
+    reply
 }
 
 /// The commands of a fold that a mutation waits for, and of reading the product for its payload.
@@ -841,8 +842,8 @@ fn a_review_of_a_hot_product_is_one_write() {
             app.clock.now(),
         );
         hot.await.unwrap();
-        // For up to a second a process may not know that a product is hot. Once it does, a review is
-        // one write after the look-up of the author's purchase; the payload reads the product.
+        // For up to a second a process may not know that a product is hot. Once it does, a review
+        // is one write after the look-up of the author's purchase; the payload reads the product.
         let sent = ["find purchases", "insert reviews", "find products"];
         let mut writers = 0..100;
         let short = loop {
@@ -1064,7 +1065,7 @@ fn the_most_helpful_reviews_cost_no_command_of_their_own() {
         };
         let carried = app.query(&query(fields)).await;
         carried.assert_commands(&["find products"]);
-        // With the body it is looked up, and is the same in all else.
+        // With the body it reads the reviews; everything else is the same.
         let read = app
             .query(&query(&format!("{fields} more: nodes {{ body }}")))
             .await;
@@ -1073,7 +1074,7 @@ fn the_most_helpful_reviews_cost_no_command_of_their_own() {
             let at = format!("/product/reviews/{part}");
             assert_eq!(carried.at(&at), read.at(&at), "{part}");
         }
-        // Its cursor is good for the next page.
+        // Its cursor leads to the next page.
         let after = carried.text("/product/reviews/pageInfo/endCursor");
         let next = app
             .query(r#"query($after: String) { product(slug: "lamp") { reviews(first: 10, after: $after, sort: MOST_HELPFUL) { nodes { title } } } }"#)
@@ -1158,7 +1159,7 @@ fn drifted_rating_stats_are_found_and_repaired() {
 fn a_wrong_popularity_is_found_and_repaired() {
     test(async |app| {
         let id = lamp_with_reviews(app).await;
-        // Nothing is pending that would correct it anyway.
+        // No pending work would correct it anyway.
         app.run_background_work().await;
         let products = app.direct().collection::<Document>("products");
         let wrong = doc! { "$set": { "rank.popularity": 40 } };
@@ -1177,7 +1178,7 @@ fn a_wrong_popularity_is_found_and_repaired() {
     });
 }
 
-/// Somebody with a review, an edit, a vote, a report and a purchase.
+/// Lets an author write a review, an edit, a vote and a report, and buy the product.
 async fn active_author(app: &App, id: &str, (author, other): (&str, &str)) {
     let review = submit(app, author, id, 5).await.text("/review/id");
     let other = submit(app, other, id, 3).await;
@@ -1192,7 +1193,7 @@ async fn active_author(app: &App, id: &str, (author, other): (&str, &str)) {
     settle(app).await;
 }
 
-/// Fails if any document names the author.
+/// Asserts that no document names the author.
 async fn assert_gone(app: &App, author: &str) {
     for collection in [
         "reviews",

@@ -1,10 +1,10 @@
-//! Reviews of a product: five orders, forwards and backwards, by stars, dated and undated.
+//! Lists of reviews: five sort orders, both directions, by stars, dated and undated.
 
 use vitrine_harness::{App, ReviewBuilder, product, review, test};
 
 const ORDERS: [&str; 5] = ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"];
 
-/// Nine reviews whose titles say what matters: stars, votes, year. No two tie.
+/// Nine reviews with stars, votes and year in their titles. No two tie.
 async fn nine(app: &App) {
     app.has([product("Tent"), product("Other")]).await;
     let dated = |n: i64, stars: i64, helpful: i64, year: i64| {
@@ -27,7 +27,7 @@ async fn nine(app: &App) {
     .await;
 }
 
-/// The titles in the order that these arguments give.
+/// The titles of a list with these arguments.
 async fn titles(app: &App, arguments: &str) -> Vec<String> {
     let query =
         format!("{{ product(slug: \"tent\") {{ reviews({arguments}) {{ nodes {{ title }} }} }} }}");

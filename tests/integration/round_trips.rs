@@ -1,9 +1,9 @@
-//! Every query's commands to the database. A new N+1 breaks a test, not a customer.
+//! The commands that each query and mutation sends to the database. A new N+1 fails a test here.
 
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, review, test};
 
-/// Everything that a product page shows, reviews in full apart.
+/// Everything that a product page shows, except whole reviews.
 const PAGE: &str = r#"{ product(slug: "monitor-1") {
     id kind sku slug name description brand status category { name path parent { name } }
     supplier { name country asOf } price { amount currency } media { url alt kind }
@@ -62,7 +62,7 @@ fn a_product_page_is_one_command() {
         let by_sku = app
             .query(r#"{ product(sku: "feed:Monitor 2") { name } }"#)
             .await;
-        // The process does not know yet whose it is.
+        // The process has not cached yet which product has it.
         by_sku.assert_commands(&["aggregate names"]);
         app.query(r#"{ product(slug: "nothing") { name } }"#)
             .await
@@ -149,7 +149,7 @@ fn a_total_is_counted_when_it_is_selected() {
             .await;
         total.assert_commands(&["find products", "aggregate products"]);
         assert_eq!(*total.at("/products/totalCount/value"), 25);
-        // A page that shows everything has counted it.
+        // A page with all rows needs no count.
         for page in ["first: 25", "last: 30"] {
             let query = format!(
                 "{{ products({page}) {{ nodes {{ name }} totalCount {{ value relation }} }} }}"
@@ -171,8 +171,8 @@ fn a_filter_that_cannot_match_reads_no_products() {
                 "{{ products(filter: {filter}) {{ nodes {{ name }} totalCount {{ value }} pageInfo {{ hasNextPage hasPreviousPage }} }} }}"
             )
         };
-        // Somebody else may have made what is not known here: one look at the version of the
-        // reference data, and no more than one within fifty milliseconds.
+        // Another process may have created the unknown name: the version of the reference data is
+        // read once, at most every fifty milliseconds.
         let unknown = app.query(&list(r#"{ category: ["no-such"] }"#)).await;
         unknown.assert_commands(&["find settings"]);
         assert_eq!(unknown.names("/products"), [""; 0]);
@@ -317,7 +317,7 @@ fn the_products_of_a_bundle_are_one_command() {
     });
 }
 
-/// How many commands of an answer read products.
+/// The number of commands of an answer that read products.
 fn product_commands(answer: &vitrine_harness::Answer) -> usize {
     let sent = answer.sent().iter();
     sent.filter(|sent| sent.ends_with(" products")).count()
@@ -338,18 +338,18 @@ fn facets_cost_commands_only_when_selected() {
         let one = app
             .query(&list(r#"facets(keys: ["@brand"]) { key }"#))
             .await;
-        // The page; a count that tells whether to count one by one; and that.
+        // The page; a count that decides whether products are counted one by one; and that pass.
         one.assert_commands(&["find products", "aggregate products", "find products"]);
-        // One pass for everything that is not chosen from, and one for each of three keys that are.
+        // One pass for all keys without a selection, and one for each of three keys with one.
         let all = app.query(&list("facets { key }")).await;
         assert_eq!(product_commands(&all), 1 + 4 * 2, "{:?}", all.sent());
-        // Whole categories are counted once and then read as they were counted.
+        // Whole categories are counted once; then the cached counts are read.
         let category = r#"{ products(first: 1, filter: { category: ["gaming"] }) { nodes { name } facets { key productCount } } }"#;
         let first = app.query(category).await;
         assert!(product_commands(&first) > 1, "{:?}", first.sent());
         let again = app.query(category).await;
         assert_eq!(again.data(), first.data());
-        // The page, and the category itself, which is chosen from.
+        // The page, and the facet of categories, in which a value is selected.
         assert!(product_commands(&again) <= 2, "{:?}", again.sent());
     });
 }
@@ -364,7 +364,7 @@ fn a_search_costs_a_command_per_word_and_a_page_per_rank() {
             let answer = app.query(&query).await;
             (product_commands(&answer), answer.sent().len())
         };
-        // At most a count for each word and one for a beginning; a page for each of three ranks.
+        // At most a count for each word and one for a prefix; a page for each of three ranks.
         for (text, words) in [("monitor 7 ", 2), ("monitor", 2), ("mon", 2)] {
             let (products, all) = search(text).await;
             assert!(
@@ -372,7 +372,7 @@ fn a_search_costs_a_command_per_word_and_a_page_per_rank() {
                 "{text}: {products} of {all}"
             );
         }
-        // A typo: the words that are near, and a count for each.
+        // A typo: the similar words, and a count for each.
         let (products, all) = search("monitro ").await;
         assert!(
             products <= 2 + 3 && all <= products + 3,
@@ -383,7 +383,7 @@ fn a_search_costs_a_command_per_word_and_a_page_per_rank() {
     });
 }
 
-/// What brings the dictionary, the categories and the units of a process up to date.
+/// The commands with which a process reads the reference data again.
 const REFRESH: [&str; 6] = [
     "find settings",
     "find settings",

@@ -1,5 +1,4 @@
-//! What is generated or declared once: the GraphQL schema, the database's desired state, and how a
-//! database gets there.
+//! The GraphQL schema, the desired state of the database, and the migrations to it.
 
 use std::fs;
 
@@ -14,7 +13,7 @@ use vitrine_storage::migrations::{FILES, MigrationFile, Step};
 use vitrine_storage::schema::{schema_digest, schema_version};
 
 /// Root fields that are never null: they read nothing that could fail, fail item by item, or are
-/// asked for alone, while somebody types.
+/// selected alone, as suggestions are.
 const NEVER_NULL: [&str; 11] = [
     "categories",
     "dataVersions",
@@ -55,19 +54,19 @@ fn every_part_of_the_schema_has_a_description() {
     assert_eq!(found, expected);
 }
 
-/// Brings a database up as a process of this name would, and returns what was done.
+/// Migrates a database as a process of this name would; returns what was done.
 async fn migrate(store: &Store, owner: &str) -> Vec<String> {
     let done = store.migrate(FILES, owner, false, &|_| {}).await.unwrap();
     done.iter().map(ToString::to_string).collect()
 }
 
-/// Fails unless the database is what this release wants, nothing less and nothing more.
+/// Asserts that the database is exactly the desired state of this release.
 async fn as_desired(store: &Store) {
     assert_eq!(store.missing_from_schema().await.unwrap(), [""; 0]);
     assert_eq!(store.unexpected_in_schema().await.unwrap(), [""; 0]);
 }
 
-/// The same database by the driver alone.
+/// The same database by another client.
 fn direct(app: &App, store: &Store) -> Database {
     app.direct().client().database(store.database_name())
 }
@@ -97,14 +96,14 @@ fn an_empty_database_is_brought_to_the_desired_state() {
         assert_eq!(planned.unwanted, []);
         let planned: Vec<String> = planned.steps.iter().map(ToString::to_string).collect();
         assert!(planned.contains(&"create collection products".to_owned()));
-        // Nothing was done yet.
+        // Nothing has been applied yet.
         assert_eq!(
             store.missing_from_schema().await.unwrap().len(),
             planned.len()
         );
         assert_eq!(store.recorded_schema().await.unwrap(), None);
         let done = migrate(&store, "first").await.into_iter();
-        // The lock makes this one collection before the plan is carried out.
+        // The lock creates this one collection before the plan is applied.
         let lock = ("set the validator of leases", "create collection leases");
         let done = done.map(|line| {
             if line == lock.0 {
@@ -161,7 +160,7 @@ fn lost_or_changed_parts_of_the_database_schema_are_restored() {
         assert_eq!(migrate(&app.store, "first").await, steps);
         let missing = app.store.missing_from_schema().await.unwrap();
         assert!(missing.len() == 1 && missing[0].starts_with("index products.name as"));
-        // Indexes go only when somebody says so.
+        // Indexes are dropped only on request.
         assert_eq!(migrate(&app.store, "second").await, [""; 0]);
         let done = app.store.migrate(FILES, "third", true, &|_| {}).await;
         assert_eq!(lines(&done.unwrap()), unwanted);
@@ -169,7 +168,7 @@ fn lost_or_changed_parts_of_the_database_schema_are_restored() {
     });
 }
 
-/// Moves data: what comparing cannot tell.
+/// A step that moves data, which no comparison can find.
 const MOVES: MigrationFile = MigrationFile {
     name: "0001_capitals",
     text: r#"{
@@ -293,7 +292,7 @@ fn a_database_of_a_newer_release_is_left_as_it_is() {
         let done = app.store.migrate(FILES, "this", true, &|_| {}).await;
         assert_eq!(done.unwrap(), []);
         assert_eq!(app.store.recorded_schema().await.unwrap(), Some(newer));
-        // What it took away cannot be made again by this one.
+        // This release cannot restore what the newer one has removed.
         products.drop_index("popularity").await.unwrap();
         let refused = app.store.migrate(FILES, "this", false, &|_| {}).await;
         let refused = refused.unwrap_err().to_string();

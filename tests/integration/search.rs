@@ -1,4 +1,4 @@
-//! Searching: how texts are read, how hits are ranked and walked, and that no text can make it slow.
+//! Search: reading of texts, ranking and paging of hits, and the limits that no text exceeds.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -71,13 +71,13 @@ fn words_prefixes_typos_and_codes_find_products() {
             ("  CRÈME\tbrûlée ", &torch),
             ("kitchen co torch", &torch),
             ("sonic wireless", &["Wireless Headphones"]),
-            // As typed so far, also beyond the prefixes that are kept.
+            // Incomplete words, also longer than the stored prefixes.
             ("headph", &headphones),
             ("wire headpho", &[]),
             ("wireless h", &headphones),
             ("notebookst", &["Notebookstand Pro"]),
             ("notebookstand p", &["Notebookstand Pro"]),
-            // A blank says that the word is complete.
+            // A trailing blank completes the word.
             ("headph ", &[]),
             // One typo: a letter too many, one too few, a wrong one, two swapped.
             ("headdphones", &headphones),
@@ -86,14 +86,14 @@ fn words_prefixes_typos_and_codes_find_products() {
             ("headphanes", &headphones),
             // Two are too many.
             ("haedphnes", &[]),
-            // Codes by any of their spellings, and only exactly.
+            // Codes in any of their spellings, but without typos.
             ("GV-N3080", &card),
             ("gvn3080", &card),
             ("gv-n3080gaming", &card),
             ("GV-N3081", &[]),
             ("978-3-16-148410-0", &["Dune"]),
             ("9783161484101", &[]),
-            // The words of short specs count, those of drafts do not.
+            // The words of short specs are searched, those of drafts are not.
             ("oc 10gd", &card),
             ("hidden", &[]),
         ] {
@@ -156,14 +156,14 @@ fn a_search_without_hits_suggests_another() {
                 .map(|text| text.split(' ').count()),
             Some(1)
         );
-        // Only what finds something under the same filter.
+        // Only suggestions with hits under the same filter.
         let blue = json!({ "specs": [{ "key": "color", "text": { "eq": "blue" } }] });
         assert_eq!(meant("headfones", blue.clone()).await, Value::Null);
         let text = meant("laptop sleve torch ", blue).await;
         let text = text.as_str().unwrap().to_owned();
         let again = app.query(SEARCH).with("search", text.clone()).await;
         assert!(!again.names("/products").is_empty(), "{text}");
-        // What finds something needs no help.
+        // A search with hits has no suggestion.
         assert!(
             search(app, "headphones")
                 .await
@@ -222,7 +222,7 @@ fn a_search_combines_with_filters_sorts_and_totals() {
         assert_eq!(popular.names("/products")[0], "Travel Case");
         let none = list(r#"filter: { category: ["nowhere"] }"#).await;
         assert_eq!(none.names("/products"), [""; 0]);
-        for (query, told) in [
+        for (query, reason) in [
             (
                 "{ products(sort: [{ key: RELEVANCE }]) { nodes { name } } }",
                 "needs a search",
@@ -233,7 +233,11 @@ fn a_search_combines_with_filters_sorts_and_totals() {
             ),
         ] {
             let wrong = app.query(query).await;
-            assert!(wrong.errors().concat().contains(told), "{}", wrong.pretty());
+            assert!(
+                wrong.errors().concat().contains(reason),
+                "{}",
+                wrong.pretty()
+            );
         }
     });
 }
@@ -260,7 +264,7 @@ async fn many(app: &App) {
     app.has_reviews(reviews).await;
 }
 
-/// All ids of a search in pages of this size, walked in a direction.
+/// All ids of a search, read in pages of this size in a direction.
 async fn walk(app: &App, arguments: &str, size: usize, backwards: bool) -> Vec<String> {
     let (count, from, more, next) = if backwards {
         ("last", "before", "hasPreviousPage", "startCursor")
@@ -412,7 +416,7 @@ fn suggestions_complete_the_last_word() {
                 "{text} finds something"
             );
         }
-        for (prefix, first, told) in [
+        for (prefix, first, reason) in [
             ("x", 0, "first"),
             ("x", 51, "first"),
             (&*"x".repeat(201), 10, "200 characters"),
@@ -422,7 +426,11 @@ fn suggestions_complete_the_last_word() {
                 .with("p", prefix)
                 .with("n", first)
                 .await;
-            assert!(wrong.errors().concat().contains(told), "{}", wrong.pretty());
+            assert!(
+                wrong.errors().concat().contains(reason),
+                "{}",
+                wrong.pretty()
+            );
         }
     });
 }
@@ -487,17 +495,17 @@ async fn crowd(app: &App) -> usize {
     CROWD
 }
 
-/// Texts that are as bad as can be.
+/// Worst-case search texts.
 fn hostile() -> Vec<String> {
     let words = |words: [&str; 8]| words.join(" ");
     vec![
         "c".to_owned(),
         "common thing".to_owned(),
         "common thing everywhere shared".to_owned(),
-        // Each half of the catalogue has one of them, nobody has both.
+        // Each half of the catalogue has one of them, no product both.
         "even oddly".to_owned(),
         words(["c", "co", "com", "comm", "commo", "common", "t", "th"]),
-        // A long beginning of thousands of words.
+        // A long prefix of thousands of words.
         "commonpre".to_owned(),
         "commonprefix".to_owned(),
         words([
@@ -515,7 +523,7 @@ fn hostile() -> Vec<String> {
         words([
             "samxlea", "samxleb", "samxlec", "samxled", "samxlee", "samxlef", "samxleg", "samxleh",
         ]),
-        // Nobody has any of them, and many words begin alike.
+        // No product has any of them, and many words have the same prefix.
         words([
             "coxxxxx", "coyyyyy", "cozzzzz", "coqqqqq", "cowwwww", "covvvvv", "cojjjjj", "cokkkkk",
         ]),
@@ -596,7 +604,7 @@ fn a_search_of_very_common_words_examines_the_most_popular_products() {
     });
 }
 
-/// The total of a search, and what it says of how it was read.
+/// The total of a search, and the report on how it was read.
 async fn reading(app: &App, text: &str) -> (Value, Value) {
     let query = format!(
         "{{ products(search: {text:?}) {{ totalCount(upTo: 5000) {{ value relation }} search {{ lookedThrough didYouMean }} }} }}"
@@ -616,7 +624,7 @@ fn a_search_says_how_many_products_it_has_examined() {
         let (total, read) = reading(app, "common thing").await;
         assert_eq!(total, json!({ "value": 550, "relation": "AT_LEAST" }));
         assert_eq!(read, json!({ "lookedThrough": 550, "didYouMean": null }));
-        // Half of the products have the one and half the other.
+        // Half of the products have one word, half the other.
         let (total, read) = reading(app, "even oddly").await;
         assert_eq!(total, json!({ "value": 0, "relation": "AT_LEAST" }));
         assert_eq!(read["lookedThrough"], 550);
@@ -665,11 +673,11 @@ fn a_filter_that_leaves_few_products_leads_a_search_of_common_words() {
                         totalCount(upTo: 5000) {{ value relation }} search {{ lookedThrough }}
                         facets(keys: ["@price"]) {{ accuracy values {{ label count }} }} }} }}"#
                 );
-                let ask = app
+                let request = app
                     .query(&query)
                     .with("filter", filter.clone())
                     .into_future();
-                let (answer, executed) = app.profile(ask).await;
+                let (answer, executed) = app.profile(request).await;
                 let total = json!({ "value": products, "relation": "EXACT" });
                 assert_eq!(answer.at("/products/totalCount"), &total, "{filter}");
                 assert_eq!(answer.at("/products/search/lookedThrough"), &Value::Null);
@@ -706,9 +714,9 @@ fn a_selected_value_stays_in_its_facet_when_nothing_is_found() {
     });
 }
 
-/// What a search may send however odd its text: for each of eight words two counts, one look-up of
-/// the words that begin like it, one of those one letter away, and sixteen counts to weigh them;
-/// and half as much again to find out what was meant.
+/// The maximum number of commands of a search: for each of eight words two counts, one look-up of
+/// words with the same prefix, one of words one letter away, and sixteen counts to weigh them; and
+/// half of that for the suggestion.
 const MAX_COMMANDS: usize = 8 * (2 + 1 + 1 + 16) * 3 / 2;
 
 #[test]
@@ -728,13 +736,14 @@ fn no_search_text_examines_more_than_the_limit() {
                 let query = format!(
                     "query($search: String) {{ products(first: 20, search: $search, sort: [{{ key: {sort} }}], filter: {filter}) {{ nodes {{ name }} totalCount(upTo: 1000) {{ value }} search {{ didYouMean }} }} }}"
                 );
-                let ask = app.query(&query).with("search", text.clone()).into_future();
-                let (answer, executed) = app.profile(ask).await;
-                let told = answer.errors();
+                let request = app.query(&query).with("search", text.clone()).into_future();
+                let (answer, executed) = app.profile(request).await;
+                let errors = answer.errors();
                 assert!(
-                    told.iter()
-                        .all(|told| told.starts_with("BAD_USER_INPUT at products: search")),
-                    "{text:?}: {told:?}"
+                    errors
+                        .iter()
+                        .all(|error| error.starts_with("BAD_USER_INPUT at products: search")),
+                    "{text:?}: {errors:?}"
                 );
                 let shown: String = text.chars().take(30).collect();
                 cost(
@@ -745,11 +754,11 @@ fn no_search_text_examines_more_than_the_limit() {
                     &mut faults,
                 );
             }
-            let ask = app
+            let request = app
                 .query("query($p: String!) { searchSuggestions(prefix: $p, first: 50) }")
                 .with("p", text.clone())
                 .into_future();
-            let (answer, executed) = app.profile(ask).await;
+            let (answer, executed) = app.profile(request).await;
             let shown: String = text.chars().take(30).collect();
             cost(
                 &format!("suggestions for {shown:?}"),
@@ -764,11 +773,11 @@ fn no_search_text_examines_more_than_the_limit() {
     });
 }
 
-/// How many products a search may look through here.
+/// The maximum number of products that a search may examine here.
 const READ: u32 = 1_200;
 
-/// Notes the cost of a search and what is beyond the bound. Counts of words stop at 1,001 keys.
-/// Beside them only these read products, at most half of [`READ`] each: the page, once for each of
+/// Records the cost of a search and what exceeds the limits. Counts of words stop at 1,001 keys.
+/// Besides, only these read products, at most half of [`READ`] each: the page, once for each of
 /// three ranks, and the total; and "did you mean", three times a tenth of that.
 fn cost(
     name: &str,
@@ -789,7 +798,7 @@ fn cost(
         faults.push(format!("{name}: {commands} commands"));
     }
     let read = i64::from(READ / 2);
-    // A product may be met by several of the 64 words that a beginning stands for.
+    // Several of the 64 words of a prefix may find the same product.
     if most > 1_001 + 200 {
         faults.push(format!("{name}: {most} keys in one command"));
     }

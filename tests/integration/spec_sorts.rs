@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, test};
 
-/// Products with a value of each type or without, in no order, with many ties.
+/// Products with a value of each type or without one, unsorted, with many ties.
 async fn stock(app: &App) {
     let product = |n: usize| {
         let number = f64::from(u32::try_from(n * 7 % 12).unwrap());
@@ -21,7 +21,7 @@ async fn stock(app: &App) {
             .number("parts", number)
             .boolean("lid", n.is_multiple_of(2))
             .date("release", &format!("2024-{:02}-01", 1 + n * 5 % 12))
-            // A second value of another region.
+            // A second value with another qualifier.
             .quantity("weight", number, "kg")
             .qualified("EU")
             .quantity("weight", 20.0 - number, "kg")
@@ -30,7 +30,7 @@ async fn stock(app: &App) {
     app.has((0..40).map(product)).await;
 }
 
-/// A walk through the list in pages: the names.
+/// The names of a list, read in pages.
 async fn walk(app: &App, sort: &str, filter: &str, size: usize, backwards: bool) -> Vec<String> {
     let (count, from, more, next) = if backwards {
         ("last", "before", "hasPreviousPage", "startCursor")
@@ -56,7 +56,7 @@ async fn walk(app: &App, sort: &str, filter: &str, size: usize, backwards: bool)
     pages.concat()
 }
 
-/// The value that a product is sorted by.
+/// The value by which a product is sorted.
 async fn values(app: &App, key: &str) -> Vec<(String, Option<f64>)> {
     let query = "query($key: String!) { products(first: 100) { nodes { name spec(key: $key) { value { ... on QuantityValue { canonicalValue } ... on NumberValue { number } ... on BooleanValue { boolean } } } } } }";
     let answer = app.query(query).with("key", key).await;
@@ -165,7 +165,7 @@ fn keys_that_cannot_be_sorted_by_are_refused() {
             ))
             .await
         };
-        for (sort, told) in [
+        for (sort, reason) in [
             (r#"{ spec: "parts" }"#, "sort[0].spec"),
             (r#"{ spec: "length", key: NAME }"#, "exactly one"),
             ("{ direction: ASCENDING }", "exactly one"),
@@ -173,7 +173,7 @@ fn keys_that_cannot_be_sorted_by_are_refused() {
             let wrong = ask(sort).await;
             let errors = wrong.errors().concat();
             assert!(
-                errors.starts_with("BAD_USER_INPUT") && errors.contains(told),
+                errors.starts_with("BAD_USER_INPUT") && errors.contains(reason),
                 "{sort}: {}",
                 wrong.pretty()
             );

@@ -1,4 +1,4 @@
-//! Setting and removing specs, and what their keys learn from it.
+//! Setting and removing specs, and the keys that this defines.
 
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, test};
@@ -9,7 +9,7 @@ async fn id_of(app: &App, slug: &str) -> String {
     found.text("/product/id")
 }
 
-/// What a product says, each spec as `key=text@qualifier`.
+/// The specs of a product, each as `key=text@qualifier`.
 async fn specs(app: &App, id: &str) -> Vec<String> {
     let query = "query($id: ID) { product(id: $id) { specs { key text qualifier } } }";
     let found = app.query(query).as_admin().with("id", id).await;
@@ -57,13 +57,13 @@ async fn find(app: &App, filter: &str) -> usize {
 fn set_specs_replace_those_of_their_key_and_qualifier_and_no_other() {
     test(async |app| {
         let id = shoe(app).await;
-        let given = json!([
+        let input = json!([
             { "key": "size", "qualifier": "eu", "text": "43" },
             { "key": "color", "text": "Red" }, { "key": "color", "text": "Blue" },
             { "key": "weight", "number": 0.31, "unit": "kilograms" },
             { "key": "material", "text": "Leather" },
         ]);
-        let done = app.mutate("setSpecs", set(&id, given.clone())).await;
+        let done = app.mutate("setSpecs", set(&id, input.clone())).await;
         assert_eq!(done.number("/product/revision"), 2);
         let expected = [
             "color=Red",
@@ -74,7 +74,7 @@ fn set_specs_replace_those_of_their_key_and_qualifier_and_no_other() {
             "material=Leather",
         ];
         assert_eq!(specs(app, &id).await, expected);
-        let again = app.mutate("setSpecs", set(&id, given)).await;
+        let again = app.mutate("setSpecs", set(&id, input)).await;
         assert_eq!(again.number("/product/revision"), 2, "nothing changed");
         assert_eq!(find(app, r#"{ key: "size", text: { eq: "42" } }"#).await, 0);
         assert_eq!(
@@ -238,12 +238,12 @@ fn only_allowed_texts_are_taken_without_regard_to_case_and_accents() {
             refused.user_error_paths(),
             ["TYPE_MISMATCH at specs.0.text"]
         );
-        let told = refused.user_errors().concat();
+        let message = refused.user_errors().concat();
         assert!(
             ["Slim", "Régular", "Wide"]
                 .iter()
-                .all(|word| told.contains(word)),
-            "{told}"
+                .all(|word| message.contains(word)),
+            "{message}"
         );
         app.mutate(
             "setSpecs",

@@ -1,5 +1,5 @@
-//! Subscriptions: reviews and ratings as they change, without loss, doubles or a change stream for
-//! each who follows.
+//! Subscriptions: reviews and ratings as they change, without lost or repeated events, with one
+//! change stream a process.
 
 use std::time::Duration;
 
@@ -89,14 +89,15 @@ fn every_review_is_delivered_once_in_order_of_publication() {
             );
             assert_eq!(title(&following.event().await), "by ben");
         }
-        // An edit and a vote are no new review; what is hidden is seen again when it is published.
+        // An edit and a vote are no new review; a hidden review is delivered again when it is
+        // published.
         let edit = json!({ "id": first, "title": "better", "expectedRevision": 1 });
         app.mutate_by("ann", "editReview", edit).await.done();
         let judge =
             |decision: &str| json!({ "id": first, "decision": decision, "reason": "OTHER" });
         app.mutate("moderateReview", judge("REJECT")).await.done();
         app.mutate("moderateReview", judge("PUBLISH")).await.done();
-        // Imports are told as well.
+        // Imported reviews are delivered as well.
         app.has_reviews([review("Lamp", "imported", 3)]).await;
         for following in [&mut one, &mut two] {
             assert_eq!(title(&following.event().await), "better");
@@ -144,7 +145,7 @@ fn a_resumed_subscription_misses_and_repeats_no_event() {
     });
 }
 
-/// Follows until so many were heard, coming back with the last cursor after each few.
+/// Subscribes until this many events were received, resuming from the last cursor after every few.
 async fn heard(
     app: &App,
     catalog: &Catalog,
@@ -211,7 +212,7 @@ fn changed_ratings_are_delivered() {
         assert_eq!(event["kind"], "HAPPENED");
         assert_eq!(event["ratingStats"], json!({ "count": 1, "average": 5.0 }));
         let known = cursor(&event);
-        // Nothing has changed: the numbers are told, but nothing has happened.
+        // The first event has the current numbers, although nothing has changed.
         let mut same = app.subscribe(&ratings_of(&lamp, Some(&known)));
         assert_eq!(same.event().await["kind"], "STARTED");
         drop(following);
@@ -223,7 +224,7 @@ fn changed_ratings_are_delivered() {
             assert_eq!(event["kind"], "HAPPENED");
             assert_eq!(event["ratingStats"], json!({ "count": 2, "average": 4.5 }));
         }
-        // However fast they change, the last numbers are told.
+        // However fast they change, the last numbers are delivered.
         for n in 0..20 {
             submit(app, &lamp, &format!("a{n}"), 3).await;
         }
@@ -264,7 +265,7 @@ fn a_wrong_subscription_is_refused_with_its_argument() {
         }
         let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
-        // A cursor of another product, or of another list, is none.
+        // A cursor of another product, or of another list, is refused.
         let mut foreign = app.subscribe(&reviews_of(&chair, Some(&start)));
         assert_eq!(foreign.failure().await, "INVALID_CURSOR");
         let mut foreign = app.subscribe(&ratings_of(&lamp, Some(&start)));
@@ -290,7 +291,7 @@ fn a_subscription_ends_when_its_product_goes_off_sale() {
         assert_eq!(admin.event().await["kind"], "HAPPENED");
         let mut late = app.subscribe(&reviews_of(&lamp, None));
         assert_eq!(late.failure().await, "NOT_FOUND");
-        // Nobody else has seen what was written meanwhile.
+        // No other subscriber exists meanwhile.
         app.mutate("restoreProduct", json!({ "id": lamp }))
             .await
             .done();
@@ -339,18 +340,18 @@ fn a_slow_subscriber_is_dropped_when_its_events_leave_the_buffer() {
         started(&mut patient).await;
         let many: Vec<_> = (0..600).map(|n| review("Lamp", n, 4)).collect();
         app.has_reviews(many).await;
-        // More than wait for one are taken from what is kept for all.
+        // A subscriber that is slower than its own queue reads from the shared buffer.
         for _ in 0..600 {
             assert_eq!(patient.event().await["kind"], "HAPPENED");
         }
-        // Wait until the other process has heard of all as well.
+        // Wait until the other process has received all events as well.
         let mut last = app.subscribe_through(catalog, &ratings_of(&lamp, None));
         last.event().await;
         app.has_reviews([review("Lamp", "last", 4)]).await;
         last.event().await;
         assert_eq!(slow.failure().await, "UNAVAILABLE");
         assert_eq!(slow.next().await, None);
-        // Nothing is lost: the cursor leads back, by way of the database.
+        // Nothing is lost: the cursor resumes from the database.
         let mut back = app.subscribe_through(catalog, &reviews_of(&lamp, Some(&start)));
         assert_eq!(back.event().await["kind"], "STARTED");
         submit(app, &lamp, "sentinel", 5).await;
@@ -369,7 +370,7 @@ fn a_lost_change_stream_is_reported_and_can_be_resumed() {
         let lamp = lamp(app).await;
         let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
-        // An error after which no stream can be resumed by itself.
+        // An error after which the driver does not resume the stream.
         app.fail_next(1, &["getMore"], doc! { "errorCode": 286 })
             .await;
         assert_eq!(following.failure().await, "UNAVAILABLE");
@@ -377,7 +378,7 @@ fn a_lost_change_stream_is_reported_and_can_be_resumed() {
         let mut back = app.subscribe(&reviews_of(&lamp, Some(&start)));
         back.event().await;
         assert_eq!(title(&back.event().await), "by ann");
-        // A place that the database has forgotten.
+        // A position that has left the oplog.
         app.catalog.stop_following().await;
         app.fail_after(1, &["aggregate"], doc! { "errorCode": 286 })
             .await;
@@ -393,7 +394,7 @@ fn a_cursor_resumes_as_long_as_the_oplog_reaches_back() {
         let lamp = lamp(app).await;
         let mut following = app.subscribe(&reviews_of(&lamp, None));
         let start = started(&mut following).await;
-        // Something else happens meanwhile.
+        // Another event in between.
         let others = app.direct().collection::<Document>("elsewhere");
         for n in 0..100 {
             others.insert_one(doc! { "_id": n }).await.unwrap();
@@ -407,12 +408,12 @@ fn a_cursor_resumes_as_long_as_the_oplog_reaches_back() {
     });
 }
 
-/// The next message of a client's connection, as JSON.
+/// Returns the next message on a connection, as JSON.
 async fn message(socket: &mut (impl StreamExt<Item = Result<Message, Error>> + Unpin)) -> Value {
     loop {
         let next = tokio::time::timeout(Duration::from_secs(20), socket.next()).await;
         match next
-            .expect("something is told in time")
+            .expect("a message comes in time")
             .expect("it goes on")
             .unwrap()
         {
@@ -465,8 +466,8 @@ fn a_web_socket_subscription_lasts_until_the_service_stops() {
         assert_eq!(first["payload"]["data"]["reviewAdded"]["kind"], "STARTED");
         submit(app, &lamp, "ann", 5).await;
         let next = message(&mut socket).await;
-        let told = &next["payload"]["data"]["reviewAdded"];
-        assert_eq!((&next["type"], title(told)), (&json!("next"), "by ann"));
+        let review = &next["payload"]["data"]["reviewAdded"];
+        assert_eq!((&next["type"], title(review)), (&json!("next"), "by ann"));
         assert_eq!((sockets.connections(), sockets.operations()), (1, 1));
         drop(stop);
         let (closed, last) =
@@ -474,9 +475,9 @@ fn a_web_socket_subscription_lasts_until_the_service_stops() {
         assert!(closed);
         assert_eq!(last["closed"], 1001, "{last}");
         serving.join_next().await.unwrap().unwrap().unwrap();
-        // Another process goes on behind the last event.
+        // Another process continues after the last event.
         let other = app.other_process().await;
-        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&cursor(told))));
+        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&cursor(review))));
         back.event().await;
         submit(app, &lamp, "ben", 4).await;
         assert_eq!(title(&back.event().await), "by ben");
@@ -494,7 +495,7 @@ fn a_resumed_subscription_progresses_however_slow_its_start_is() {
             submit(app, &lamp, by, 5).await;
         }
         let other = app.other_process().await;
-        // Longer than is looked in one piece.
+        // Longer than one step of catching up.
         let slow = doc! { "blockConnection": true, "blockTimeMS": 2_300 };
         app.fail_after(0, &["aggregate"], slow).await;
         let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&start)));

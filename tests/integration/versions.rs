@@ -1,4 +1,4 @@
-//! Documents that an earlier release wrote, beside those of this one.
+//! Documents of earlier and later releases, beside those of this one.
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn steps() -> Vec<VersionStep> {
     vec![step("products"), step("reviews")]
 }
 
-/// Runs a test of the service that has these steps.
+/// Runs a test of the service with these steps.
 fn upgrading(check: &impl AsyncFn(&App)) {
     test(async |app| {
         let app = app.with_version_steps(steps()).await;
@@ -48,7 +48,7 @@ fn of_version_0() -> Document {
     doc! { "schema_version": { "$lt": 1 } }
 }
 
-/// The lists of reviews that a page may show: all, by stars, and by what reviews are filtered by.
+/// The lists of reviews of a page: all, by stars, and by every filter.
 async fn lists(app: &App) -> Value {
     let list = |name: &str, filter: &str| {
         format!(
@@ -72,7 +72,7 @@ async fn lists(app: &App) -> Value {
     app.query(&query).await.at("/product").clone()
 }
 
-/// A review by the author of this number, every other with a picture; gives its id.
+/// Submits a review of the author with this number, every other with a picture; returns its id.
 async fn submitted(app: &App, product: &str, rating: i64, language: &str, number: usize) -> String {
     let mut written = json!({
         "productId": product,
@@ -118,7 +118,7 @@ fn reviews_of_two_versions_read_the_same_during_an_upgrade() {
         assert_eq!(lists(app).await, expected);
         app.audit().await;
 
-        // What is written meanwhile counts as ever.
+        // Concurrent writes are counted as usual.
         let vote = json!({ "id": ids[1], "vote": "HELPFUL" });
         app.mutate_by("voter", "voteReview", vote).await.done();
         let bought = json!({ "customerId": "author 2", "productId": id });
@@ -243,7 +243,7 @@ async fn shop(app: &App, size: usize) {
     app.has_reviews(reviewed).await;
 }
 
-/// What shoppers and admins are answered: pages, lists in all orders, filters, facets, searches.
+/// The answers to shoppers and admins: pages, lists in all sort orders, filters, facets, searches.
 async fn answers(app: &App) -> Vec<Value> {
     let lists = ["PRICE", "RATING", "POPULARITY", "NEWEST", "NAME", "BEST_SELLING", "TRENDING"].map(|key| {
         format!("{{ products(sort: [{{ key: {key} }}], first: 100) {{ nodes {{ slug }} totalCount {{ value relation }} }} }}")
@@ -272,7 +272,7 @@ fn products_of_two_versions_read_the_same_during_an_upgrade() {
         as_of_version_0(app, "products").await;
         assert_eq!(answers(app).await, expected, "before");
         app.audit().await;
-        // A part of them, one batch by one batch, each time with the same answers.
+        // Batch by batch, with the same answers after each.
         let mut brought = 0;
         while let n @ 1.. = app.store.upgrade_products(15).await.unwrap().written {
             brought += n;
@@ -370,7 +370,7 @@ fn an_ordinary_write_upgrades_its_product() {
     });
 }
 
-/// Makes a document one of the next release: of a higher version, with a field nobody knows.
+/// Turns a document into one of the next release: of a higher version, with an unknown field.
 async fn of_the_future(app: &App, collection: &str) -> Document {
     let documents = app.direct().collection::<Document>(collection);
     let newer = doc! { "schema_version": 2, "hologram": { "depth": 4 } };
@@ -584,7 +584,7 @@ fn the_progress_of_an_upgrade_can_be_queried() {
                 },
             ])
         );
-        // As the process that works reports.
+        // As the process with the workers reports.
         let now = vitrine_model::clock::Clock::now(&*app.clock);
         let mut report = WorkerReport::default();
         report.ran(

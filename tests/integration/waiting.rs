@@ -1,5 +1,5 @@
-//! Reviews that wait to be counted, and what is in their way: how long they wait is known, what a
-//! newer release has to do is told apart, and nobody holds anybody up for long.
+//! Dirty reviews and what delays them: their age is known, those of a newer release are reported
+//! separately, and abandoned transactions are aborted soon.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::product::HotReason;
 use vitrine_storage::StorageError;
 
-/// Longer than anything here takes on a busy machine.
+/// A generous deadline for a busy machine.
 const WITHIN: Duration = Duration::from_mins(1);
 
-/// A product on sale, by name; its id.
+/// Imports a product on sale; returns its id.
 async fn lamp(app: &App) -> (String, ProductId) {
     app.has([product("Lamp")]).await;
     let found = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
@@ -38,7 +38,7 @@ fn said(product: &str, more: Value) -> Value {
     input
 }
 
-/// Makes reviews as if they had just been stored and not been counted.
+/// Makes all reviews dirty, as if they had just been stored.
 async fn uncount(app: &App, since: Timestamp) {
     let reviews = app.direct().collection::<Document>("reviews");
     let since = mongodb::bson::DateTime::from_millis(since.as_millis());
@@ -46,7 +46,7 @@ async fn uncount(app: &App, since: Timestamp) {
     reviews.update_many(doc! {}, waits).await.unwrap();
 }
 
-/// A transaction of a process that is gone: it has written the product, and nobody goes on with it.
+/// Starts a transaction that writes the product and is abandoned.
 async fn abandon(app: &App) -> ClientSession {
     let mut options = ClientOptions::parse(app.uri()).await.unwrap();
     options.app_name = Some("vitrine".to_owned());
@@ -67,7 +67,7 @@ fn an_abandoned_transaction_is_aborted() {
     test(async |app| {
         let (id, product) = lamp(app).await;
         let abandoned = abandon(app).await;
-        // It is in the way of whoever writes the product.
+        // It conflicts with every writer of the product.
         let now = app.clock.now();
         let marked = app
             .store
@@ -112,7 +112,7 @@ fn a_fold_that_conflicts_writes_the_product_first() {
 
 const FOLD: &str = "{ workers { name state backlog lagSeconds waitingSince leftAlone } }";
 
-/// What the query `workers` says of the fold.
+/// The report of the query `workers` on the fold.
 async fn fold_status(app: &App) -> Value {
     let seen = app.query(FOLD).as_admin().await;
     let workers = seen.at("/workers").as_array().unwrap();
@@ -139,7 +139,7 @@ fn the_age_of_the_oldest_uncounted_review_is_known() {
             (&json!(1), &json!(90.0))
         );
         assert_eq!(behind["waitingSince"], "2026-05-31T12:00:00.000Z");
-        // Whoever looks does not leave it to others.
+        // The process that reads the backlog folds it.
         let waiting = app
             .catalog
             .watch_uncounted(&mut UncountedWatch::default())
@@ -184,7 +184,7 @@ fn reviews_of_a_newer_release_are_reported_separately() {
             (&seen["backlog"], &seen["leftAlone"]),
             (&json!(0), &json!(2))
         );
-        // A change of such a review is written, and says that it is not counted yet.
+        // A change of such a review is stored, and reports that the numbers are pending.
         let gone = app
             .mutate_by("ann", "deleteReview", json!({ "id": own }))
             .await;
@@ -199,7 +199,7 @@ fn a_claimed_but_unused_key_stores_the_review_once() {
     test_on_own_server(async |app| {
         let (id, _) = lamp(app).await;
         let input = said(&id, json!({ "idempotencyKey": "k" }));
-        // The key is claimed by the first insert; that of the review fails.
+        // The first insert claims the key; the insert of the review fails.
         app.fail_after(1, &["insert"], doc! { "errorCode": 8_000 })
             .await;
         let lost = app.mutate_by("ann", "submitReview", input.clone()).await;
@@ -215,7 +215,7 @@ fn a_claimed_but_unused_key_stores_the_review_once() {
         let stored = app.documents("reviews", doc! {}).await;
         assert_eq!(stored.len(), 1);
         assert_eq!(stored[0].get("_id"), Some(&claimed));
-        // The keys of all mutations are one store.
+        // All mutations share one store of keys.
         let other = json!({ "name": "Others", "idempotencyKey": "k" });
         let refused = app.mutate("createCategory", other).by("ann").await;
         assert_eq!(
@@ -244,8 +244,8 @@ fn a_key_of_a_deleted_review_gets_the_same_answer_on_a_hot_product() {
         // The process has just read that the product is hot.
         submit("ben", json!({})).await;
         let key = json!({ "idempotencyKey": "k" });
-        let anew = submit("ann", key.clone()).await;
-        assert_eq!(submit("ann", key).await, anew);
+        let again = submit("ann", key.clone()).await;
+        assert_eq!(submit("ann", key).await, again);
         app.run_background_work().await;
     });
 }

@@ -2,8 +2,8 @@
 //! plainer ways.
 //!
 //! The plain ways write the very document that the service writes, to a collection with the same
-//! indexes, and then add one to numbers of the product: in two writes that a crash can part, or in a
-//! transaction for each review that is tried again whenever it meets another.
+//! indexes, and then add one to numbers of the product: in two writes that a crash can part, or in
+//! a transaction for each review that is tried again whenever it meets another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
-//! The click promise: what a facet says of a value is what choosing the value gives. For random
-//! filters over random products every value of every facet is chosen, with everything else of the
-//! filter unchanged, and the list is counted.
+//! The count of a facet value is the number of products after the value is chosen. For random
+//! filters over random products every value of every facet is chosen, with the rest of the filter
+//! unchanged, and the list is counted.
 
 use std::fmt::Write as _;
 
@@ -11,14 +11,14 @@ use vitrine_harness::{App, test};
 use super::check;
 use super::filters::{Filter, filter, leaf, stock};
 
-/// What is asked of facets, with filters just as they can be sent back.
+/// A query of facets, with filters that can be sent back unchanged.
 pub(crate) const FACETS: &str = "query($filter: ProductFilterInput, $search: String, $keys: [String!], $limit: Int, $units: [DisplayUnitInput!]) {
     products(first: 1, filter: $filter, search: $search) { totalCount(upTo: 1000000) { value }
       facets(keys: $keys, limit: $limit, displayUnits: $units) { key accuracy productCount productCountMargin
         values { label count margin selected filter { category brand country price { gte lte } rating { gte }
           specs { key qualifier text { eq } number { eq gte lte gt lt unit } boolean date { gte lte gt lt } } } } } } }";
 
-/// How many products choosing a value gives, beside what is left of the filter.
+/// The number of products after choosing a value, with the rest of the filter.
 pub(crate) async fn click(app: &App, rest: &Value, value: &Value, search: &Value) -> i64 {
     let query = "query($filter: ProductFilterInput, $search: String) { products(first: 1, filter: $filter, search: $search) { totalCount(upTo: 1000000) { value relation } } }";
     // Beside the other parts, so that nothing is nested deeper.
@@ -34,7 +34,7 @@ pub(crate) async fn click(app: &App, rest: &Value, value: &Value, search: &Value
     answer.number("/products/totalCount/value")
 }
 
-/// All keys that the random products have, and what needs no key.
+/// All keys of the random products, and all built-in facets.
 const KEYS: [&str; 11] = [
     "@category",
     "@brand",
@@ -49,8 +49,8 @@ const KEYS: [&str; 11] = [
     "weight",
 ];
 
-/// The parts of a filter, all of which must hold. Each leaf is a choice of one key; the others
-/// choose nothing.
+/// The parts of a filter, which are combined with and. Each leaf is a choice of one key; other
+/// parts are not.
 #[derive(Clone, Debug)]
 struct Parts {
     parts: Vec<Filter>,
@@ -65,7 +65,7 @@ fn parts() -> impl Strategy<Value = Parts> {
 }
 
 impl Parts {
-    /// Without what chooses a value of this key.
+    /// Removes the choices of this key.
     fn without(&self, key: &str) -> Value {
         let kept = self.parts.iter().filter_map(|part| part.without(key));
         let kept: Vec<Value> = kept.collect();
@@ -82,7 +82,7 @@ impl Parts {
 }
 
 impl Filter {
-    /// The key that a leaf chooses from; `None` for what is no choice.
+    /// The key of which a leaf is a choice; `None` if it is not a choice.
     fn choice(&self) -> Option<&'static str> {
         Some(match self {
             Self::Category(_) => "@category",
@@ -99,7 +99,7 @@ impl Filter {
         })
     }
 
-    /// As an input, without what chooses a value of this key.
+    /// The input without the choices of this key.
     fn without(&self, key: &str) -> Option<Value> {
         match self {
             Self::And(parts) => {
@@ -111,7 +111,7 @@ impl Filter {
         }
     }
 
-    /// As a variable has it.
+    /// The input as the value of a variable.
     fn value(&self) -> Value {
         literal(&self.graphql())
     }
@@ -138,7 +138,7 @@ fn literal(text: &str) -> Value {
         quoted ^= c == '"';
         json.push(c);
     }
-    // GraphQL lets a comma follow the last field.
+    // GraphQL allows a trailing comma.
     let json = json.replace(",  }", " }").replace(", }", " }");
     serde_json::from_str(&json).unwrap_or_else(|wrong| panic!("{wrong}: {json}"))
 }
@@ -171,10 +171,10 @@ fn every_count_of_a_facet_is_the_number_of_products_after_the_click() {
                 let key = facet["key"].as_str().unwrap();
                 let rest = parts.without(key);
                 for value in facet["values"].as_array().unwrap() {
-                    let given = click(app, &rest, value, &Value::Null).await;
+                    let clicked = click(app, &rest, value, &Value::Null).await;
                     prop_assert_eq!(
                         &value["count"],
-                        given,
+                        clicked,
                         "{} of {} in {}",
                         value,
                         key,

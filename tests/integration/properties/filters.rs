@@ -1,5 +1,5 @@
-//! Random filters over random products, compared with an evaluation in whole numbers that shares
-//! nothing with the service: lengths are counted in hundred-thousandths of a millimetre.
+//! Random filters over random products, compared with an evaluation in whole numbers that shares no
+//! code with the service: lengths are in hundred-thousandths of a millimetre.
 
 use std::fmt::Write as _;
 
@@ -25,8 +25,8 @@ const COLORS: [&str; 4] = ["Red", "Dark Red", "Blue", "Grün"];
 const UNITS: [(&str, i64); 3] = [("mm", 10), ("cm", 100), ("in", 254)];
 const QUALIFIERS: [&str; 2] = ["EU", "US"];
 
-/// A product as this module sees it. Indexes point into the tables above; lengths and weights are
-/// in tenths of their unit, prices in cents, dates in days of January 2024.
+/// A product of the evaluation. Indexes point into the tables above; lengths and weights are in
+/// tenths of their unit, prices in cents, dates in days of January 2024.
 #[derive(Clone, Debug)]
 pub(super) struct Toy {
     category: usize,
@@ -44,7 +44,7 @@ pub(super) struct Toy {
 /// One end of a range of lengths, and whether it belongs to the range.
 pub(super) type End = Option<(i64, bool)>;
 
-/// A filter as this module sees it.
+/// A filter of the evaluation.
 #[derive(Clone, Debug)]
 pub(super) enum Filter {
     Category(Vec<usize>),
@@ -144,8 +144,8 @@ fn length((low, high, unit): (End, End, usize)) -> Filter {
     }
 }
 
-/// No product lies exactly on the edge of what is shown as equal: whether it belongs is up to the
-/// last bit of a floating-point number.
+/// No product is exactly on the edge of such a range, where the last bit of a floating-point number
+/// would decide.
 const fn off_the_edge(tenths: i64) -> i64 {
     if tenths % 40 == 0 { tenths + 1 } else { tenths }
 }
@@ -300,7 +300,7 @@ impl Filter {
                 let qualifier = of.map_or_else(String::new, |of| {
                     format!(", qualifier: {:?}", QUALIFIERS[of])
                 });
-                // Asked in grams, stored in kilograms.
+                // Filtered in grams, stored in kilograms.
                 spec(
                     "weight",
                     &format!("number: {{ gte: {}, unit: \"g\" }}{qualifier}", least * 100),
@@ -339,8 +339,8 @@ impl Toy {
     }
 }
 
-/// What is shown as this number of tenths, in ten-thousandths: half of the last digit written to
-/// each side, but at most half a percent.
+/// The range that is equal to this number of tenths, in ten-thousandths: half of the last written
+/// digit to each side, but at most half a percent.
 fn shown_alike(tenths: i64) -> (i64, i64) {
     let half_digit = if tenths % 10 == 0 { 5000 } else { 500 };
     let reach = half_digit.min(5 * tenths);
@@ -367,13 +367,15 @@ fn all(parts: &[Filter]) -> String {
         .join(", ")
 }
 
-fn ends(given: &[(&str, Option<String>)]) -> String {
-    given.iter().fold(String::new(), |mut text, (name, end)| {
-        if let Some(end) = end {
-            let _ = write!(text, "{name}: {end}, ");
-        }
-        text
-    })
+fn ends(range_ends: &[(&str, Option<String>)]) -> String {
+    range_ends
+        .iter()
+        .fold(String::new(), |mut text, (name, end)| {
+            if let Some(end) = end {
+                let _ = write!(text, "{name}: {end}, ");
+            }
+            text
+        })
 }
 
 /// A whole number of decimal parts as it is written.

@@ -1,4 +1,4 @@
-//! Rating numbers after any sequence of imports, compared with a recount of the drafts.
+//! Ratings after any sequence of imports, compared with a recount of the drafts.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use vitrine_model::import::ReviewDraft;
 
 use super::check;
 
-/// What one line of a feed says of a review: which one, stars, votes, recommendation.
+/// A line of a feed: the number of the review, stars, votes, recommendation.
 type Said = (usize, i64, i64, Option<bool>);
 
 /// Batches of lines; later ones correct earlier ones.
@@ -88,12 +88,12 @@ async fn compare(app: &App, name: &str, last: &BTreeMap<usize, Said>) -> Result<
         answer.at("/product/ratingStats/bayesianScore"),
         Some((17.5 + sum) / (5.0 + count)),
     )?;
-    let told: Vec<bool> = last.values().filter_map(|said| said.3).collect();
-    let yes = f64::from(u32::try_from(told.iter().filter(|yes| **yes).count()).unwrap());
-    let told = f64::from(u32::try_from(told.len()).unwrap());
+    let answers: Vec<bool> = last.values().filter_map(|said| said.3).collect();
+    let yes = f64::from(u32::try_from(answers.iter().filter(|yes| **yes).count()).unwrap());
+    let answers = f64::from(u32::try_from(answers.len()).unwrap());
     near(
         answer.at("/product/ratingStats/recommendedShare"),
-        (told > 0.0).then(|| yes / told),
+        (answers > 0.0).then(|| yes / answers),
     )?;
     let mut top: Vec<&Said> = last.values().collect();
     top.sort_by_key(|said| (-said.2, std::cmp::Reverse(said.0)));

@@ -1,5 +1,5 @@
-//! Everything that people do about reviews, in any order, against a simple reference in memory; and
-//! by many at once, after which everything is counted anew.
+//! Random sequences of everything that people do with reviews, compared with a simple reference in
+//! memory; and concurrent ones, after which everything is recounted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use super::check;
 
 const AUTHORS: [&str; 4] = ["ann", "ben", "cem", "dia"];
 
-/// What somebody does: an author is one of [`AUTHORS`]; a review is named by its author.
+/// An act: an author is one of [`AUTHORS`]; a review is named by its author.
 #[derive(Clone, Debug)]
 enum Act {
     Submit {
@@ -83,7 +83,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A review as the reference knows it.
+/// A review in the reference.
 #[derive(Clone, Debug)]
 struct Known {
     status: ReviewStatus,
@@ -119,7 +119,7 @@ impl Known {
     }
 }
 
-/// What should be, after what was done.
+/// The expected state of a product.
 #[derive(Debug, Default)]
 struct Shop {
     reviews: BTreeMap<usize, Known>,
@@ -226,7 +226,7 @@ fn content(stars: i64, recommended: Option<bool>) -> ReviewContent {
     }
 }
 
-/// Reviews of some stars have a language, so that edits change what reviews are filtered by.
+/// Reviews of some stars have a language, so that edits change filtered fields.
 fn language(stars: i64) -> Option<String> {
     ["en", "de-AT", "EN-gb"]
         .get(usize::try_from(stars % 4).unwrap())
@@ -349,7 +349,7 @@ async fn new_product(app: &App, name: &str) -> ProductId {
     found.unwrap().unwrap().product().unwrap().id
 }
 
-/// What the product has computed, after all folds.
+/// Compares the stored ratings, after all folds, with the reference.
 async fn compare(app: &App, name: &str, shop: &Shop) -> Result<(), TestCaseError> {
     app.catalog.fold_pending().await.unwrap();
     app.audit().await;
@@ -368,7 +368,7 @@ async fn compare(app: &App, name: &str, shop: &Shop) -> Result<(), TestCaseError
     let said = |yes| i64::try_from(seen().filter(|(_, k)| k.recommended == Some(yes)).count());
     prop_assert_eq!(product.computed.stats.recommended.yes, said(true).unwrap());
     prop_assert_eq!(product.computed.stats.recommended.no, said(false).unwrap());
-    // Where votes tie the newest comes first; the clock stands, so ids decide there.
+    // With equal votes the newest comes first; the clock does not move, so ids decide.
     let mut expected: Vec<(String, i64, bool)> = seen()
         .map(|(by, known)| {
             let helpful = known.votes.values().filter(|vote| **vote == Vote::Helpful);

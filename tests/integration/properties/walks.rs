@@ -1,5 +1,4 @@
-//! Walks by cursor while rows are added: each row that was there from the beginning is seen once
-//! on the way there and once on the way back.
+//! Paging while rows are added: each row that existed at the start is seen once in each direction.
 
 use proptest::prelude::*;
 use vitrine_harness::{App, product, review, test};
@@ -7,7 +6,7 @@ use vitrine_model::import::{ProductDraft, ReviewDraft};
 
 use super::check;
 
-/// Where a row sorts; small numbers, so that many tie.
+/// The sort value of a row: small numbers, so that many tie.
 type Place = (i64, i64);
 
 fn places() -> impl Strategy<Value = (Vec<Place>, Vec<Place>, usize)> {
@@ -19,9 +18,9 @@ fn places() -> impl Strategy<Value = (Vec<Place>, Vec<Place>, usize)> {
     )
 }
 
-/// A list that can be walked and added to.
+/// A list that can be paged and appended to.
 trait List {
-    /// One page as `(name, cursor)`, and whether the list goes on.
+    /// One page as `(name, cursor)`, and whether another page follows.
     async fn page(&self, app: &App, arguments: &str) -> (Vec<(String, String)>, bool);
     /// Adds a row.
     async fn add(&self, app: &App, name: &str, place: Place);
@@ -111,7 +110,7 @@ fn read(
     )
 }
 
-/// Walks to the end and back, adding a row after each page as long as there are some to add.
+/// Reads to the end and back, adding a row after each page while rows are left to add.
 async fn walk(
     app: &App,
     list: &impl List,
@@ -131,7 +130,7 @@ async fn walk(
     once(&early, &back)
 }
 
-/// All names one way: forwards from the beginning, or backwards from a cursor.
+/// All names in one direction: forwards from the start, or backwards from a cursor.
 async fn one_way(
     app: &App,
     list: &impl List,
