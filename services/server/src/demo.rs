@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
+use vitrine_demo::{Demo, DemoAttention, DemoOptions};
 use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::import::{ImportMode, RunState};
@@ -10,7 +11,6 @@ use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::reviewing::Purchase;
 use vitrine_domain::workers::Worker;
-use vitrine_ingest::demo::{Demo, DemoAttention, DemoOptions};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::ProductId;
 use vitrine_model::import::LineOutcome;

@@ -4,7 +4,7 @@ use vitrine_model::product::{Book, Contributor, Details};
 use vitrine_model::spec::SpecValue;
 
 use super::{Bench, with_check_digit};
-use crate::demo::words::people::person;
+use crate::words::people::person;
 
 const AUTHORS: usize = 170;
 const FORMATS: [&str; 3] = ["paperback", "hardcover", "e-book"];

@@ -304,7 +304,7 @@ pub(crate) fn converted(value: f64, from: &str, to: &str, units: &UnitTable) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::random::Purpose;
+    use crate::random::Purpose;
 
     #[test]
     fn makers_print_round_numbers() {

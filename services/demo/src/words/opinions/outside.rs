@@ -1,7 +1,7 @@
 //! On drones, camping gear, bicycles and sets.
 
 use super::aspect;
-use crate::demo::leaf::{Tongue, Voice};
+use crate::leaf::{Tongue, Voice};
 
 /// On drones.
 pub(crate) const DRONES: Voice = Voice {

@@ -2,8 +2,8 @@
 
 use super::names::{MODELS, SERIES};
 use super::opinions;
-use crate::demo::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
+use crate::leaf::{Family, Leaf};
 
 const COLORS: &[&str] = &[
     "Black",

@@ -4,8 +4,8 @@ use vitrine_model::product::{Details, Grocery, Measurement};
 use vitrine_model::spec::SpecValue;
 
 use super::Bench;
-use crate::demo::template::fill;
-use crate::demo::words::food::INGREDIENTS;
+use crate::template::fill;
+use crate::words::food::INGREDIENTS;
 
 const NUTRIENTS: [&str; 5] = ["energy", "fat", "sugar", "fibre", "protein"];
 

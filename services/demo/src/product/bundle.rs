@@ -4,8 +4,8 @@ use vitrine_model::import::BundleItemDraft;
 use vitrine_model::spec::SpecValue;
 
 use super::{Bench, name_of, reference};
-use crate::demo::plan::Plan;
-use crate::demo::random::Random;
+use crate::plan::Plan;
+use crate::random::Random;
 
 /// Chooses the items and notes their names.
 pub(super) fn items(bench: &mut Bench<'_>) -> Vec<BundleItemDraft> {

@@ -2,8 +2,8 @@
 
 use super::names::{LINES, NOTHING};
 use super::opinions;
-use crate::demo::facts::{one, several, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{one, several, yes};
+use crate::leaf::{Family, Leaf};
 
 const SETS: Family = Family {
     kind: "bundle",

@@ -1,7 +1,7 @@
 //! On clothes and shoes.
 
 use super::aspect;
-use crate::demo::leaf::{Tongue, Voice};
+use crate::leaf::{Tongue, Voice};
 
 /// On clothes.
 pub(crate) const CLOTHES: Voice = Voice {

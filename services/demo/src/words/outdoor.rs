@@ -2,8 +2,8 @@
 
 use super::names::{LINES, MODELS, NOTHING, SERIES};
 use super::opinions;
-use crate::demo::facts::{Attr, fine, measure, one, several, sold, whole, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{Attr, fine, measure, one, several, sold, whole, yes};
+use crate::leaf::{Family, Leaf};
 
 const DRONES: Family = Family {
     kind: "drone",

@@ -1,11 +1,11 @@
 //! What a review says: an opening, a few aspects of the thing, a closing, all in accord with the
 //! stars and with the facts of the product.
 
-use crate::demo::facts::Facts;
-use crate::demo::leaf::{Leaf, Tongue, Voice};
-use crate::demo::random::Random;
-use crate::demo::template::fill_any;
-use crate::demo::words::opinions::{CLOSINGS, FRENCH, GERMAN, OPENINGS, TIMES, TITLES};
+use crate::facts::Facts;
+use crate::leaf::{Leaf, Tongue, Voice};
+use crate::random::Random;
+use crate::template::fill_any;
+use crate::words::opinions::{CLOSINGS, FRENCH, GERMAN, OPENINGS, TIMES, TITLES};
 
 /// How many of a hundred remarks are praise, by stars; one star first.
 const PRAISE: [u8; 5] = [4, 20, 50, 80, 97];

@@ -1,7 +1,7 @@
 //! On appliances, food, furniture, plants, instruments.
 
 use super::aspect;
-use crate::demo::leaf::{Tongue, Voice};
+use crate::leaf::{Tongue, Voice};
 
 /// On household appliances.
 pub(crate) const APPLIANCES: Voice = Voice {

@@ -3,8 +3,8 @@
 use super::devices::DEVICE;
 use super::names::{MODELS, SERIES};
 use super::opinions;
-use crate::demo::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
+use crate::leaf::{Family, Leaf};
 
 const LAPTOPS: Family = Family {
     kind: "electronics",

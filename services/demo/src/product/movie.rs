@@ -4,8 +4,8 @@ use vitrine_model::product::{Contributor, Details, Movie};
 use vitrine_model::spec::SpecValue;
 
 use super::Bench;
-use crate::demo::template::fill_any;
-use crate::demo::words::people::{CHARACTERS, person};
+use crate::template::fill_any;
+use crate::words::people::{CHARACTERS, person};
 
 /// Ratings by age in Germany, Britain and the United States, the mildest first.
 const AGES: [[&str; 3]; 5] = [

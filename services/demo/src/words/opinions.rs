@@ -12,7 +12,7 @@ pub(crate) use outside::{BIKES, BUNDLES, CAMPING, DRONES};
 pub(crate) use tech::{CAMERAS, COMPUTERS, PARTS, POCKET, SCREENS, SOUND};
 pub(crate) use wear::{CLOTHES, SHOES};
 
-use crate::demo::leaf::Aspect;
+use crate::leaf::Aspect;
 
 const fn aspect(good: &'static [&'static str], bad: &'static [&'static str]) -> Aspect {
     Aspect { good, bad }

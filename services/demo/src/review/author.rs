@@ -3,9 +3,9 @@
 use vitrine_model::id::AuthorId;
 use vitrine_model::review::Author;
 
-use crate::demo::random::Random;
-use crate::demo::words::people::{NICKS, person};
-use crate::demo::{AUTHORS, SYSTEM};
+use crate::random::Random;
+use crate::words::people::{NICKS, person};
+use crate::{AUTHORS, SYSTEM};
 
 /// How many of the pool review ten times as much as the others. A prime, as is [`OTHERS`], so
 /// that every step from one to the next visits all of them before it meets one again.
@@ -84,7 +84,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::demo::random::Purpose;
+    use crate::random::Purpose;
 
     #[test]
     fn nobody_comes_twice() {

@@ -1,8 +1,8 @@
 //! Books and films.
 
 use super::opinions;
-use crate::demo::facts::{Attr, measure, one, several, whole, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{Attr, measure, one, several, whole, yes};
+use crate::leaf::{Family, Leaf};
 
 const LANGUAGES: &[&str] = &["English", "English", "German", "French", "Spanish"];
 

@@ -1,7 +1,7 @@
 //! On books and films.
 
 use super::aspect;
-use crate::demo::leaf::{Aspect, Tongue, Voice};
+use crate::leaf::{Aspect, Tongue, Voice};
 
 const MADE: Aspect = aspect(
     &[

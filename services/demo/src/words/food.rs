@@ -2,8 +2,8 @@
 
 use super::names::NOTHING;
 use super::opinions;
-use crate::demo::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
-use crate::demo::leaf::{Family, Leaf};
+use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
+use crate::leaf::{Family, Leaf};
 
 const HARVESTS: &[&str] = &[
     "Old Harbour",

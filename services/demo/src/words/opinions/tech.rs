@@ -1,7 +1,7 @@
 //! On devices.
 
 use super::aspect;
-use crate::demo::leaf::{Aspect, Tongue, Voice};
+use crate::leaf::{Aspect, Tongue, Voice};
 
 const SUPPORT: Aspect = aspect(
     &[

@@ -4,7 +4,7 @@ use vitrine_model::product::{Apparel, Details, Measurement, SizeChartRow};
 use vitrine_model::spec::SpecValue;
 
 use super::Bench;
-use crate::demo::facts::converted;
+use crate::facts::converted;
 
 /// European, British and American sizes of shoes.
 const WOMENS_SHOES: &[[&str; 3]] = &[
