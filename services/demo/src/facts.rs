@@ -163,7 +163,10 @@ impl Facts {
 
     fn draw_one(&mut self, attr: &Attr, habit: Habit, units: &UnitTable, random: &mut Random) {
         match &attr.values {
-            Values::One(of) => self.text(attr.key, random.early(of)),
+            Values::One(of) => {
+                let text = random.early(of);
+                self.text(attr.key, text);
+            }
             Values::Several(most, of) => self.several(attr.key, *most, of, random),
             Values::Number(grid) => self.add(attr.key, SpecValue::Number(grid.draw(random))),
             Values::Measure(grid, unit, also) => {
@@ -173,7 +176,7 @@ impl Facts {
             }
             Values::Sold(of) => {
                 let (value, unit) = random.early(of);
-                self.quantity(attr.key, value, unit);
+                self.quantity(attr.key, *value, unit);
             }
             Values::Yes(share) => self.add(attr.key, SpecValue::Boolean(random.percent(*share))),
         }

@@ -6,6 +6,7 @@ use vitrine_model::product::ProductStatus;
 
 use super::leaf::Leaf;
 use super::random::{Purpose, Random};
+use super::words::reviews::Essay;
 use super::{AUTHORS, DemoOptions, words};
 
 /// Milliseconds of a day.
@@ -34,7 +35,7 @@ pub(crate) struct Planned {
     /// How many reviews it has.
     pub(crate) reviews: usize,
     /// A long review that one of its reviewers wrote.
-    pub(crate) essay: Option<&'static str>,
+    pub(crate) essay: Option<&'static Essay>,
 }
 
 /// The whole catalogue in numbers.
@@ -167,11 +168,8 @@ impl Plan {
     }
 
     fn hand_out_essays(&mut self) {
-        for (leaf, essay) in [
-            (STAR_LEAF, words::essays::HEADPHONES),
-            ("Crime", words::essays::BOOK),
-        ] {
-            let all = (0..self.products.len()).filter(|at| self.leaf(*at).path[2] == leaf);
+        for essay in &words::words().reviews.essays {
+            let all = (0..self.products.len()).filter(|at| self.leaf(*at).path[2] == essay.leaf);
             let most = all.max_by_key(|at| (self.products[*at].reviews, *at));
             if let Some(most) = most {
                 self.products[most].essay = Some(essay);
@@ -195,7 +193,7 @@ fn planned(leaf: usize, within: usize, random: &mut Random) -> Planned {
     let currency = match random.weighted(&[9_790, 150, 60]) {
         0 => Some("EUR"),
         1 => None,
-        _ => Some(random.pick(&others)),
+        _ => Some(*random.pick(&others)),
     };
     Planned {
         leaf,

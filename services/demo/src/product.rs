@@ -17,7 +17,7 @@ use super::leaf::Leaf;
 use super::plan::{DAY, Planned};
 use super::random::{Purpose, Random};
 use super::template::{fill, fill_any};
-use super::words::names::SUPPLIERS;
+use super::words::words;
 use super::{Demo, SYSTEM};
 
 /// A product with the facts it was written from, which its reviews are written from, too.
@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
     }
 
     fn draw_facts(&mut self) -> &'static str {
-        let brand = self.random.early(self.leaf.family.brands);
+        let brand = *self.random.early(self.leaf.family.brands);
         self.facts.plural = self.leaf.plural;
         self.facts.note("brand", brand);
         self.facts.note("thing", self.leaf.thing);
@@ -204,10 +204,10 @@ impl<'a> Bench<'a> {
             1 => self.random.weighted(&weights),
             _ => return None,
         };
-        let (name, country) = SUPPLIERS.get(at)?;
+        let supplier = words().suppliers.get(at)?;
         Some(SupplierDraft {
-            name: (*name).to_owned(),
-            country: Some((*country).to_owned()),
+            name: supplier.name.clone(),
+            country: Some(supplier.country.clone()),
         })
     }
 

@@ -84,14 +84,14 @@ impl Random {
     }
 
     /// One of these, each as likely. There must be one.
-    pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
     }
 
     /// One of these, the earlier ones likelier. There must be one.
-    pub(crate) fn early<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn early<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         let index = self.below(all.len()).min(self.below(all.len()));
-        all[index]
+        &all[index]
     }
 
     /// The index of one of these weights, in proportion to them.

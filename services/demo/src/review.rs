@@ -62,7 +62,7 @@ impl<'a> Reviews<'a> {
             body,
             language,
         } = match essay {
-            Some(essay) => body::essay(essay),
+            Some(essay) => Words::of(essay),
             None => body::write(self.leaf, &mut self.made.facts, stars, &mut self.random),
         };
         let (helpful, unhelpful) = match essay {

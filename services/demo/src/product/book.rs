@@ -4,7 +4,7 @@ use vitrine_model::product::{Book, Contributor, Details};
 use vitrine_model::spec::SpecValue;
 
 use super::{Bench, with_check_digit};
-use crate::words::people::person;
+use crate::words::words;
 
 const AUTHORS: usize = 170;
 const FORMATS: [&str; 3] = ["paperback", "hardcover", "e-book"];
@@ -48,19 +48,29 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
 
 fn contributors(bench: &mut Bench<'_>) -> Vec<Contributor> {
     let author = bench.random.below(AUTHORS).min(bench.random.below(AUTHORS));
-    let mut all = vec![contributor("author", &person(author * 89 + 7))];
+    let mut all = vec![contributor(
+        "author",
+        &words().people.full_name(author * 89 + 7),
+    )];
     bench.facts.note("author", all[0].name.clone());
     let original = bench.random.pick(&ORIGINALS);
     if bench.random.percent(35) && !bench.facts.says("language", original) {
         bench.facts.text("original_language", original);
         let number = bench.random.below(60) * 211 + 40;
-        all.push(contributor("translator", &person(number)));
-        bench.facts.note("translator", person(number));
+        all.push(contributor("translator", &words().people.full_name(number)));
+        bench
+            .facts
+            .note("translator", words().people.full_name(number));
     }
     if bench.facts.has("illustration_style") {
         let number = bench.random.below(40) * 307 + 90;
-        all.push(contributor("illustrator", &person(number)));
-        bench.facts.note("illustrator", person(number));
+        all.push(contributor(
+            "illustrator",
+            &words().people.full_name(number),
+        ));
+        bench
+            .facts
+            .note("illustrator", words().people.full_name(number));
     }
     all
 }

@@ -49,7 +49,7 @@ fn one_of(plan: &Plan, random: &mut Random, fits: impl Fn(usize) -> bool) -> Opt
     let fitting: Vec<usize> = singles
         .filter(|at| plan.products[*at].sellable() && fits(*at))
         .collect();
-    (!fitting.is_empty()).then(|| random.pick(&fitting))
+    (!fitting.is_empty()).then(|| *random.pick(&fitting))
 }
 
 fn listed(names: &[String]) -> String {

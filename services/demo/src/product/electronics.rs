@@ -39,7 +39,7 @@ const WORKS_WITH: &[(&str, &str, &str)] = &[
 
 /// Adds dates, and gives the details.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
-    let months = bench.random.early(&[24, 36, 12, 60]);
+    let months = *bench.random.early(&[24, 36, 12, 60]);
     bench.facts.note("warranty", format!("{months} months"));
     if bench.random.percent(60) {
         let days = bench.random.low(0, 500);
@@ -53,7 +53,7 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
         .filter(|(key, value, _)| bench.facts.says(key, value))
         .map(|(_, _, with)| (*with).to_owned());
     Details::Electronics(Electronics {
-        energy_label: labelled.then(|| letter.to_owned()),
+        energy_label: labelled.then(|| (*letter).to_owned()),
         warranty_months: Some(months),
         compatibility: compatibility.collect(),
     })

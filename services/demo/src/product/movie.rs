@@ -5,7 +5,7 @@ use vitrine_model::spec::SpecValue;
 
 use super::Bench;
 use crate::template::fill_any;
-use crate::words::people::{CHARACTERS, person};
+use crate::words::words;
 
 /// Ratings by age in Germany, Britain and the United States, the mildest first.
 const AGES: [[&str; 3]; 5] = [
@@ -39,26 +39,27 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
 
 fn cast(bench: &mut Bench<'_>) -> Vec<Contributor> {
     let count = 2 + bench.random.below(4);
-    let first = bench.random.below(CHARACTERS.len());
-    let roles = CHARACTERS.iter().cycle().skip(first).take(count);
+    let characters = &words().people.characters;
+    let first = bench.random.below(characters.len());
+    let roles = characters.iter().cycle().skip(first).take(count);
     let start = bench.random.below(240);
     roles
         .enumerate()
         .map(|(at, role)| Contributor {
-            name: person((start + at * 37) % 240 * 61 + 5),
-            role: (*role).to_owned(),
+            name: words().people.full_name((start + at * 37) % 240 * 61 + 5),
+            role: role.clone(),
         })
         .collect()
 }
 
 fn people(bench: &mut Bench<'_>, cast: &[Contributor]) {
-    let director = person(bench.random.below(70) * 131 + 11);
+    let director = words().people.full_name(bench.random.below(70) * 131 + 11);
     bench.facts.text("director", &director);
     bench.facts.note("director", director);
     if let Some(lead) = cast.first() {
         bench.facts.note("lead", lead.name.clone());
     }
-    let composer = person(bench.random.below(40) * 173 + 60);
+    let composer = words().people.full_name(bench.random.below(40) * 173 + 60);
     bench.facts.text("composer", &composer);
     bench.facts.note("composer", composer);
 }

@@ -4,7 +4,7 @@ use vitrine_model::id::AuthorId;
 use vitrine_model::review::Author;
 
 use crate::random::Random;
-use crate::words::people::{NICKS, person};
+use crate::words::words;
 use crate::{AUTHORS, SYSTEM};
 
 /// How many of the pool review ten times as much as the others. A prime, as is [`OTHERS`], so
@@ -66,7 +66,8 @@ impl Walk {
 
 /// Some show their full name, some an initial, some a nickname.
 fn shown_name(at: usize) -> String {
-    let full = person(at);
+    let people = &words().people;
+    let full = people.full_name(at);
     match at % 20 {
         0..=10 => full,
         11..=16 => match full.split_once(' ') {
@@ -74,7 +75,10 @@ fn shown_name(at: usize) -> String {
             None => full,
         },
         17 => full.to_lowercase().replace(' ', "."),
-        18 => format!("{}{}", NICKS[at / 20 % NICKS.len()], at % 97),
+        18 => {
+            let nickname = &people.nicknames[at / 20 % people.nicknames.len()];
+            format!("{nickname}{}", at % 97)
+        }
         _ => full.split(' ').next().unwrap_or(&full).to_owned(),
     }
 }

@@ -2,10 +2,11 @@
 //! stars and with the facts of the product.
 
 use crate::facts::Facts;
-use crate::leaf::{Leaf, Tongue, Voice};
+use crate::leaf::{Leaf, Voice};
 use crate::random::Random;
 use crate::template::fill_any;
-use crate::words::opinions::{CLOSINGS, FRENCH, GERMAN, OPENINGS, TIMES, TITLES};
+use crate::words::reviews::{Essay, Language};
+use crate::words::words;
 
 /// How many of a hundred remarks are praise, by stars; one star first.
 const PRAISE: [u8; 5] = [4, 20, 50, 80, 97];
@@ -24,36 +25,42 @@ pub(super) struct Words {
 /// Writes a review of so many stars (0 is one star).
 pub(super) fn write(leaf: &Leaf, facts: &mut Facts, stars: usize, random: &mut Random) -> Words {
     let voice = leaf.family.voice;
-    match random.weighted(&[88, 8, 4]) {
-        1 => foreign("de", &GERMAN[stars], &voice.german, facts, stars, random),
-        2 => foreign("fr", &FRENCH[stars], &voice.french, facts, stars, random),
-        _ => english(voice, facts, stars, random),
+    let languages = &words().reviews.languages;
+    let others = languages.iter().map(|language| language.percent);
+    let mut shares = vec![100 - others.clone().sum::<u32>()];
+    shares.extend(others);
+    match random.weighted(&shares).checked_sub(1) {
+        Some(other) => foreign(&languages[other], voice, facts, stars, random),
+        None => english(voice, facts, stars, random),
     }
 }
 
-/// A review that somebody took a long time over.
-pub(super) fn essay(text: &str) -> Words {
-    Words {
-        title: "A long answer to a short question: yes".to_owned(),
-        body: text.to_owned(),
-        language: "en",
+impl Words {
+    /// A review that somebody took a long time over.
+    pub(super) fn of(essay: &Essay) -> Self {
+        Self {
+            title: essay.title.clone(),
+            body: essay.body.clone(),
+            language: "en",
+        }
     }
 }
 
 fn english(voice: &Voice, facts: &mut Facts, stars: usize, random: &mut Random) -> Words {
-    facts.note_anew("time", random.pick(TIMES));
+    let phrases = &words().reviews.english[stars];
+    facts.note_anew("time", random.pick(&words().reviews.durations).as_str());
     let title = english_title(voice, facts, stars, random);
     let mut body = Sentences::default();
     let wanted = length(random);
     if wanted > 1 && random.percent(62) || wanted == 1 && random.percent(25) {
-        let opening = fill_any(OPENINGS[stars], facts, random);
+        let opening = fill_any(&phrases.openings, facts, random);
         body.push(opening.filter(|opening| opening.trim_end_matches('.') != title));
     }
     let closing = wanted > 2 && random.percent(55);
     let remarks = wanted.saturating_sub(body.count + usize::from(closing));
     remark(voice, facts, stars, remarks, &mut body, random);
     if closing {
-        body.push(fill_any(CLOSINGS[stars], facts, random));
+        body.push(fill_any(&phrases.closings, facts, random));
     }
     Words {
         title,
@@ -73,7 +80,7 @@ fn english_title(voice: &Voice, facts: &Facts, stars: usize, random: &mut Random
     };
     let own = if random.percent(55) { own } else { &[] };
     let title = fill_any(own, facts, random);
-    title.unwrap_or_else(|| random.pick(TITLES[stars]).to_owned())
+    title.unwrap_or_else(|| random.pick(&words().reviews.english[stars].titles).clone())
 }
 
 /// How many sentences: most write two to four, some none, a few a great many.
@@ -109,48 +116,49 @@ fn remark(
 
 /// A remark against the tone of the rest is introduced as one, at times.
 fn turned(said: String, praise: bool, stars: usize, random: &mut Random) -> String {
+    let introductions = &words().reviews.introductions;
     let introductions = match (praise, stars) {
-        (false, 3 | 4) => ["One small thing: ", "A minus: ", "Less good: "],
-        (true, 0 | 1) => ["To be fair: ", "On the good side: ", "A plus: "],
+        (false, 3 | 4) => &introductions.criticism,
+        (true, 0 | 1) => &introductions.praise,
         _ => return said,
     };
     if random.percent(15) {
         return said;
     }
-    format!("{}{}", random.pick(&introductions), uncapitalised(said))
+    format!("{}{}", random.pick(introductions), uncapitalised(said))
 }
 
 /// Takes the capital from the first word, unless it needs it.
 fn uncapitalised(mut said: String) -> String {
-    const COMMON: [&str; 30] = [
-        "The", "A", "An", "It", "They", "After", "Too", "No", "Not", "My", "Far", "Hard", "Looks",
-        "Feels", "Easy", "One", "Two", "This", "These", "Slow", "Full", "In", "For", "At", "On",
-        "Loose", "Heavier", "Shorter", "Runs", "Small",
-    ];
     let first = said.split(' ').next().unwrap_or_default();
-    if COMMON.contains(&first) {
+    let common = &words().reviews.common_first_words;
+    if common.iter().any(|word| word == first) {
         said[..1].make_ascii_lowercase();
     }
     said
 }
 
 fn foreign(
-    language: &'static str,
-    [titles, openings, closings]: &[&[&str]; 3],
-    tongue: &Tongue,
+    language: &'static Language,
+    voice: &Voice,
     facts: &Facts,
     stars: usize,
     random: &mut Random,
 ) -> Words {
+    let phrases = &language.stars[stars];
+    let tongue = match language.tag.as_str() {
+        "de" => &voice.german,
+        _ => &voice.french,
+    };
     let title = if random.percent(15) {
         ""
     } else {
-        random.pick(titles)
+        random.pick(&phrases.titles)
     };
     let mut body = Sentences::default();
     let wanted = length(random).min(5);
     if wanted > 1 && random.percent(60) {
-        body.say(random.pick(openings));
+        body.say(random.pick(&phrases.openings).as_str());
     }
     for _ in body.count..wanted.min(4) {
         let praise = random.percent(PRAISE[stars]);
@@ -158,12 +166,12 @@ fn foreign(
         body.push(fill_any(of, facts, random));
     }
     if wanted > 2 && random.percent(45) {
-        body.say(random.pick(closings));
+        body.say(random.pick(&phrases.closings).as_str());
     }
     Words {
         title: title.to_owned(),
         body: body.text,
-        language,
+        language: &language.tag,
     }
 }
 

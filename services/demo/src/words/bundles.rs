@@ -1,6 +1,6 @@
 //! Sets of several products.
 
-use super::names::{LINES, NOTHING};
+use super::lines::{LINES, NOTHING};
 use super::opinions;
 use crate::facts::{one, several, yes};
 use crate::leaf::{Family, Leaf};

@@ -1,6 +1,6 @@
 //! Clothes and shoes.
 
-use super::names::{LINES, NOTHING};
+use super::lines::{LINES, NOTHING};
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, sold, whole, yes};
 use crate::leaf::{Family, Leaf};

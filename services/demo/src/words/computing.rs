@@ -1,7 +1,7 @@
 //! Computers and household appliances.
 
 use super::devices::DEVICE;
-use super::names::{MODELS, SERIES};
+use super::lines::{MODELS, SERIES};
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
 use crate::leaf::{Family, Leaf};

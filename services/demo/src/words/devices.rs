@@ -1,6 +1,6 @@
 //! Sound, pictures, cameras, phones.
 
-use super::names::{MODELS, SERIES};
+use super::lines::{MODELS, SERIES};
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
 use crate::leaf::{Family, Leaf};

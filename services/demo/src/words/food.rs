@@ -1,6 +1,6 @@
 //! Food and drink.
 
-use super::names::NOTHING;
+use super::lines::NOTHING;
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, sold, tenths, whole, yes};
 use crate::leaf::{Family, Leaf};

@@ -1,6 +1,6 @@
 //! Furniture, plants, instruments.
 
-use super::names::{LINES, MODELS, NOTHING, SERIES};
+use super::lines::{LINES, MODELS, NOTHING, SERIES};
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, whole, yes};
 use crate::leaf::{Family, Leaf};

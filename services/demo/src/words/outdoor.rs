@@ -1,6 +1,6 @@
 //! Drones, camping, cycling.
 
-use super::names::{LINES, MODELS, NOTHING, SERIES};
+use super::lines::{LINES, MODELS, NOTHING, SERIES};
 use super::opinions;
 use crate::facts::{Attr, fine, measure, one, several, sold, whole, yes};
 use crate::leaf::{Family, Leaf};

@@ -1,207 +1,40 @@
 //! Invented people: those who write reviews, books and films, and those in them.
 
-/// First names. 127 of them, so that with as many last names every number gives another person.
-pub(crate) const FIRST: [&str; 127] = [
-    "Maren", "Jonas", "Elena", "Tobias", "Camille", "Luc", "Ingrid", "Piotr", "Aisha", "Marek",
-    "Sofia", "Henrik", "Clara", "Mateo", "Nora", "Felix", "Yara", "Oskar", "Lena", "Diego",
-    "Hanna", "Viktor", "Amelie", "Rafael", "Greta", "Samir", "Ida", "Emil", "Leila", "Anton",
-    "Marta", "Nils", "Chiara", "Bastian", "Zofia", "Kofi", "Paula", "Theo", "Ines", "Milan",
-    "Sanne", "Jakub", "Freya", "Dario", "Lotte", "Hugo", "Alma", "Ravi", "Petra", "Simon", "Noemi",
-    "Arne", "Julia", "Tomas", "Selma", "Bruno", "Eva", "Karim", "Astrid", "Leon", "Rosa", "Erik",
-    "Dana", "Paul", "Vera", "Stefan", "Mira", "Louis", "Helga", "Adam", "Nadia", "Georg", "Silvia",
-    "Kenji", "Tilda", "Ivan", "Carla", "Moritz", "Anouk", "Peter", "Wanda", "Daniel", "Olga",
-    "Marc", "Britta", "Enzo", "Judith", "Lars", "Salome", "Gustav", "Farah", "Otto", "Lucia",
-    "Andre", "Svenja", "Nikola", "Elise", "Robin", "Katja", "Ruben", "Agnes", "Timo", "Beatriz",
-    "Walter", "Yuki", "Claude", "Irina", "Joost", "Mona", "Pascal", "Ulrike", "Finn", "Teresa",
-    "Magnus", "Odile", "Boris", "Liv", "Sergio", "Edith", "Malik", "Tessa", "Konrad", "Jana",
-    "Olivier", "Runa", "Philip", "Doris",
-];
+use serde::Deserialize;
 
-/// Last names.
-pub(crate) const LAST: [&str; 127] = [
-    "Voss",
-    "Lindqvist",
-    "Moreau",
-    "Kowalik",
-    "Albrecht",
-    "Ferrante",
-    "Oduya",
-    "Brandt",
-    "Sorel",
-    "Haugen",
-    "Petrov",
-    "Castellan",
-    "Wieland",
-    "Duvall",
-    "Nakamori",
-    "Bergholt",
-    "Reiss",
-    "Marchetti",
-    "Holm",
-    "Zeller",
-    "Fontane",
-    "Osei",
-    "Kranz",
-    "Valdez",
-    "Thorne",
-    "Eriksen",
-    "Baumgart",
-    "Lacroix",
-    "Novak",
-    "Sandoval",
-    "Wirth",
-    "Ashdown",
-    "Rinaldi",
-    "Falk",
-    "Okafor",
-    "Steiner",
-    "Perrault",
-    "Dahl",
-    "Kessler",
-    "Romero",
-    "Haas",
-    "Winter",
-    "Delorme",
-    "Szabo",
-    "Engel",
-    "Bianchi",
-    "Rask",
-    "Hoffer",
-    "Lemaire",
-    "Krug",
-    "Santoro",
-    "Nyberg",
-    "Amsel",
-    "Garnier",
-    "Tomczak",
-    "Weiland",
-    "Marlow",
-    "Aziz",
-    "Jansen",
-    "Roth",
-    "Cardoso",
-    "Lund",
-    "Schilling",
-    "Vidal",
-    "Hartwig",
-    "Morel",
-    "Pohl",
-    "Sterling",
-    "Ranft",
-    "Caruso",
-    "Olsen",
-    "Brenner",
-    "Dubois",
-    "Kaya",
-    "Friis",
-    "Lorenz",
-    "Mendel",
-    "Barlow",
-    "Sommer",
-    "Rossi",
-    "Thiel",
-    "Granger",
-    "Horvat",
-    "Ebert",
-    "Navarro",
-    "Quist",
-    "Linde",
-    "Fabre",
-    "Kolar",
-    "Seidel",
-    "Bonnet",
-    "Harlan",
-    "Ritter",
-    "Esposito",
-    "Vance",
-    "Nowotny",
-    "Jung",
-    "Picard",
-    "Strand",
-    "Arendt",
-    "Belmonte",
-    "Carver",
-    "Dressler",
-    "Ekman",
-    "Fischl",
-    "Gallo",
-    "Hedlund",
-    "Ivers",
-    "Jarosz",
-    "Kremer",
-    "Loft",
-    "Moser",
-    "Neri",
-    "Oberg",
-    "Prager",
-    "Reuter",
-    "Salvi",
-    "Tanner",
-    "Ullmann",
-    "Varga",
-    "Westin",
-    "Yilmaz",
-    "Zander",
-    "Ahlers",
-    "Bruckner",
-    "Cordes",
-    "Denk",
-];
+/// The names of people: the file `people.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct People {
+    first_names: Vec<String>,
+    last_names: Vec<String>,
+    /// The roles that actors play.
+    pub(crate) characters: Vec<String>,
+    /// What the nicknames of reviewers are made of.
+    pub(crate) nicknames: Vec<String>,
+}
 
-/// What the people in films are called.
-pub(crate) const CHARACTERS: &[&str] = &[
-    "Anna",
-    "The Captain",
-    "Doctor Weiss",
-    "Leo",
-    "The Neighbour",
-    "Aunt Irma",
-    "Inspector Bell",
-    "Young Anna",
-    "The Stranger",
-    "Marguerite",
-    "Old Thomas",
-    "The Mayor",
-    "Nurse Ebba",
-    "Sami",
-    "The Driver",
-    "Mrs Lindgren",
-    "The Boy",
-    "Professor Hale",
-];
-
-/// Words that nicknames are made of.
-pub(crate) const NICKS: &[&str] = &[
-    "reads_a_lot",
-    "tea_first",
-    "kitchen_hero",
-    "two_left_feet",
-    "night_owl",
-    "on_two_wheels",
-    "garden_gnome",
-    "sunday_cook",
-    "long_legs",
-    "vinyl_fan",
-    "early_bird",
-    "mountain_goat",
-];
-
-/// The person of a number; another for each below 16,129.
-pub(crate) fn person(number: usize) -> String {
-    let first = FIRST[number % FIRST.len()];
-    let last = LAST[(number / FIRST.len() + number) % LAST.len()];
-    format!("{first} {last}")
+impl People {
+    /// The full name of the person of this number; numbers below 127 × 127 have different names.
+    pub(crate) fn full_name(&self, number: usize) -> String {
+        let round = number / self.first_names.len();
+        let first = &self.first_names[number % self.first_names.len()];
+        let last = &self.last_names[(round + number) % self.last_names.len()];
+        format!("{first} {last}")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::*;
+    use crate::words::words;
 
     #[test]
-    fn everybody_has_a_name_of_their_own() {
-        let all: HashSet<String> = (0..FIRST.len() * LAST.len()).map(person).collect();
+    fn people_have_different_names() {
+        let all: HashSet<String> = (0..127 * 127)
+            .map(|number| words().people.full_name(number))
+            .collect();
         assert_eq!(all.len(), 127 * 127);
     }
 }
