@@ -6,112 +6,7 @@ use vitrine_model::spec::{Spec, SpecValue};
 use vitrine_model::unit::UnitTable;
 
 use super::random::Random;
-
-/// How one spec key of a family or a leaf gets its values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attr {
-    /// The key.
-    pub(crate) key: &'static str,
-    /// How many of a hundred products have it.
-    pub(crate) percent: u8,
-    /// What it may be.
-    pub(crate) values: Values,
-}
-
-/// What a spec may be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Values {
-    /// One of these texts, the earlier ones likelier.
-    One(&'static [&'static str]),
-    /// One to so many different ones of these texts.
-    Several(usize, &'static [&'static str]),
-    /// A number of this grid.
-    Number(Grid),
-    /// A number of this grid and this unit; products of other habits have it in the other units.
-    Measure(Grid, &'static str, &'static [&'static str]),
-    /// One of these quantities, exactly as sold.
-    Sold(&'static [(f64, &'static str)]),
-    /// Yes in so many of a hundred cases.
-    Yes(u8),
-}
-
-/// From, to, and the step between, in units of 10 to the power of minus the decimals.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
-    range: [i32; 3],
-    decimals: u8,
-}
-
-/// A text key.
-pub(crate) const fn one(key: &'static str, percent: u8, of: &'static [&'static str]) -> Attr {
-    attr(key, percent, Values::One(of))
-}
-
-/// A text key with several values.
-pub(crate) const fn several(
-    key: &'static str,
-    percent: u8,
-    most: usize,
-    of: &'static [&'static str],
-) -> Attr {
-    attr(key, percent, Values::Several(most, of))
-}
-
-/// A key of whole numbers.
-pub(crate) const fn whole(key: &'static str, percent: u8, range: [i32; 3]) -> Attr {
-    attr(key, percent, Values::Number(Grid { range, decimals: 0 }))
-}
-
-/// A key of numbers with one decimal; the range is in tenths.
-pub(crate) const fn tenths(key: &'static str, percent: u8, range: [i32; 3]) -> Attr {
-    attr(key, percent, Values::Number(Grid { range, decimals: 1 }))
-}
-
-/// A key of quantities, and the units that others measure it in.
-pub(crate) const fn measure(
-    key: &'static str,
-    percent: u8,
-    range: [i32; 3],
-    unit: &'static str,
-    also: &'static [&'static str],
-) -> Attr {
-    let grid = Grid { range, decimals: 0 };
-    attr(key, percent, Values::Measure(grid, unit, also))
-}
-
-/// Like [`measure`] with one decimal; the range is in tenths.
-pub(crate) const fn fine(
-    key: &'static str,
-    percent: u8,
-    range: [i32; 3],
-    unit: &'static str,
-    also: &'static [&'static str],
-) -> Attr {
-    let grid = Grid { range, decimals: 1 };
-    attr(key, percent, Values::Measure(grid, unit, also))
-}
-
-/// A key of quantities that come in these sizes.
-pub(crate) const fn sold(
-    key: &'static str,
-    percent: u8,
-    of: &'static [(f64, &'static str)],
-) -> Attr {
-    attr(key, percent, Values::Sold(of))
-}
-
-/// A key of yes and no, with the share of yes.
-pub(crate) const fn yes(key: &'static str, percent: u8, share: u8) -> Attr {
-    attr(key, percent, Values::Yes(share))
-}
-
-const fn attr(key: &'static str, percent: u8, values: Values) -> Attr {
-    Attr {
-        key,
-        percent,
-        values,
-    }
-}
+use super::words::spec::{Quantity, SpecRule, Values};
 
 /// The units a product's maker thinks in: 0 is the first unit of every key, 1 and 2 the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,10 +23,8 @@ impl Habit {
         self.0 == 1
     }
 
-    fn unit(self, unit: &'static str, also: &'static [&'static str]) -> &'static str {
-        let other = self.0.checked_sub(1).and_then(|index| also.get(index));
-        let other = other.copied().filter(|other| !other.is_empty());
-        other.unwrap_or(unit)
+    fn unit(self, units: &[String]) -> &str {
+        units.get(self.0).unwrap_or(&units[0])
     }
 }
 
@@ -146,48 +39,60 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Adds what the attributes give.
-    pub(crate) fn draw(
+    /// Draws specs by these rules. A key that is there already is left out.
+    pub(crate) fn draw<'a>(
         &mut self,
-        attrs: &[Attr],
+        rules: impl Iterator<Item = &'a SpecRule>,
         habit: Habit,
         units: &UnitTable,
         random: &mut Random,
     ) {
-        for attr in attrs {
-            if random.percent(attr.percent) && !self.has(attr.key) {
-                self.draw_one(attr, habit, units, random);
+        for rule in rules {
+            if random.percent(rule.percent) && !self.has(&rule.key) {
+                self.draw_one(rule, habit, units, random);
             }
         }
     }
 
-    fn draw_one(&mut self, attr: &Attr, habit: Habit, units: &UnitTable, random: &mut Random) {
-        match &attr.values {
-            Values::One(of) => {
-                let text = random.early(of);
-                self.text(attr.key, text);
-            }
-            Values::Several(most, of) => self.several(attr.key, *most, of, random),
-            Values::Number(grid) => self.add(attr.key, SpecValue::Number(grid.draw(random))),
-            Values::Measure(grid, unit, also) => {
-                let value = grid.draw(random);
-                let shown = habit.unit(unit, also);
-                self.quantity(attr.key, converted(value, unit, shown, units), shown);
-            }
-            Values::Sold(of) => {
-                let (value, unit) = random.early(of);
-                self.quantity(attr.key, *value, unit);
-            }
-            Values::Yes(share) => self.add(attr.key, SpecValue::Boolean(random.percent(*share))),
-        }
-    }
-
-    fn several(&mut self, key: &str, most: usize, of: &[&str], random: &mut Random) {
-        let wanted = 1 + random.below(most);
-        for _ in 0..wanted {
-            let text = random.early(of);
-            if !self.says(key, text) {
+    fn draw_one(&mut self, rule: &SpecRule, habit: Habit, units: &UnitTable, random: &mut Random) {
+        let key = &rule.key;
+        match &rule.values {
+            Values::OneOf(texts) => {
+                let text = random.early(texts);
                 self.text(key, text);
+            }
+            Values::SomeOf { at_most, texts } => {
+                for _ in 0..=random.below(*at_most) {
+                    let text = random.early(texts);
+                    if !self.says(key, text) {
+                        self.text(key, text);
+                    }
+                }
+            }
+            Values::Number(range) => self.add(key, SpecValue::Number(range.draw(random))),
+            Values::Measure {
+                range,
+                units: possible,
+            } => {
+                let value = range.draw(random);
+                let unit = habit.unit(possible);
+                self.quantity(key, converted(value, &possible[0], unit, units), unit);
+            }
+            Values::Quantities(quantities) => {
+                let Quantity { value, unit } = random.early(quantities);
+                self.quantity(key, *value, unit);
+            }
+            Values::YesPercent(percent) => {
+                self.add(key, SpecValue::Boolean(random.percent(*percent)));
+            }
+        }
+    }
+
+    /// Removes specs that make no sense without another one.
+    pub(crate) fn keep_sensible<'a>(&mut self, rules: impl Iterator<Item = &'a SpecRule>) {
+        for rule in rules {
+            if rule.requires.as_ref().is_some_and(|key| !self.is(key)) {
+                self.specs.retain(|spec| spec.key != rule.key);
             }
         }
     }
@@ -273,15 +178,6 @@ impl Facts {
     }
 }
 
-impl Grid {
-    fn draw(self, random: &mut Random) -> f64 {
-        let [from, to, step] = self.range.map(i64::from);
-        let steps = (to - from) / step;
-        let at = i32::try_from(from + random.low(0, steps) * step).unwrap_or(self.range[0]);
-        f64::from(at) / power(self.decimals)
-    }
-}
-
 fn power(decimals: u8) -> f64 {
     [1.0, 10.0, 100.0][usize::from(decimals).min(2)]
 }
@@ -323,11 +219,20 @@ mod tests {
     #[test]
     fn several_texts_are_different_ones() {
         let mut facts = Facts::default();
-        let attrs = [several("color", 100, 3, &["Red", "Blue"])];
+        let rule = SpecRule {
+            key: "color".to_owned(),
+            percent: 100,
+            requires: None,
+            values: Values::SomeOf {
+                at_most: 3,
+                texts: vec!["Red".to_owned(), "Blue".to_owned()],
+            },
+        };
         for index in 0..20 {
             facts.specs.clear();
             let mut random = Random::of(1, Purpose::Product, index);
-            facts.draw(&attrs, Habit(0), &UnitTable::built_in(), &mut random);
+            let units = UnitTable::built_in();
+            facts.draw([&rule].into_iter(), Habit(0), &units, &mut random);
             assert!((1..=2).contains(&facts.texts("color").count()));
         }
     }

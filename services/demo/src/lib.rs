@@ -9,14 +9,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | `plan` | decides which products there are, how well they are liked, how often reviewed |
-//! | `leaf`, `words` | categories, names, specs, sentences |
+//! | `words` | categories, names, specs, sentences |
 //! | `facts`, `template` | draws a product's specs; fills sentences with them |
 //! | `product`, `review` | write the drafts |
 //! | `attention` | what happened around products lately |
 
 mod attention;
 mod facts;
-mod leaf;
 mod plan;
 mod product;
 mod random;

@@ -4,10 +4,11 @@
 use vitrine_model::clock::Timestamp;
 use vitrine_model::product::ProductStatus;
 
-use super::leaf::Leaf;
 use super::random::{Purpose, Random};
+use super::words::catalogue::Leaf;
 use super::words::reviews::Essay;
-use super::{AUTHORS, DemoOptions, words};
+use super::words::words;
+use super::{AUTHORS, DemoOptions};
 
 /// Milliseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000;
@@ -42,7 +43,7 @@ pub(crate) struct Planned {
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// All leaves; those of bundles come last.
-    pub(crate) leaves: Vec<&'static Leaf>,
+    pub(crate) leaves: &'static [Leaf],
     /// How many of the leaves are none of bundles.
     pub(crate) singles: usize,
     /// The products; bundles come last.
@@ -52,12 +53,10 @@ pub(crate) struct Plan {
 impl Plan {
     /// Decides.
     pub(crate) fn new(options: &DemoOptions) -> Self {
-        let mut leaves: Vec<&'static Leaf> = words::LEAVES.iter().copied().flatten().collect();
-        let singles = leaves.len();
-        leaves.extend(words::bundles::LEAVES.iter().map(|(leaf, _)| leaf));
+        let leaves = &words().catalogue.leaves;
         let mut plan = Self {
             leaves,
-            singles,
+            singles: leaves.iter().filter(|leaf| !leaf.is_bundle()).count(),
             products: Vec::with_capacity(options.products),
         };
         plan.fill(options);
@@ -69,14 +68,7 @@ impl Plan {
 
     /// The leaf of a product.
     pub(crate) fn leaf(&self, product: usize) -> &'static Leaf {
-        self.leaves[self.products[product].leaf]
-    }
-
-    /// The leaves that the items of a bundle come from.
-    pub(crate) fn theme(&self, product: usize) -> &'static [&'static str] {
-        let leaf = self.products[product].leaf;
-        let bundle = leaf.checked_sub(self.singles);
-        bundle.map_or(&[], |at| words::bundles::LEAVES[at].1)
+        &self.leaves[self.products[product].leaf]
     }
 
     fn fill(&mut self, options: &DemoOptions) {
@@ -138,7 +130,7 @@ impl Plan {
         let mut order: Vec<usize> = seen.map(|(index, _)| index).collect();
         Random::of(options.seed, Purpose::Leaders, 0).shuffle(&mut order);
         let star = order.iter().position(|product| {
-            self.leaf(*product).path[2] == STAR_LEAF && self.products[*product].sellable()
+            self.leaf(*product).name() == STAR_LEAF && self.products[*product].sellable()
         });
         if let Some(star) = star {
             order.swap(0, star);
@@ -168,8 +160,8 @@ impl Plan {
     }
 
     fn hand_out_essays(&mut self) {
-        for essay in &words::words().reviews.essays {
-            let all = (0..self.products.len()).filter(|at| self.leaf(*at).path[2] == essay.leaf);
+        for essay in &words().reviews.essays {
+            let all = (0..self.products.len()).filter(|at| self.leaf(*at).name() == essay.leaf);
             let most = all.max_by_key(|at| (self.products[*at].reviews, *at));
             if let Some(most) = most {
                 self.products[most].essay = Some(essay);

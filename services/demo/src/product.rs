@@ -13,10 +13,10 @@ use vitrine_model::money::{Currency, Money};
 use vitrine_model::product::{Bundle, Details, Kind, Media, MediaKind};
 
 use super::facts::{Facts, Habit};
-use super::leaf::Leaf;
 use super::plan::{DAY, Planned};
 use super::random::{Purpose, Random};
 use super::template::{fill, fill_any};
+use super::words::catalogue::{Family, Leaf};
 use super::words::words;
 use super::{Demo, SYSTEM};
 
@@ -34,6 +34,7 @@ struct Bench<'a> {
     demo: &'a Demo,
     index: usize,
     leaf: &'static Leaf,
+    family: &'static Family,
     planned: &'a Planned,
     habit: Habit,
     random: Random,
@@ -58,11 +59,11 @@ pub(crate) fn make(demo: &Demo, index: usize) -> Made {
     let draft = ProductDraft {
         source: reference(index),
         sku: bench.sku(brand),
-        kind: bench.leaf.family.kind.to_owned(),
+        kind: bench.family.kind.clone(),
         description,
         brand: Some(brand.to_owned()),
         status: bench.planned.status,
-        category: bench.leaf.path.map(str::to_owned).to_vec(),
+        category: bench.leaf.path.to_vec(),
         supplier: bench.supplier(brand),
         price: bench.price(),
         media: bench.media(&name),
@@ -90,10 +91,12 @@ pub(crate) fn name_of(demo: &Demo, index: usize) -> String {
 impl<'a> Bench<'a> {
     fn new(demo: &'a Demo, index: usize) -> Self {
         let mut random = Random::of(demo.options.seed, Purpose::Product, index);
+        let leaf = demo.plan.leaf(index);
         Self {
             demo,
             index,
-            leaf: demo.plan.leaf(index),
+            leaf,
+            family: leaf.family(),
             planned: &demo.plan.products[index],
             habit: Habit::draw(&mut random),
             random,
@@ -102,24 +105,18 @@ impl<'a> Bench<'a> {
     }
 
     fn draw_facts(&mut self) -> &'static str {
-        let brand = *self.random.early(self.leaf.family.brands);
+        let brand = self.random.early(self.family.brands());
         self.facts.plural = self.leaf.plural;
         self.facts.note("brand", brand);
-        self.facts.note("thing", self.leaf.thing);
-        if !matches!(
-            self.leaf.family.kind,
-            "book" | "movie" | "grocery" | "bundle"
-        ) {
-            self.facts.note("durable", "");
+        self.facts.note("thing", &self.leaf.thing);
+        for tag in &self.family.tags {
+            self.facts.note(tag, "");
         }
-        if !matches!(self.leaf.family.kind, "book" | "movie" | "bundle") {
-            self.facts.note("maker", "");
-        }
-        for attrs in [self.leaf.facts, self.leaf.family.facts] {
-            let units = &self.demo.units;
-            self.facts.draw(attrs, self.habit, units, &mut self.random);
-        }
-        if self.random.percent(45) && self.leaf.family.kind != "bundle" {
+        let units = &self.demo.units;
+        self.facts
+            .draw(self.leaf.specs(), self.habit, units, &mut self.random);
+        self.facts.keep_sensible(self.leaf.specs());
+        if self.random.percent(45) && !self.leaf.is_bundle() {
             let number = trade_number(&mut self.random);
             self.facts.text("gtin", &number);
         }
@@ -127,7 +124,7 @@ impl<'a> Bench<'a> {
     }
 
     fn details(&mut self) -> (Details, Vec<vitrine_model::import::BundleItemDraft>) {
-        let details = match Kind::of(self.leaf.family.kind) {
+        let details = match Kind::of(&self.family.kind) {
             Kind::Apparel => apparel::details(self),
             Kind::Book => book::details(self),
             Kind::Electronics => electronics::details(self),
@@ -136,12 +133,7 @@ impl<'a> Bench<'a> {
             Kind::Bundle => {
                 return (Details::Bundle(Bundle::default()), bundle::items(self));
             }
-            Kind::Other(_) => {
-                if !self.facts.is("assembly_required") {
-                    self.facts.specs.retain(|spec| spec.key != "assembly_time");
-                }
-                Details::Generic
-            }
+            Kind::Other(_) => Details::Generic,
         };
         (details, Vec::new())
     }
@@ -149,19 +141,19 @@ impl<'a> Bench<'a> {
     /// Another combination of pattern and words for every product of a leaf.
     fn name(&mut self) -> String {
         const STRIDE: usize = 1_000_003;
-        let [a, b] = self.leaf.family.words;
-        let patterns = self.leaf.names;
+        let [a, b] = self.leaf.name_words();
+        let patterns = &self.leaf.names;
         let combinations = patterns.len() * a.len() * b.len();
         let offset = Random::of(self.demo.options.seed, Purpose::Name, self.planned.leaf)
             .below(combinations);
         let at = (self.planned.within * STRIDE + offset) % combinations;
         let (word, rest) = (at % a.len(), at / a.len());
-        self.facts.note("a", a[word]);
-        self.facts.note("b", b[rest % b.len()]);
+        self.facts.note("a", &a[word]);
+        self.facts.note("b", &b[rest % b.len()]);
         let first = rest / b.len();
         let turn = patterns[first..].iter().chain(&patterns[..first]);
         let name = turn
-            .copied()
+            .into_iter()
             .find_map(|pattern| fill(pattern, &self.facts))
             .unwrap_or_else(|| format!("{} {}", a[word], self.leaf.thing));
         self.facts.note("name", name.clone());
@@ -173,9 +165,9 @@ impl<'a> Bench<'a> {
             return None;
         }
         let mut sentences: Vec<String> = Vec::with_capacity(4);
-        let first = fill_any(self.leaf.about, &self.facts, &mut self.random);
+        let first = fill_any(&self.leaf.descriptions, &self.facts, &mut self.random);
         sentences.extend(first);
-        for group in self.leaf.family.about {
+        for group in &self.family.descriptions {
             if self.random.percent(72) {
                 let next = fill_any(group, &self.facts, &mut self.random);
                 sentences.extend(next.filter(|next| !sentences.contains(next)));
@@ -212,12 +204,9 @@ impl<'a> Bench<'a> {
     }
 
     fn price(&mut self) -> Option<Money> {
-        if self.leaf.family.kind == "bundle" {
-            return None;
-        }
+        let [from, to] = self.leaf.prices?;
         let code = self.planned.currency?;
         let currency = Currency::parse(code).ok()?;
-        let (from, to) = self.leaf.prices;
         let whole = self.random.low(from, to);
         let minor = match whole {
             ..25 => whole * 100 + self.random.pick(&[99, 95, 49, 79]),
@@ -243,7 +232,7 @@ impl<'a> Bench<'a> {
         if count > 0 && self.random.percent(6) {
             all.push(self.medium("film.mp4", format!("{name}, film"), MediaKind::Video));
         }
-        if self.leaf.family.kind == "electronics" && self.random.percent(35) {
+        if self.family.kind == "electronics" && self.random.percent(35) {
             let alt = format!("Manual of the {name}");
             all.push(self.medium("manual.pdf", alt, MediaKind::Document));
         }

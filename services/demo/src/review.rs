@@ -9,10 +9,10 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::import::{ExternalRef, ReviewDraft};
 use vitrine_model::rating::Stars;
 
-use super::leaf::Leaf;
 use super::plan::Planned;
 use super::product::{Made, make};
 use super::random::{Purpose, Random};
+use super::words::catalogue::Leaf;
 use super::{Demo, SYSTEM};
 use author::Crowd;
 use body::Words;
@@ -120,16 +120,17 @@ impl<'a> Reviews<'a> {
 
     fn dimensions(&mut self, stars: usize) -> BTreeMap<String, Stars> {
         let mut all = BTreeMap::new();
-        if self.leaf.family.kind != "apparel" || self.random.percent(45) {
+        let names = &self.leaf.family().rating_dimensions;
+        if names.is_empty() || self.random.percent(45) {
             return all;
         }
-        for name in ["fit", "quality"] {
+        for name in names {
             let near = match self.random.below(6) {
                 0 => stars.saturating_sub(1),
                 1 => (stars + 1).min(4),
                 _ => stars,
             };
-            all.insert(name.to_owned(), Stars::ALL[near]);
+            all.insert(name.clone(), Stars::ALL[near]);
         }
         all
     }

@@ -60,18 +60,13 @@ pub(crate) fn fill(template: &str, facts: &Facts) -> Option<String> {
 }
 
 /// One of the templates that these facts can fill, or `None`.
-pub(crate) fn fill_any(
-    templates: &[impl AsRef<str>],
-    facts: &Facts,
-    random: &mut Random,
-) -> Option<String> {
+pub(crate) fn fill_any(templates: &[String], facts: &Facts, random: &mut Random) -> Option<String> {
     if templates.is_empty() {
         return None;
     }
     let start = random.below(templates.len());
     let turn = templates[start..].iter().chain(&templates[..start]);
-    turn.into_iter()
-        .find_map(|template| fill(template.as_ref(), facts))
+    turn.into_iter().find_map(|template| fill(template, facts))
 }
 
 fn fill_gap(gap: &str, facts: &Facts, out: &mut String) -> Option<()> {

@@ -1,51 +1,68 @@
-//! The words everything is made of. All names are invented.
+//! The words everything is made of, from the TOML files in `words/`. All names are invented.
 //!
-//! They are in TOML files in `words/`, which are part of the binary.
+//! The files are part of the binary and are read once. Their format is that of the types here.
 
-pub(crate) mod bundles;
-pub(crate) mod clothing;
-pub(crate) mod computing;
-pub(crate) mod devices;
-pub(crate) mod food;
-pub(crate) mod home;
-pub(crate) mod lines;
-pub(crate) mod opinions;
-pub(crate) mod outdoor;
+pub(crate) mod catalogue;
 pub(crate) mod people;
-pub(crate) mod print;
 pub(crate) mod reviews;
+pub(crate) mod shared;
+pub(crate) mod spec;
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::leaf::Leaf;
+use catalogue::Catalogue;
 use people::People;
 use reviews::ReviewPhrases;
 
-/// All leaves but those of bundles, in the order of the catalogue.
-pub(crate) const LEAVES: &[&[Leaf]] = &[
-    clothing::LEAVES,
-    print::BOOKS,
-    print::FILMS,
-    devices::LEAVES,
-    computing::LEAVES,
-    food::LEAVES,
-    home::LEAVES,
-    outdoor::LEAVES,
-];
+/// The name and the text of a file.
+macro_rules! file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../words/", $name)))
+    };
+}
 
-const PEOPLE: &str = include_str!("../words/people.toml");
-const REVIEWS: &str = include_str!("../words/reviews.toml");
-const SUPPLIERS: &str = include_str!("../words/suppliers.toml");
+/// A file's name, for errors, and its text.
+type File = (&'static str, &'static str);
+
+const PEOPLE: File = file!("people.toml");
+const REVIEWS: File = file!("reviews.toml");
+const SUPPLIERS: File = file!("suppliers.toml");
+/// The files of products, in the order of the catalogue. Bundles come last.
+const CATALOGUE: [File; 19] = [
+    file!("shared.toml"),
+    file!("clothes.toml"),
+    file!("shoes.toml"),
+    file!("books.toml"),
+    file!("films.toml"),
+    file!("audio.toml"),
+    file!("screens.toml"),
+    file!("cameras.toml"),
+    file!("phones.toml"),
+    file!("computers.toml"),
+    file!("appliances.toml"),
+    file!("groceries.toml"),
+    file!("furniture.toml"),
+    file!("plants.toml"),
+    file!("instruments.toml"),
+    file!("drones.toml"),
+    file!("camping.toml"),
+    file!("bicycles.toml"),
+    file!("bundles.toml"),
+];
 
 static WORDS: LazyLock<Words> = LazyLock::new(Words::read);
 
-/// The contents of all word files.
+/// The contents of all files.
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// People.
+    /// What is sold.
+    pub(crate) catalogue: Catalogue,
+    /// Names of people.
     pub(crate) people: People,
     /// What reviewers say about anything.
     pub(crate) reviews: ReviewPhrases,
@@ -70,14 +87,19 @@ pub(crate) struct Supplier {
     pub(crate) country: String,
 }
 
-/// The contents of all word files. The first call reads them.
+/// The contents of all files. The first call reads them.
 pub(crate) fn words() -> &'static Words {
     &WORDS
 }
 
 impl Words {
     fn read() -> Self {
+        let mut catalogue = Catalogue::default();
+        for file in CATALOGUE {
+            catalogue.add(parsed(file));
+        }
         Self {
+            catalogue,
             people: parsed(PEOPLE),
             reviews: parsed(REVIEWS),
             suppliers: parsed::<SupplierFile>(SUPPLIERS).suppliers,
@@ -85,7 +107,6 @@ impl Words {
     }
 }
 
-/// The contents of one file.
-fn parsed<T: DeserializeOwned>(text: &str) -> T {
-    toml::from_str(text).expect("the file is part of the binary, and tests read it")
+fn parsed<T: DeserializeOwned>((_, text): File) -> T {
+    toml::from_str(text).expect("the file is part of the binary, and a test reads it")
 }

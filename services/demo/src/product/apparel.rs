@@ -5,6 +5,7 @@ use vitrine_model::spec::SpecValue;
 
 use super::Bench;
 use crate::facts::converted;
+use crate::words::catalogue::Sizes;
 
 /// European, British and American sizes of shoes.
 const WOMENS_SHOES: &[[&str; 3]] = &[
@@ -35,12 +36,7 @@ const AGES: &[(&str, &[&str])] = &[
 /// Adds the sizes and gives the details.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     stay_honest(bench);
-    let size_chart = if bench.facts.has("upper_material") {
-        shoes(bench);
-        Vec::new()
-    } else {
-        clothes(bench)
-    };
+    let size_chart = sizes(bench);
     let fit = bench.facts.texts("fit").next().map(str::to_owned);
     Details::Apparel(Apparel { fit, size_chart })
 }
@@ -91,24 +87,20 @@ fn shoes(bench: &mut Bench<'_>) {
     }
 }
 
-fn clothes(bench: &mut Bench<'_>) -> Vec<SizeChartRow> {
-    match bench.leaf.thing {
-        "scarf" => {
-            bench.facts.text("size", "One size");
-            Vec::new()
-        }
-        "hat" => {
-            for size in ["S/M", "L/XL"] {
+fn sizes(bench: &mut Bench<'_>) -> Vec<SizeChartRow> {
+    match &bench.leaf.sizes {
+        Some(Sizes::Fixed(sizes)) => {
+            for size in sizes {
                 bench.facts.text("size", size);
             }
-            Vec::new()
         }
-        "rain jacket" | "top" => {
-            children(bench);
-            Vec::new()
-        }
-        _ => adults(bench),
+        Some(Sizes::Children) => children(bench),
+        Some(Sizes::Shoes) => shoes(bench),
+        Some(Sizes::UpperBody) => return adults(bench, ["chest", "waist"]),
+        Some(Sizes::Trousers) => return adults(bench, ["waist", "hips"]),
+        None => {}
     }
+    Vec::new()
 }
 
 fn children(bench: &mut Bench<'_>) {
@@ -122,7 +114,7 @@ fn children(bench: &mut Bench<'_>) {
     }
 }
 
-fn adults(bench: &mut Bench<'_>) -> Vec<SizeChartRow> {
+fn adults(bench: &mut Bench<'_>, measured: [&str; 2]) -> Vec<SizeChartRow> {
     let from = bench.random.below(2);
     let count = 4 + bench.random.below(2);
     let sizes = LETTERS.iter().enumerate().skip(from).take(count);
@@ -131,27 +123,26 @@ fn adults(bench: &mut Bench<'_>) -> Vec<SizeChartRow> {
         bench.facts.text("size", size);
         chart.push(SizeChartRow {
             size: (*size).to_owned(),
-            measurements: measurements(bench, f64::from(u8::try_from(step).unwrap_or(0))),
+            measurements: measurements(bench, measured, f64::from(u8::try_from(step).unwrap_or(0))),
         });
     }
     chart
 }
 
 /// Chest, waist and hips of a size: six centimetres more for each step.
-fn measurements(bench: &Bench<'_>, step: f64) -> Vec<Measurement> {
+fn measurements(bench: &Bench<'_>, measured: [&str; 2], step: f64) -> Vec<Measurement> {
     let women = bench.facts.says("gender", "Women");
     let (chest, waist, hips) = if women { (80, 62, 88) } else { (88, 76, 92) };
-    let trousers = bench.leaf.thing == "trousers";
-    let named = if trousers {
-        [("waist", waist), ("hips", hips)]
-    } else {
-        [("chest", chest), ("waist", waist)]
+    let smallest = |name| match name {
+        "chest" => chest,
+        "waist" => waist,
+        _ => hips,
     };
     let unit = if bench.habit.imperial() { "in" } else { "cm" };
-    let measured = named.into_iter().map(|(name, smallest)| Measurement {
+    let measured = measured.into_iter().map(|name| Measurement {
         name: name.to_owned(),
         value: converted(
-            step.mul_add(6.0, f64::from(smallest)),
+            step.mul_add(6.0, f64::from(smallest(name))),
             "cm",
             unit,
             &bench.demo.units,

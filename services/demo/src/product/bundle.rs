@@ -25,12 +25,12 @@ pub(super) fn items(bench: &mut Bench<'_>) -> Vec<BundleItemDraft> {
 
 /// Two to five products of different leaves of the bundle's theme; any, when the theme has too few.
 fn chosen(plan: &Plan, bundle: usize, random: &mut Random) -> Vec<usize> {
-    let mut leaves = plan.theme(bundle).to_vec();
+    let mut leaves: Vec<&String> = plan.leaf(bundle).items_from.iter().collect();
     random.shuffle(&mut leaves);
     let wanted = 2 + random.below(4);
     let mut chosen: Vec<usize> = Vec::with_capacity(wanted);
     for leaf in leaves {
-        let found = one_of(plan, random, |at| plan.leaf(at).path[2] == leaf);
+        let found = one_of(plan, random, |at| plan.leaf(at).name() == leaf);
         if chosen.len() < wanted {
             chosen.extend(found);
         }

@@ -5,22 +5,20 @@ use vitrine_model::spec::SpecValue;
 
 use super::Bench;
 use crate::template::fill;
-use crate::words::food::INGREDIENTS;
 
 const NUTRIENTS: [&str; 5] = ["energy", "fat", "sugar", "fibre", "protein"];
 
 /// Adds dates, and gives the details. The nutrition table repeats the specs, so that they agree.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     dates(bench);
-    let recipe = INGREDIENTS
-        .iter()
-        .filter(|(thing, ..)| *thing == bench.leaf.thing)
-        .find_map(|(_, list, allergens)| Some((fill(list, &bench.facts)?, *allergens)));
+    let recipe = bench.leaf.recipes.iter().find_map(|recipe| {
+        let ingredients = fill(&recipe.ingredients, &bench.facts)?;
+        Some((ingredients, recipe.allergens.clone()))
+    });
     let (ingredients, allergens) = recipe.unzip();
-    let allergens = allergens.unwrap_or_default();
     Details::Grocery(Grocery {
         ingredients,
-        allergens: allergens.iter().map(|name| (*name).to_owned()).collect(),
+        allergens: allergens.unwrap_or_default(),
         nutrition: NUTRIENTS
             .iter()
             .filter_map(|name| nutrient(bench, name))

@@ -25,7 +25,7 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     ages(bench);
     releases(bench);
     if bench.random.percent(15) {
-        let plot = fill_any(bench.leaf.about, &bench.facts, &mut bench.random);
+        let plot = fill_any(&bench.leaf.descriptions, &bench.facts, &mut bench.random);
         if let (Some(plot), Some(director)) = (plot, bench.facts.noted("director")) {
             let text = format!("{plot} A film by {director} about what is said too late.");
             bench.facts.text("synopsis", &text);

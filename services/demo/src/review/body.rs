@@ -2,9 +2,9 @@
 //! stars and with the facts of the product.
 
 use crate::facts::Facts;
-use crate::leaf::{Leaf, Voice};
 use crate::random::Random;
 use crate::template::fill_any;
+use crate::words::catalogue::{Leaf, Opinions};
 use crate::words::reviews::{Essay, Language};
 use crate::words::words;
 
@@ -24,14 +24,14 @@ pub(super) struct Words {
 
 /// Writes a review of so many stars (0 is one star).
 pub(super) fn write(leaf: &Leaf, facts: &mut Facts, stars: usize, random: &mut Random) -> Words {
-    let voice = leaf.family.voice;
+    let opinions = &leaf.family().opinions;
     let languages = &words().reviews.languages;
     let others = languages.iter().map(|language| language.percent);
     let mut shares = vec![100 - others.clone().sum::<u32>()];
     shares.extend(others);
     match random.weighted(&shares).checked_sub(1) {
-        Some(other) => foreign(&languages[other], voice, facts, stars, random),
-        None => english(voice, facts, stars, random),
+        Some(other) => foreign(&languages[other], opinions, facts, stars, random),
+        None => english(opinions, facts, stars, random),
     }
 }
 
@@ -46,10 +46,10 @@ impl Words {
     }
 }
 
-fn english(voice: &Voice, facts: &mut Facts, stars: usize, random: &mut Random) -> Words {
+fn english(opinions: &Opinions, facts: &mut Facts, stars: usize, random: &mut Random) -> Words {
     let phrases = &words().reviews.english[stars];
     facts.note_anew("time", random.pick(&words().reviews.durations).as_str());
-    let title = english_title(voice, facts, stars, random);
+    let title = english_title(opinions, facts, stars, random);
     let mut body = Sentences::default();
     let wanted = length(random);
     if wanted > 1 && random.percent(62) || wanted == 1 && random.percent(25) {
@@ -58,7 +58,7 @@ fn english(voice: &Voice, facts: &mut Facts, stars: usize, random: &mut Random) 
     }
     let closing = wanted > 2 && random.percent(55);
     let remarks = wanted.saturating_sub(body.count + usize::from(closing));
-    remark(voice, facts, stars, remarks, &mut body, random);
+    remark(opinions, facts, stars, remarks, &mut body, random);
     if closing {
         body.push(fill_any(&phrases.closings, facts, random));
     }
@@ -69,13 +69,13 @@ fn english(voice: &Voice, facts: &mut Facts, stars: usize, random: &mut Random) 
     }
 }
 
-fn english_title(voice: &Voice, facts: &Facts, stars: usize, random: &mut Random) -> String {
+fn english_title(opinions: &Opinions, facts: &Facts, stars: usize, random: &mut Random) -> String {
     if random.percent(14) {
         return String::new();
     }
     let own = match stars {
-        0 | 1 => voice.titles[1],
-        3 | 4 => voice.titles[0],
+        0 | 1 => opinions.titles.criticism.as_slice(),
+        3 | 4 => &opinions.titles.praise,
         _ => &[],
     };
     let own = if random.percent(55) { own } else { &[] };
@@ -90,22 +90,27 @@ fn length(random: &mut Random) -> usize {
 
 /// Remarks on different aspects; of a long review two on some of them.
 fn remark(
-    voice: &Voice,
+    opinions: &Opinions,
     facts: &Facts,
     stars: usize,
     wanted: usize,
     body: &mut Sentences,
     random: &mut Random,
 ) {
-    let mut order: Vec<usize> = (0..voice.aspects.len()).collect();
+    let aspects = opinions.aspects();
+    let mut order: Vec<usize> = (0..aspects.len()).collect();
     random.shuffle(&mut order);
     let end = body.count + wanted;
-    for aspect in order.iter().map(|at| &voice.aspects[*at]) {
+    for aspect in order.iter().map(|at| aspects[*at]) {
         if body.count >= end {
             return;
         }
         let praise = random.percent(PRAISE[stars]);
-        let templates = if praise { aspect.good } else { aspect.bad };
+        let templates = if praise {
+            &aspect.praise
+        } else {
+            &aspect.criticism
+        };
         let said = fill_any(templates, facts, random);
         body.push(said.map(|said| turned(said, praise, stars, random)));
         if wanted > 6 {
@@ -140,16 +145,13 @@ fn uncapitalised(mut said: String) -> String {
 
 fn foreign(
     language: &'static Language,
-    voice: &Voice,
+    opinions: &Opinions,
     facts: &Facts,
     stars: usize,
     random: &mut Random,
 ) -> Words {
     let phrases = &language.stars[stars];
-    let tongue = match language.tag.as_str() {
-        "de" => &voice.german,
-        _ => &voice.french,
-    };
+    let remarks = &opinions.languages[&language.tag];
     let title = if random.percent(15) {
         ""
     } else {
@@ -162,7 +164,11 @@ fn foreign(
     }
     for _ in body.count..wanted.min(4) {
         let praise = random.percent(PRAISE[stars]);
-        let of = if praise { tongue.good } else { tongue.bad };
+        let of = if praise {
+            &remarks.praise
+        } else {
+            &remarks.criticism
+        };
         body.push(fill_any(of, facts, random));
     }
     if wanted > 2 && random.percent(45) {

@@ -1,0 +1,194 @@
+//! Rules by which products get the values of their specs.
+
+use serde::Deserialize;
+
+use crate::random::Random;
+
+/// How many steps a range may have.
+const MAX_STEPS: i32 = 10_000;
+
+/// A spec that products may have, and what its value may be.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "SpecTable")]
+pub(crate) struct SpecRule {
+    /// The key.
+    pub(crate) key: String,
+    /// How many of a hundred products have it.
+    pub(crate) percent: u8,
+    /// The key of a yes-or-no spec without which this spec makes no sense.
+    pub(crate) requires: Option<String>,
+    /// What the value may be.
+    pub(crate) values: Values,
+}
+
+/// What the value of a spec may be.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    /// One of these texts, the earlier ones likelier.
+    OneOf(Vec<String>),
+    /// Between one and `at_most` of these texts, the earlier ones likelier.
+    SomeOf {
+        /// How many of the texts a product may have.
+        at_most: usize,
+        /// The texts.
+        texts: Vec<String>,
+    },
+    /// A number of this range.
+    Number(Range),
+    /// A quantity. The range is in the first unit; some makers use the second or the third.
+    Measure {
+        /// The range in the first unit.
+        range: Range,
+        /// One to three units.
+        units: Vec<String>,
+    },
+    /// One of these quantities, the earlier ones likelier.
+    Quantities(Vec<Quantity>),
+    /// Yes for this many of a hundred products, otherwise no.
+    YesPercent(u8),
+}
+
+/// Evenly spaced numbers with at most one decimal, as counts of tenths.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    first: f64,
+    step: f64,
+    steps: i32,
+}
+
+/// A number and its unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Quantity {
+    /// The number.
+    pub(crate) value: f64,
+    /// The unit.
+    pub(crate) unit: String,
+}
+
+/// A rule as it is written in files.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpecTable {
+    key: String,
+    #[serde(default = "all_products")]
+    percent: u8,
+    requires: Option<String>,
+    one_of: Option<Vec<String>>,
+    some_of: Option<Vec<String>>,
+    at_most: Option<usize>,
+    range: Option<[f64; 3]>,
+    units: Option<Vec<String>>,
+    quantities: Option<Vec<String>>,
+    yes_percent: Option<u8>,
+}
+
+fn all_products() -> u8 {
+    100
+}
+
+impl TryFrom<SpecTable> for SpecRule {
+    type Error = String;
+
+    fn try_from(table: SpecTable) -> Result<Self, String> {
+        let texts = (table.one_of, table.some_of.zip(table.at_most));
+        let numbers = (table.range.map(Range::new).transpose()?, table.units);
+        let values = match (texts, numbers, table.quantities, table.yes_percent) {
+            ((Some(texts), None), (None, None), None, None) => Values::OneOf(texts),
+            ((None, Some((texts, at_most))), (None, None), None, None) => {
+                Values::SomeOf { at_most, texts }
+            }
+            ((None, None), (Some(range), None), None, None) => Values::Number(range),
+            ((None, None), (Some(range), Some(units)), None, None) => {
+                Values::Measure { range, units }
+            }
+            ((None, None), (None, None), Some(texts), None) => {
+                let parsed = texts.iter().map(|text| Quantity::parse(text));
+                Values::Quantities(parsed.collect::<Result<_, String>>()?)
+            }
+            ((None, None), (None, None), None, Some(percent)) => Values::YesPercent(percent),
+            _ => {
+                return Err(format!(
+                    "the spec {} needs exactly one of: one_of; some_of and at_most; range, with or \
+                     without units; quantities; yes_percent",
+                    table.key
+                ));
+            }
+        };
+        Ok(Self {
+            key: table.key,
+            percent: table.percent,
+            requires: table.requires,
+            values,
+        })
+    }
+}
+
+impl Range {
+    fn new(range: [f64; 3]) -> Result<Self, String> {
+        let [first, last, step] = range.map(|number| (number * 10.0).round());
+        if step <= 0.0 || last < first {
+            return Err(format!("{range:?} is no range: first, last, step above 0"));
+        }
+        let inside = |steps: &i32| first + f64::from(*steps) * step <= last;
+        let steps = (1..=MAX_STEPS).take_while(inside).last().unwrap_or(0);
+        Ok(Self { first, step, steps })
+    }
+
+    /// Draws a number, the small ones likelier.
+    pub(crate) fn draw(&self, random: &mut Random) -> f64 {
+        let steps = i32::try_from(random.low(0, i64::from(self.steps))).unwrap_or(0);
+        (self.first + f64::from(steps) * self.step) / 10.0
+    }
+}
+
+impl Quantity {
+    /// Reads `16.9 fl oz`.
+    fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(' ');
+        let parsed = parts.and_then(|(number, unit)| {
+            Some(Self {
+                value: number.parse().ok()?,
+                unit: unit.to_owned(),
+            })
+        });
+        parsed.ok_or_else(|| format!("{text} is no quantity: a number, a space and a unit"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    fn rule(text: &str) -> Result<SpecRule, String> {
+        toml::from_str(text).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        for (text, part) in [
+            ("key = 'a'", "exactly one of"),
+            (
+                "key = 'a'\nyes_percent = 1\none_of = ['x']",
+                "exactly one of",
+            ),
+            ("key = 'a'\nsome_of = ['x']", "exactly one of"),
+            ("key = 'a'\nrange = [1, 2, 0]", "no range"),
+            ("key = 'a'\nquantities = ['5']", "no quantity"),
+            ("key = 'a'\nyes = 1", "unknown field"),
+        ] {
+            let error = rule(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn ranges_include_their_ends() {
+        let range = Range::new([0.9, 1.8, 0.1]).unwrap();
+        let mut random = Random::of(1, Purpose::Product, 1);
+        let mut all: Vec<f64> = (0..500).map(|_| range.draw(&mut random)).collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        assert_eq!(all, [0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8]);
+    }
+}
