@@ -88,11 +88,16 @@ impl Facts {
         }
     }
 
+    /// Removes all values of a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.specs.retain(|spec| spec.key != key);
+    }
+
     /// Removes specs that make no sense without another one.
     pub(crate) fn keep_sensible<'a>(&mut self, rules: impl Iterator<Item = &'a SpecRule>) {
         for rule in rules {
             if rule.requires.as_ref().is_some_and(|key| !self.is(key)) {
-                self.specs.retain(|spec| spec.key != rule.key);
+                self.remove(&rule.key);
             }
         }
     }

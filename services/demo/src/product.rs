@@ -66,7 +66,7 @@ pub(crate) fn make(demo: &Demo, index: usize) -> Made {
         category: bench.leaf.path.to_vec(),
         supplier: bench.supplier(brand),
         price: bench.price(),
-        media: bench.media(&name),
+        media: bench.media(),
         name,
         specs: bench.facts.specs.clone(),
         details,
@@ -221,29 +221,27 @@ impl<'a> Bench<'a> {
         Some(Money { minor, currency })
     }
 
-    fn media(&mut self, name: &str) -> Vec<Media> {
-        const VIEWS: [&str; 5] = ["", ", detail", ", from the side", ", in use", ", packed"];
+    fn media(&mut self) -> Vec<Media> {
+        let words = &words().details.media;
         let count = [1, 2, 3, 4, 5, 0][self.random.weighted(&[30, 25, 20, 12, 8, 5])];
         let mut all: Vec<Media> = Vec::with_capacity(count + 1);
-        for (at, view) in VIEWS.iter().take(count).enumerate() {
-            let alt = format!("{name}{view}");
-            all.push(self.medium(&format!("{}.jpg", at + 1), alt, MediaKind::Image));
+        for (number, alt) in (1..).zip(words.images.iter().take(count)) {
+            all.push(self.medium(&format!("{number}.jpg"), alt, MediaKind::Image));
         }
         if count > 0 && self.random.percent(6) {
-            all.push(self.medium("film.mp4", format!("{name}, film"), MediaKind::Video));
+            all.push(self.medium("film.mp4", &words.video, MediaKind::Video));
         }
         if self.family.kind == "electronics" && self.random.percent(35) {
-            let alt = format!("Manual of the {name}");
-            all.push(self.medium("manual.pdf", alt, MediaKind::Document));
+            all.push(self.medium("manual.pdf", &words.manual, MediaKind::Document));
         }
         all
     }
 
-    fn medium(&self, file: &str, alt: String, kind: MediaKind) -> Media {
+    fn medium(&self, file: &str, alt: &str, kind: MediaKind) -> Media {
         let id = self.index + 1;
         Media {
             url: format!("https://media.example.com/demo/p-{id:05}/{file}"),
-            alt: Some(alt),
+            alt: fill(alt, &self.facts),
             kind,
         }
     }

@@ -128,7 +128,8 @@ fn titled(text: &str) -> String {
     words.collect::<Vec<String>>().join(" ")
 }
 
-fn capitalised(mut text: String) -> String {
+/// The text with a capital first letter.
+pub(crate) fn capitalised(mut text: String) -> String {
     if text.as_bytes().first().is_some_and(u8::is_ascii_lowercase) {
         text[..1].make_ascii_uppercase();
     }

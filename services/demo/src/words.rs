@@ -3,6 +3,7 @@
 //! The files are part of the binary and are read once. Their format is that of the types here.
 
 pub(crate) mod catalogue;
+pub(crate) mod details;
 pub(crate) mod people;
 pub(crate) mod reviews;
 pub(crate) mod shared;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use catalogue::Catalogue;
+use details::DetailWords;
 use people::People;
 use reviews::ReviewPhrases;
 
@@ -29,6 +31,7 @@ macro_rules! file {
 /// A file's name, for errors, and its text.
 type File = (&'static str, &'static str);
 
+const DETAILS: File = file!("details.toml");
 const PEOPLE: File = file!("people.toml");
 const REVIEWS: File = file!("reviews.toml");
 const SUPPLIERS: File = file!("suppliers.toml");
@@ -62,6 +65,8 @@ static WORDS: LazyLock<Words> = LazyLock::new(Words::read);
 pub(crate) struct Words {
     /// What is sold.
     pub(crate) catalogue: Catalogue,
+    /// What products have apart from specs.
+    pub(crate) details: DetailWords,
     /// Names of people.
     pub(crate) people: People,
     /// What reviewers say about anything.
@@ -100,6 +105,7 @@ impl Words {
         }
         Self {
             catalogue,
+            details: parsed(DETAILS),
             people: parsed(PEOPLE),
             reviews: parsed(REVIEWS),
             suppliers: parsed::<SupplierFile>(SUPPLIERS).suppliers,

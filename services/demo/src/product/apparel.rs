@@ -4,150 +4,118 @@ use vitrine_model::product::{Apparel, Details, Measurement, SizeChartRow};
 use vitrine_model::spec::SpecValue;
 
 use super::Bench;
-use crate::facts::converted;
+use crate::facts::{Facts, converted};
 use crate::words::catalogue::Sizes;
+use crate::words::details::{ApparelWords, Body};
+use crate::words::words;
 
-/// European, British and American sizes of shoes.
-const WOMENS_SHOES: &[[&str; 3]] = &[
-    ["36", "3", "5.5"],
-    ["37", "4", "6.5"],
-    ["38", "5", "7.5"],
-    ["39", "6", "8.5"],
-    ["40", "6.5", "9"],
-    ["41", "7", "9.5"],
-];
-const MENS_SHOES: &[[&str; 3]] = &[
-    ["40", "6.5", "7.5"],
-    ["41", "7", "8"],
-    ["42", "8", "9"],
-    ["43", "9", "10"],
-    ["44", "9.5", "10.5"],
-    ["45", "10.5", "11.5"],
-    ["46", "11", "12"],
-];
-const LETTERS: &[&str] = &["XS", "S", "M", "L", "XL", "XXL"];
-const AGES: &[(&str, &[&str])] = &[
-    ("0–2 years", &["62/68", "74/80", "86/92"]),
-    ("3–6 years", &["98/104", "110/116"]),
-    ("7–10 years", &["122/128", "134/140"]),
-    ("11–14 years", &["146/152", "158/164"]),
-];
+/// How many centimetres each size is wider than the one before.
+const SIZE_STEP: f64 = 6.0;
 
-/// Adds the sizes and gives the details.
+/// Adds the sizes and returns the details.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
-    stay_honest(bench);
-    let size_chart = sizes(bench);
+    let words = &words().details.apparel;
+    remove_contradictions(bench, words);
+    let size_chart = sizes(bench, words);
     let fit = bench.facts.texts("fit").next().map(str::to_owned);
     Details::Apparel(Apparel { fit, size_chart })
 }
 
-/// Nothing of wool is vegan, and nothing of nylon is grown.
-fn stay_honest(bench: &mut Bench<'_>) {
-    let made_of = |words: &[&str]| {
-        let keys = [
-            "material",
-            "upper_material",
-            "lining_material",
-            "insulation",
-        ];
-        let mut texts = keys.into_iter().flat_map(|key| bench.facts.texts(key));
-        texts.any(|text| words.iter().any(|word| text.to_lowercase().contains(word)))
-    };
-    let animal = made_of(&[
-        "wool", "silk", "leather", "suede", "alpaca", "cashmere", "down", "flannel",
-    ]);
-    let synthetic = made_of(&[
-        "polyester",
-        "nylon",
-        "viscose",
-        "tencel",
-        "leather",
-        "suede",
-    ]);
-    bench.facts.specs.retain(|spec| match spec.key.as_str() {
-        "vegan" => !animal,
-        "organic_fibre" => !synthetic,
-        _ => true,
-    });
-}
-
-fn shoes(bench: &mut Bench<'_>) {
-    let table = if bench.facts.says("gender", "Women") {
-        WOMENS_SHOES
-    } else {
-        MENS_SHOES
-    };
-    let from = bench.random.below(2);
-    let count = 4 + bench.random.below(table.len() - 4);
-    for (system, name) in ["EU", "UK", "US"].into_iter().enumerate() {
-        for row in table.iter().skip(from).take(count) {
-            let value = SpecValue::Text(row[system].to_owned());
-            bench.facts.add_for("size", value, name);
+/// Removes the specs that the materials rule out: nothing of wool is vegan.
+fn remove_contradictions(bench: &mut Bench<'_>, words: &ApparelWords) {
+    for rule in &words.ruled_out {
+        if contains_any(&bench.facts, &words.material_keys, &rule.materials) {
+            bench.facts.remove(&rule.key);
         }
     }
 }
 
-fn sizes(bench: &mut Bench<'_>) -> Vec<SizeChartRow> {
+/// Whether a text of one of these keys contains one of these words in any case.
+fn contains_any(facts: &Facts, keys: &[String], words: &[String]) -> bool {
+    let mut texts = keys.iter().flat_map(|key| facts.texts(key));
+    texts.any(|text| {
+        let text = text.to_lowercase();
+        words.iter().any(|word| text.contains(word))
+    })
+}
+
+fn sizes(bench: &mut Bench<'_>, words: &ApparelWords) -> Vec<SizeChartRow> {
     match &bench.leaf.sizes {
         Some(Sizes::Fixed(sizes)) => {
             for size in sizes {
                 bench.facts.text("size", size);
             }
         }
-        Some(Sizes::Children) => children(bench),
-        Some(Sizes::Shoes) => shoes(bench),
-        Some(Sizes::UpperBody) => return adults(bench, ["chest", "waist"]),
-        Some(Sizes::Trousers) => return adults(bench, ["waist", "hips"]),
+        Some(Sizes::Children) => children(bench, words),
+        Some(Sizes::Shoes) => shoes(bench, words),
+        Some(Sizes::UpperBody) => return adults(bench, words, ["chest", "waist"]),
+        Some(Sizes::Trousers) => return adults(bench, words, ["waist", "hips"]),
         None => {}
     }
     Vec::new()
 }
 
-fn children(bench: &mut Bench<'_>) {
-    for (age, sizes) in AGES {
-        if bench.facts.says("age_group", age) {
-            for size in *sizes {
-                let value = SpecValue::Text((*size).to_owned());
+fn shoes(bench: &mut Bench<'_>, words: &ApparelWords) {
+    let table = if bench.facts.says("gender", "Women") {
+        &words.womens_shoe_sizes
+    } else {
+        &words.mens_shoe_sizes
+    };
+    let from = bench.random.below(2);
+    let count = 4 + bench.random.below(table.len() - 4);
+    for (column, system) in words.shoe_size_systems.iter().enumerate() {
+        for row in table.iter().skip(from).take(count) {
+            let value = SpecValue::Text(row[column].clone());
+            bench.facts.add_for("size", value, system);
+        }
+    }
+}
+
+fn children(bench: &mut Bench<'_>, words: &ApparelWords) {
+    for group in &words.age_groups {
+        if bench.facts.says("age_group", &group.name) {
+            for size in &group.sizes {
+                let value = SpecValue::Text(size.clone());
                 bench.facts.add_for("size", value, "EU");
             }
         }
     }
 }
 
-fn adults(bench: &mut Bench<'_>, measured: [&str; 2]) -> Vec<SizeChartRow> {
+fn adults(bench: &mut Bench<'_>, words: &ApparelWords, measured: [&str; 2]) -> Vec<SizeChartRow> {
     let from = bench.random.below(2);
     let count = 4 + bench.random.below(2);
-    let sizes = LETTERS.iter().enumerate().skip(from).take(count);
+    let sizes = words.letter_sizes.iter().zip(0_u8..);
     let mut chart = Vec::with_capacity(count);
-    for (step, size) in sizes {
+    for (size, step) in sizes.skip(from).take(count) {
         bench.facts.text("size", size);
+        let wider = f64::from(step) * SIZE_STEP;
         chart.push(SizeChartRow {
-            size: (*size).to_owned(),
-            measurements: measurements(bench, measured, f64::from(u8::try_from(step).unwrap_or(0))),
+            size: size.clone(),
+            measurements: measured
+                .map(|name| measurement(bench, words, name, wider))
+                .to_vec(),
         });
     }
     chart
 }
 
-/// Chest, waist and hips of a size: six centimetres more for each step.
-fn measurements(bench: &Bench<'_>, measured: [&str; 2], step: f64) -> Vec<Measurement> {
-    let women = bench.facts.says("gender", "Women");
-    let (chest, waist, hips) = if women { (80, 62, 88) } else { (88, 76, 92) };
-    let smallest = |name| match name {
+/// A measurement of a body that is so many centimetres wider than the smallest.
+fn measurement(bench: &Bench<'_>, words: &ApparelWords, name: &str, wider: f64) -> Measurement {
+    let Body { chest, waist, hips } = if bench.facts.says("gender", "Women") {
+        &words.smallest_woman
+    } else {
+        &words.smallest_other
+    };
+    let smallest = match name {
         "chest" => chest,
         "waist" => waist,
         _ => hips,
     };
     let unit = if bench.habit.imperial() { "in" } else { "cm" };
-    let measured = measured.into_iter().map(|name| Measurement {
+    Measurement {
         name: name.to_owned(),
-        value: converted(
-            step.mul_add(6.0, f64::from(smallest(name))),
-            "cm",
-            unit,
-            &bench.demo.units,
-        ),
+        value: converted(smallest + wider, "cm", unit, &bench.demo.units),
         unit: unit.to_owned(),
-    });
-    measured.collect()
+    }
 }

@@ -4,31 +4,21 @@ use vitrine_model::product::{Book, Contributor, Details};
 use vitrine_model::spec::SpecValue;
 
 use super::{Bench, with_check_digit};
+use crate::template::capitalised;
+use crate::words::details::{BookFormat, BookWords};
 use crate::words::words;
 
+/// How many people write books.
 const AUTHORS: usize = 170;
-const FORMATS: [&str; 3] = ["paperback", "hardcover", "e-book"];
-const ORIGINALS: [&str; 6] = [
-    "English", "French", "German", "Danish", "Spanish", "Japanese",
-];
-/// What only a thing of paper has.
-const PAPER: [&str; 8] = [
-    "height",
-    "width",
-    "weight",
-    "paper",
-    "ribbon_marker",
-    "signed_copy",
-    "washable",
-    "large_print",
-];
 
-/// Adds people, pages and dates, and gives the details.
+/// Adds people, pages and dates, and returns the details.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
-    let contributors = contributors(bench);
+    let words = &words().details.book;
+    let contributors = contributors(bench, words);
     let pages = pages(bench);
-    let format = FORMATS[bench.random.weighted(&[50, 32, 18])];
-    printed(bench, format);
+    let shares: Vec<u32> = words.formats.iter().map(|format| format.percent).collect();
+    let format = &words.formats[bench.random.weighted(&shares)];
+    add_format(bench, words, format);
     let published = bench.random.low(0, 2_900);
     let published = bench.days_before(published);
     bench.facts.date("publication_date", published);
@@ -41,45 +31,39 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     Details::Book(Book {
         contributors,
         isbn: Some(isbn(bench)),
-        format: Some(format.to_owned()),
+        format: Some(format.name.clone()),
         pages: i32::try_from(pages).ok(),
     })
 }
 
-fn contributors(bench: &mut Bench<'_>) -> Vec<Contributor> {
+fn contributors(bench: &mut Bench<'_>, words: &BookWords) -> Vec<Contributor> {
     let author = bench.random.below(AUTHORS).min(bench.random.below(AUTHORS));
-    let mut all = vec![contributor(
-        "author",
-        &words().people.full_name(author * 89 + 7),
-    )];
-    bench.facts.note("author", all[0].name.clone());
-    let original = bench.random.pick(&ORIGINALS);
+    let mut all = Vec::new();
+    contribute(bench, &mut all, "author", author * 89 + 7);
+    let original = bench.random.pick(&words.original_languages);
     if bench.random.percent(35) && !bench.facts.says("language", original) {
         bench.facts.text("original_language", original);
-        let number = bench.random.below(60) * 211 + 40;
-        all.push(contributor("translator", &words().people.full_name(number)));
-        bench
-            .facts
-            .note("translator", words().people.full_name(number));
+        let translator = bench.random.below(60) * 211 + 40;
+        contribute(bench, &mut all, "translator", translator);
     }
     if bench.facts.has("illustration_style") {
-        let number = bench.random.below(40) * 307 + 90;
-        all.push(contributor(
-            "illustrator",
-            &words().people.full_name(number),
-        ));
-        bench
-            .facts
-            .note("illustrator", words().people.full_name(number));
+        let illustrator = bench.random.below(40) * 307 + 90;
+        contribute(bench, &mut all, "illustrator", illustrator);
     }
     all
 }
 
-fn contributor(role: &str, name: &str) -> Contributor {
-    Contributor {
-        name: name.to_owned(),
-        role: role.to_owned(),
-    }
+/// Adds the person of this number in this role.
+fn contribute(
+    bench: &mut Bench<'_>,
+    all: &mut Vec<Contributor>,
+    role: &'static str,
+    number: usize,
+) {
+    let name = words().people.full_name(number);
+    bench.facts.note(role, name.clone());
+    let role = role.to_owned();
+    all.push(Contributor { name, role });
 }
 
 fn pages(bench: &mut Bench<'_>) -> i64 {
@@ -96,17 +80,17 @@ fn pages(bench: &mut Bench<'_>) -> i64 {
     pages
 }
 
-fn printed(bench: &mut Bench<'_>, format: &str) {
-    let mut label = format.to_owned();
-    label[..1].make_ascii_uppercase();
-    bench.facts.text("binding", &label);
-    if format != "e-book" {
+fn add_format(bench: &mut Bench<'_>, words: &BookWords, format: &BookFormat) {
+    bench
+        .facts
+        .text("binding", &capitalised(format.name.clone()));
+    if !format.digital {
         return;
     }
     let facts = &mut bench.facts;
-    facts
-        .specs
-        .retain(|spec| !PAPER.contains(&spec.key.as_str()));
+    for key in &words.paper_keys {
+        facts.remove(key);
+    }
     let kilobytes = bench.random.low(6, 120) * 100;
     let (size, unit) = if bench.habit.imperial() {
         (number_of(kilobytes) / 1_000.0, "MB")

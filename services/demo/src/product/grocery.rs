@@ -5,12 +5,12 @@ use vitrine_model::spec::SpecValue;
 
 use super::Bench;
 use crate::template::fill;
+use crate::words::words;
 
-const NUTRIENTS: [&str; 5] = ["energy", "fat", "sugar", "fibre", "protein"];
-
-/// Adds dates, and gives the details. The nutrition table repeats the specs, so that they agree.
+/// Adds dates, and returns the details. The nutrition table repeats the specs, so that they agree.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     dates(bench);
+    let nutrients = &words().details.grocery.nutrients;
     let recipe = bench.leaf.recipes.iter().find_map(|recipe| {
         let ingredients = fill(&recipe.ingredients, &bench.facts)?;
         Some((ingredients, recipe.allergens.clone()))
@@ -19,7 +19,7 @@ pub(super) fn details(bench: &mut Bench<'_>) -> Details {
     Details::Grocery(Grocery {
         ingredients,
         allergens: allergens.unwrap_or_default(),
-        nutrition: NUTRIENTS
+        nutrition: nutrients
             .iter()
             .filter_map(|name| nutrient(bench, name))
             .collect(),

@@ -4,37 +4,35 @@ use vitrine_model::product::{Contributor, Details, Movie};
 use vitrine_model::spec::SpecValue;
 
 use super::Bench;
-use crate::template::fill_any;
+use crate::template::{fill, fill_any};
+use crate::words::details::MovieWords;
 use crate::words::words;
 
-/// Ratings by age in Germany, Britain and the United States, the mildest first.
-const AGES: [[&str; 3]; 5] = [
-    ["0", "U", "G"],
-    ["6", "PG", "PG"],
-    ["12", "12", "PG-13"],
-    ["16", "15", "R"],
-    ["18", "18", "NC-17"],
-];
-const LATER: [&str; 6] = ["DE", "FR", "GB", "US", "JP", "IT"];
-
-/// Adds people, ages and dates, and gives the details.
+/// Adds people, ages and dates, and returns the details.
 pub(super) fn details(bench: &mut Bench<'_>) -> Details {
+    let words = &words().details.movie;
     let cast = cast(bench);
     people(bench, &cast);
     let runtime = runtime(bench);
-    ages(bench);
-    releases(bench);
+    ages(bench, words);
+    releases(bench, words);
     if bench.random.percent(15) {
-        let plot = fill_any(&bench.leaf.descriptions, &bench.facts, &mut bench.random);
-        if let (Some(plot), Some(director)) = (plot, bench.facts.noted("director")) {
-            let text = format!("{plot} A film by {director} about what is said too late.");
-            bench.facts.text("synopsis", &text);
-        }
+        synopsis(bench, words);
     }
     Details::Movie(Movie {
         cast,
         runtime_minutes: Some(runtime),
     })
+}
+
+fn synopsis(bench: &mut Bench<'_>, words: &MovieWords) {
+    let descriptions = &bench.leaf.descriptions;
+    if let Some(plot) = fill_any(descriptions, &bench.facts, &mut bench.random) {
+        bench.facts.note("plot", plot);
+    }
+    if let Some(synopsis) = fill(&words.synopsis, &bench.facts) {
+        bench.facts.text("synopsis", &synopsis);
+    }
 }
 
 fn cast(bench: &mut Bench<'_>) -> Vec<Contributor> {
@@ -76,23 +74,19 @@ fn runtime(bench: &mut Bench<'_>) -> i32 {
     minutes
 }
 
-fn ages(bench: &mut Bench<'_>) {
-    let mild = bench.facts.says("genre", "Animation") || bench.facts.says("genre", "Documentary");
-    let from = usize::from(!mild);
-    let row = AGES[from
-        + bench
-            .random
-            .below(2)
-            .max(bench.random.below(3))
-            .min(3 - from)];
-    for (age, country) in row.into_iter().zip(["DE", "GB", "US"]) {
-        let value = SpecValue::Text(age.to_owned());
+fn ages(bench: &mut Bench<'_>, words: &MovieWords) {
+    let genres = &mut words.mild_genres.iter();
+    let mildest = usize::from(!genres.any(|genre| bench.facts.says("genre", genre)));
+    let stricter = bench.random.below(2).max(bench.random.below(3));
+    let ratings = &words.age_ratings[mildest + stricter];
+    for (age, country) in ratings.iter().zip(&words.age_rating_countries) {
+        let value = SpecValue::Text(age.clone());
         bench.facts.add_for("age_rating", value, country);
     }
 }
 
 /// First at home, in the weeks after that elsewhere.
-fn releases(bench: &mut Bench<'_>) {
+fn releases(bench: &mut Bench<'_>, words: &MovieWords) {
     let mut days = bench.random.low(120, 6_000);
     let home = bench.facts.texts("country_of_production").next();
     let home = home.unwrap_or("DE").to_owned();
@@ -100,8 +94,8 @@ fn releases(bench: &mut Bench<'_>) {
     bench
         .facts
         .add_for("release_date", SpecValue::Date(first), &home);
-    for country in LATER {
-        if country != home && bench.random.percent(55) {
+    for country in &words.release_countries {
+        if *country != home && bench.random.percent(55) {
             days -= bench.random.between(3, 18);
             let at = bench.days_before(days);
             bench
