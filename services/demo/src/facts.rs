@@ -1,5 +1,5 @@
-//! What is known of a product: its specs, and a few words about it that are no specs. Names,
-//! descriptions and reviews are made from these, so that they agree with each other.
+//! What is known of a product: its specs, and notes for sentences. Names, descriptions and reviews
+//! are made from these, so that they agree with each other.
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::spec::{Spec, SpecValue};
@@ -8,18 +8,18 @@ use vitrine_model::unit::UnitTable;
 use super::random::Random;
 use super::words::spec::{Quantity, SpecRule, Values};
 
-/// The units a product's maker thinks in: 0 is the first unit of every key, 1 and 2 the others.
+/// Which of the units of a spec the maker of a product uses, as an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Habit(usize);
+pub(crate) struct UnitPreference(usize);
 
-impl Habit {
-    /// The habit of a product: most are metric.
+impl UnitPreference {
+    /// Draws a preference. Most makers use the first unit.
     pub(crate) fn draw(random: &mut Random) -> Self {
         Self(random.weighted(&[60, 24, 16]))
     }
 
-    /// Whether inches and pounds are preferred.
-    pub(crate) const fn imperial(self) -> bool {
+    /// Whether the maker prefers inches and pounds.
+    pub(crate) const fn is_imperial(self) -> bool {
         self.0 == 1
     }
 
@@ -31,56 +31,57 @@ impl Habit {
 /// What is known of a product.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    /// The specs, in the order they are shown.
+    /// The specs in the order they are shown.
     pub(crate) specs: Vec<Spec>,
-    /// Whether the thing is spoken of as "they".
+    /// Whether sentences speak of the product as "they".
     pub(crate) plural: bool,
+    /// Words that sentences may use and that are no specs.
     notes: Vec<(&'static str, String)>,
 }
 
 impl Facts {
-    /// Draws specs by these rules. A key that is there already is left out.
+    /// Draws specs by the rules. A key that is there already is left out.
     pub(crate) fn draw<'a>(
         &mut self,
         rules: impl Iterator<Item = &'a SpecRule>,
-        habit: Habit,
+        preference: UnitPreference,
         units: &UnitTable,
         random: &mut Random,
     ) {
         for rule in rules {
             if random.percent(rule.percent) && !self.has(&rule.key) {
-                self.draw_one(rule, habit, units, random);
+                self.draw_values(rule, preference, units, random);
             }
         }
     }
 
-    fn draw_one(&mut self, rule: &SpecRule, habit: Habit, units: &UnitTable, random: &mut Random) {
+    fn draw_values(
+        &mut self,
+        rule: &SpecRule,
+        preference: UnitPreference,
+        table: &UnitTable,
+        random: &mut Random,
+    ) {
         let key = &rule.key;
         match &rule.values {
-            Values::OneOf(texts) => {
-                let text = random.early(texts);
-                self.text(key, text);
-            }
+            Values::OneOf(texts) => self.add_text(key, random.pick_early::<String>(texts)),
             Values::SomeOf { at_most, texts } => {
                 for _ in 0..=random.below(*at_most) {
-                    let text = random.early(texts);
-                    if !self.says(key, text) {
-                        self.text(key, text);
+                    let text = random.pick_early(texts);
+                    if !self.has_text(key, text) {
+                        self.add_text(key, text);
                     }
                 }
             }
             Values::Number(range) => self.add(key, SpecValue::Number(range.draw(random))),
-            Values::Measure {
-                range,
-                units: possible,
-            } => {
+            Values::Measure { range, units } => {
                 let value = range.draw(random);
-                let unit = habit.unit(possible);
-                self.quantity(key, converted(value, &possible[0], unit, units), unit);
+                let unit = preference.unit(units);
+                self.add_quantity(key, converted(value, &units[0], unit, table), unit);
             }
             Values::Quantities(quantities) => {
-                let Quantity { value, unit } = random.early(quantities);
-                self.quantity(key, *value, unit);
+                let Quantity { value, unit } = random.pick_early(quantities);
+                self.add_quantity(key, *value, unit);
             }
             Values::YesPercent(percent) => {
                 self.add(key, SpecValue::Boolean(random.percent(*percent)));
@@ -88,15 +89,10 @@ impl Facts {
         }
     }
 
-    /// Removes all values of a key.
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.specs.retain(|spec| spec.key != key);
-    }
-
-    /// Removes specs that make no sense without another one.
-    pub(crate) fn keep_sensible<'a>(&mut self, rules: impl Iterator<Item = &'a SpecRule>) {
+    /// Removes the specs that require another one which is not true.
+    pub(crate) fn apply_requirements<'a>(&mut self, rules: impl Iterator<Item = &'a SpecRule>) {
         for rule in rules {
-            if rule.requires.as_ref().is_some_and(|key| !self.is(key)) {
+            if rule.requires.as_ref().is_some_and(|key| !self.is_true(key)) {
                 self.remove(&rule.key);
             }
         }
@@ -111,8 +107,8 @@ impl Facts {
         });
     }
 
-    /// Adds a spec that holds somewhere only.
-    pub(crate) fn add_for(&mut self, key: &str, value: SpecValue, qualifier: &str) {
+    /// Adds a spec with a qualifier, such as a country.
+    pub(crate) fn add_qualified(&mut self, key: &str, value: SpecValue, qualifier: &str) {
         self.specs.push(Spec {
             key: key.to_owned(),
             value,
@@ -121,45 +117,50 @@ impl Facts {
     }
 
     /// Adds a text.
-    pub(crate) fn text(&mut self, key: &str, text: &str) {
+    pub(crate) fn add_text(&mut self, key: &str, text: &str) {
         self.add(key, SpecValue::Text(text.to_owned()));
     }
 
+    /// Adds a number, which must be small.
+    pub(crate) fn add_number(&mut self, key: &str, number: i64) {
+        self.add(key, SpecValue::Number(float(number)));
+    }
+
     /// Adds a quantity.
-    pub(crate) fn quantity(&mut self, key: &str, value: f64, unit: &str) {
+    pub(crate) fn add_quantity(&mut self, key: &str, value: f64, unit: &str) {
         let unit = unit.to_owned();
         self.add(key, SpecValue::Quantity { value, unit });
     }
 
     /// Adds a date.
-    pub(crate) fn date(&mut self, key: &str, at: Timestamp) {
+    pub(crate) fn add_date(&mut self, key: &str, at: Timestamp) {
         self.add(key, SpecValue::Date(at));
     }
 
-    /// Adds words that templates may use and that are no spec.
-    pub(crate) fn note(&mut self, name: &'static str, words: impl Into<String>) {
-        self.notes.push((name, words.into()));
+    /// Removes all values of a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.specs.retain(|spec| spec.key != key);
     }
 
-    /// Replaces the words of a note.
-    pub(crate) fn note_anew(&mut self, name: &'static str, words: &str) {
+    /// Adds a note, or replaces the one of this name.
+    pub(crate) fn set_note(&mut self, name: &'static str, text: impl Into<String>) {
         self.notes.retain(|(known, _)| *known != name);
-        self.note(name, words);
+        self.notes.push((name, text.into()));
     }
 
-    /// The words of a note.
-    pub(crate) fn noted(&self, name: &str) -> Option<&str> {
+    /// Returns the text of a note.
+    pub(crate) fn note(&self, name: &str) -> Option<&str> {
         let found = self.notes.iter().find(|(known, _)| *known == name);
-        found.map(|(_, words)| words.as_str())
+        found.map(|(_, text)| text.as_str())
     }
 
-    /// The first value of a key.
+    /// Returns the first value of a key.
     pub(crate) fn value(&self, key: &str) -> Option<&SpecValue> {
         let found = self.specs.iter().find(|spec| spec.key == key);
         found.map(|spec| &spec.value)
     }
 
-    /// All texts of a key.
+    /// Returns all texts of a key.
     pub(crate) fn texts<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.specs.iter().filter_map(move |spec| match &spec.value {
             SpecValue::Text(text) if spec.key == key => Some(text.as_str()),
@@ -167,28 +168,29 @@ impl Facts {
         })
     }
 
-    /// Whether there is a value of this key, or such a note.
+    /// Whether there is a value of this key or a note of this name.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.value(key).is_some() || self.noted(key).is_some()
+        self.value(key).is_some() || self.note(key).is_some()
     }
 
-    /// Whether this key is there and true.
-    pub(crate) fn is(&self, key: &str) -> bool {
+    /// Whether the value of the key is true.
+    pub(crate) fn is_true(&self, key: &str) -> bool {
         self.value(key) == Some(&SpecValue::Boolean(true))
     }
 
     /// Whether the key has this text among its values.
-    pub(crate) fn says(&self, key: &str, text: &str) -> bool {
+    pub(crate) fn has_text(&self, key: &str, text: &str) -> bool {
         self.texts(key).any(|known| known == text)
     }
 }
 
-fn power(decimals: u8) -> f64 {
-    [1.0, 10.0, 100.0][usize::from(decimals).min(2)]
+/// Returns a small whole number as a floating-point number.
+pub(crate) fn float(number: i64) -> f64 {
+    f64::from(i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// A number in another unit, rounded as a maker would print it. Additions, multiplications and
-/// rounding only, which every platform does alike.
+/// Returns a number in another unit, rounded as makers print it. Uses only additions,
+/// multiplications and rounding, which every platform does alike.
 pub(crate) fn converted(value: f64, from: &str, to: &str, units: &UnitTable) -> f64 {
     if from == to {
         return value;
@@ -197,18 +199,18 @@ pub(crate) fn converted(value: f64, from: &str, to: &str, units: &UnitTable) -> 
         return value;
     };
     let exact = target.from_base(source.to_base(value));
-    let decimals = match exact.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
+    let power = match exact.abs() {
+        size if size >= 100.0 => 1.0,
+        size if size >= 10.0 => 10.0,
+        _ => 100.0,
     };
-    (exact * power(decimals)).round() / power(decimals)
+    (exact * power).round() / power
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use crate::random::Stream;
 
     #[test]
     fn makers_print_round_numbers() {
@@ -222,8 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn several_texts_are_different_ones() {
-        let mut facts = Facts::default();
+    fn texts_of_a_key_are_different() {
         let rule = SpecRule {
             key: "color".to_owned(),
             percent: 100,
@@ -233,11 +234,11 @@ mod tests {
                 texts: vec!["Red".to_owned(), "Blue".to_owned()],
             },
         };
+        let (units, preference) = (UnitTable::built_in(), UnitPreference(0));
         for index in 0..20 {
-            facts.specs.clear();
-            let mut random = Random::of(1, Purpose::Product, index);
-            let units = UnitTable::built_in();
-            facts.draw([&rule].into_iter(), Habit(0), &units, &mut random);
+            let mut facts = Facts::default();
+            let mut random = Random::new(1, Stream::Product, index);
+            facts.draw([&rule].into_iter(), preference, &units, &mut random);
             assert!((1..=2).contains(&facts.texts("color").count()));
         }
     }

@@ -1,156 +1,168 @@
 //! Which products there are, and how many reviews each has: a few numbers per product, decided
-//! before the first of them is written.
+//! before the first product is written.
+
+use std::cmp::Reverse;
 
 use vitrine_model::clock::Timestamp;
 use vitrine_model::product::ProductStatus;
 
-use super::random::{Purpose, Random};
+use super::random::{Random, Stream};
 use super::words::catalogue::Leaf;
 use super::words::reviews::Essay;
 use super::words::words;
-use super::{AUTHORS, DemoOptions};
+use super::{AUTHOR_COUNT, DemoOptions};
 
-/// Milliseconds of a day.
+/// The milliseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000;
-/// The category of the product with by far the most reviews.
-const STAR_LEAF: &str = "Headphones";
-/// How many of 60,500 reviews the most reviewed products have; the rest share what is left.
-const LEADERS: [usize; 9] = [5_420, 1_950, 1_620, 1_380, 1_100, 930, 780, 640, 540];
-const LEADERS_OF: usize = 60_500;
+/// The leaf category of the product with by far the most reviews.
+const TOP_LEAF: &str = "Headphones";
+/// The review counts of the most popular products, if there are [`TOP_TOTAL`] reviews.
+const TOP_REVIEW_COUNTS: [usize; 9] = [5_420, 1_950, 1_620, 1_380, 1_100, 930, 780, 640, 540];
+const TOP_TOTAL: usize = 60_500;
+/// How many reviews a product may have: fewer than there are authors.
+const MAX_REVIEWS: usize = AUTHOR_COUNT / 2;
+/// With fewer products on sale there are no bundles.
+const MIN_BUNDLE_CHOICE: usize = 10;
+/// The currency of most prices.
+const SHOP_CURRENCY: &str = "EUR";
+const OTHER_CURRENCIES: [&str; 4] = ["USD", "GBP", "CHF", "JPY"];
 
-/// What is decided of a product beforehand.
+/// What is decided of a product before it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
-    /// The place of its leaf among all leaves.
+pub(crate) struct PlannedProduct {
+    /// The index of its leaf.
     pub(crate) leaf: usize,
     /// Its number within the leaf.
-    pub(crate) within: usize,
-    /// Where it is in its life.
+    pub(crate) number: usize,
+    /// The status.
     pub(crate) status: ProductStatus,
     /// The currency of its price, if it has one.
     pub(crate) currency: Option<&'static str>,
     /// When it came into the shop.
     pub(crate) created: Timestamp,
-    /// How well it is liked, 0 to 100.
+    /// How well it is liked, from 0 to 100.
     pub(crate) quality: usize,
     /// How many reviews it has.
     pub(crate) reviews: usize,
-    /// A long review that one of its reviewers wrote.
+    /// A long review by one of its reviewers.
     pub(crate) essay: Option<&'static Essay>,
 }
 
 /// The whole catalogue in numbers.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// All leaves; those of bundles come last.
-    pub(crate) leaves: &'static [Leaf],
-    /// How many of the leaves are none of bundles.
-    pub(crate) singles: usize,
-    /// The products; bundles come last.
-    pub(crate) products: Vec<Planned>,
+    leaves: &'static [Leaf],
+    /// The index of the first leaf of bundles, which come last.
+    first_bundle_leaf: usize,
+    /// The products. Bundles come last.
+    pub(crate) products: Vec<PlannedProduct>,
 }
 
 impl Plan {
-    /// Decides.
+    /// Plans a catalogue.
     pub(crate) fn new(options: &DemoOptions) -> Self {
         let leaves = &words().catalogue.leaves;
         let mut plan = Self {
             leaves,
-            singles: leaves.iter().filter(|leaf| !leaf.is_bundle()).count(),
+            first_bundle_leaf: leaves.iter().filter(|leaf| !leaf.is_bundle()).count(),
             products: Vec::with_capacity(options.products),
         };
-        plan.fill(options);
-        plan.share_reviews(options);
-        plan.date(options);
-        plan.hand_out_essays();
+        plan.add_products(options);
+        plan.distribute_reviews(options);
+        plan.set_creation_dates(options);
+        plan.assign_essays();
         plan
     }
 
-    /// The leaf of a product.
+    /// Returns the leaf of a product.
     pub(crate) fn leaf(&self, product: usize) -> &'static Leaf {
         &self.leaves[self.products[product].leaf]
     }
 
-    fn fill(&mut self, options: &DemoOptions) {
-        let weights: Vec<u64> = self
-            .leaves
-            .iter()
-            .map(|leaf| u64::from(leaf.weight))
-            .collect();
-        let counts = shares(options.products, &weights);
+    /// Returns the products that bundles may contain and that meet the condition.
+    pub(crate) fn bundle_choice(&self, condition: impl Fn(usize) -> bool) -> Vec<usize> {
+        let all = self.products.iter().enumerate();
+        all.filter(|(_, product)| product.leaf < self.first_bundle_leaf && product.is_sellable())
+            .map(|(index, _)| index)
+            .filter(|index| condition(*index))
+            .collect()
+    }
+
+    fn add_products(&mut self, options: &DemoOptions) {
+        let weights = self.leaves.iter().map(|leaf| u64::from(leaf.weight));
+        let counts = apportion(options.products, &weights.collect::<Vec<u64>>());
         for (leaf, count) in counts.into_iter().enumerate() {
-            for within in 0..count {
+            for number in 0..count {
                 let index = self.products.len();
-                let mut random = Random::of(options.seed, Purpose::Sketch, index);
-                self.products.push(planned(leaf, within, &mut random));
+                let mut random = Random::new(options.seed, Stream::ProductPlan, index);
+                let product = PlannedProduct::draw(leaf, number, &mut random);
+                self.products.push(product);
             }
         }
-        let singles = self.products.iter().filter(|p| p.leaf < self.singles);
-        let singles = singles.count();
-        let mut random = Random::of(options.seed, Purpose::Order, 0);
+        let is_single = |product: &PlannedProduct| product.leaf < self.first_bundle_leaf;
+        let singles = self.products.iter().filter(|p| is_single(p)).count();
+        let mut random = Random::new(options.seed, Stream::ProductOrder, 0);
         random.shuffle(&mut self.products[..singles]);
-        self.keep_sellable(singles);
-    }
-
-    /// Bundles need two products on sale; a catalogue without them has no bundles.
-    fn keep_sellable(&mut self, singles: usize) {
-        let sellable = self.products[..singles].iter().filter(|p| p.sellable());
-        if sellable.count() < 10 {
-            let leaf = self.singles - 1;
-            for (within, bundle) in self.products[singles..].iter_mut().enumerate() {
-                bundle.leaf = leaf;
-                bundle.within = 1000 + within;
-            }
+        if self.bundle_choice(|_| true).len() < MIN_BUNDLE_CHOICE {
+            self.replace_bundles(singles);
         }
     }
 
-    fn share_reviews(&mut self, options: &DemoOptions) {
+    /// Turns bundles into single products of the last leaf.
+    fn replace_bundles(&mut self, first_bundle: usize) {
+        for (offset, bundle) in self.products[first_bundle..].iter_mut().enumerate() {
+            bundle.leaf = self.first_bundle_leaf - 1;
+            bundle.number = 1000 + offset;
+        }
+    }
+
+    fn distribute_reviews(&mut self, options: &DemoOptions) {
         let order = self.by_popularity(options);
-        let leaders = LEADERS.map(|n| (n * options.reviews / LEADERS_OF).min(AUTHORS / 2));
-        let rest = options.reviews.saturating_sub(leaders.iter().sum());
-        for (product, count) in order.iter().zip(leaders) {
+        let top = TOP_REVIEW_COUNTS.map(|n| (n * options.reviews / TOP_TOTAL).min(MAX_REVIEWS));
+        let rest = options.reviews.saturating_sub(top.iter().sum());
+        for (product, count) in order.iter().zip(top) {
             self.products[*product].reviews = count;
         }
-        let others = order.get(leaders.len()..).unwrap_or_default();
-        let silent = self.products.len() / 22;
-        let heard = &others[..others.len().saturating_sub(silent)];
-        let mut random = Random::of(options.seed, Purpose::Popularity, 0);
-        let weights: Vec<u64> = (0..heard.len() as u64)
+        let others = order.get(top.len()..).unwrap_or_default();
+        let without_reviews = self.products.len() / 22;
+        let reviewed = &others[..others.len().saturating_sub(without_reviews)];
+        let mut random = Random::new(options.seed, Stream::ReviewCounts, 0);
+        let weights: Vec<u64> = (0..reviewed.len() as u64)
             .map(|rank| 1_000_000 * (40 + random.below(120) as u64) / (rank + 20))
             .collect();
-        for (product, count) in heard.iter().zip(shares(rest, &weights)) {
-            self.products[*product].reviews = count.min(AUTHORS / 2);
+        for (product, count) in reviewed.iter().zip(apportion(rest, &weights)) {
+            self.products[*product].reviews = count.min(MAX_REVIEWS);
         }
     }
 
-    /// All products that may have reviews, the most popular first.
+    /// Returns the products that may have reviews, the most popular first.
     fn by_popularity(&self, options: &DemoOptions) -> Vec<usize> {
         let all = self.products.iter().enumerate();
-        let seen = all.filter(|(_, product)| product.status != ProductStatus::Draft);
-        let mut order: Vec<usize> = seen.map(|(index, _)| index).collect();
-        Random::of(options.seed, Purpose::Leaders, 0).shuffle(&mut order);
-        let star = order.iter().position(|product| {
-            self.leaf(*product).name() == STAR_LEAF && self.products[*product].sellable()
-        });
-        if let Some(star) = star {
-            order.swap(0, star);
+        let published = all.filter(|(_, product)| product.status != ProductStatus::Draft);
+        let mut order: Vec<usize> = published.map(|(index, _)| index).collect();
+        Random::new(options.seed, Stream::MostPopular, 0).shuffle(&mut order);
+        let is_sellable = |product: &usize| self.products[*product].is_sellable();
+        let top = order
+            .iter()
+            .position(|product| self.leaf(*product).name() == TOP_LEAF && is_sellable(product));
+        if let Some(top) = top {
+            order.swap(0, top);
         }
-        let (mut leaders, others): (Vec<usize>, Vec<usize>) = order
-            .into_iter()
-            .partition(|product| self.products[*product].sellable());
-        let tail = leaders.split_off(leaders.len().min(LEADERS.len()));
-        let mut tail: Vec<usize> = tail.into_iter().chain(others).collect();
-        Random::of(options.seed, Purpose::Tail, 0).shuffle(&mut tail);
-        leaders.append(&mut tail);
-        leaders
+        let (mut popular, others): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(is_sellable);
+        let rest = popular.split_off(popular.len().min(TOP_REVIEW_COUNTS.len()));
+        let mut rest: Vec<usize> = rest.into_iter().chain(others).collect();
+        Random::new(options.seed, Stream::LessPopular, 0).shuffle(&mut rest);
+        popular.append(&mut rest);
+        popular
     }
 
-    fn date(&mut self, options: &DemoOptions) {
+    fn set_creation_dates(&mut self, options: &DemoOptions) {
         for (index, product) in self.products.iter_mut().enumerate() {
-            let mut random = Random::of(options.seed, Purpose::Date, index);
-            let draft = product.status == ProductStatus::Draft;
+            let mut random = Random::new(options.seed, Stream::CreationDate, index);
+            let is_draft = product.status == ProductStatus::Draft;
             let days = match product.reviews {
-                0 if draft || random.percent(60) => random.between(1, 40),
+                0 if is_draft || random.percent(60) => random.between(1, 40),
                 540.. => random.between(1_500, 1_820),
                 _ => random.between(25, 1_815),
             };
@@ -159,49 +171,49 @@ impl Plan {
         }
     }
 
-    fn hand_out_essays(&mut self) {
+    fn assign_essays(&mut self) {
         for essay in &words().reviews.essays {
-            let all = (0..self.products.len()).filter(|at| self.leaf(*at).name() == essay.leaf);
-            let most = all.max_by_key(|at| (self.products[*at].reviews, *at));
-            if let Some(most) = most {
-                self.products[most].essay = Some(essay);
-                self.products[most].quality = self.products[most].quality.max(80);
+            let all = 0..self.products.len();
+            let in_leaf = all.filter(|index| self.leaf(*index).name() == essay.leaf);
+            let most_reviewed = in_leaf.max_by_key(|index| (self.products[*index].reviews, *index));
+            if let Some(index) = most_reviewed {
+                let product = &mut self.products[index];
+                product.essay = Some(essay);
+                product.quality = product.quality.max(80);
             }
         }
     }
 }
 
-impl Planned {
-    /// Whether it is on sale at a price in the shop's currency.
-    pub(crate) fn sellable(&self) -> bool {
-        self.status == ProductStatus::Active && self.currency == Some("EUR")
+impl PlannedProduct {
+    fn draw(leaf: usize, number: usize, random: &mut Random) -> Self {
+        use ProductStatus::{Active, Archived, Draft};
+        let status = [Active, Draft, Archived][random.weighted(&[945, 25, 30])];
+        let currency = match random.weighted(&[9_790, 150, 60]) {
+            0 => Some(SHOP_CURRENCY),
+            1 => None,
+            _ => Some(*random.pick(&OTHER_CURRENCIES)),
+        };
+        Self {
+            leaf,
+            number,
+            status,
+            currency,
+            created: Timestamp::from_millis(0),
+            quality: random.below(101).max(random.below(101)),
+            reviews: 0,
+            essay: None,
+        }
+    }
+
+    /// Whether it is on sale at a price in the currency of the shop.
+    pub(crate) fn is_sellable(&self) -> bool {
+        self.status == ProductStatus::Active && self.currency == Some(SHOP_CURRENCY)
     }
 }
 
-fn planned(leaf: usize, within: usize, random: &mut Random) -> Planned {
-    use ProductStatus::{Active, Archived, Draft};
-    let status = [Active, Draft, Archived][random.weighted(&[945, 25, 30])];
-    let others = ["USD", "GBP", "CHF", "JPY"];
-    let currency = match random.weighted(&[9_790, 150, 60]) {
-        0 => Some("EUR"),
-        1 => None,
-        _ => Some(*random.pick(&others)),
-    };
-    Planned {
-        leaf,
-        within,
-        status,
-        currency,
-        created: Timestamp::from_millis(0),
-        quality: random.below(101).max(random.below(101)),
-        reviews: 0,
-        essay: None,
-    }
-}
-
-/// Splits a total in proportion to weights, to the last one: the largest remainders are rounded
-/// up, of equal ones the first.
-fn shares(total: usize, weights: &[u64]) -> Vec<usize> {
+/// Splits a total in proportion to weights by the method of the largest remainder.
+fn apportion(total: usize, weights: &[u64]) -> Vec<usize> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {
         return vec![0; weights.len()];
@@ -212,10 +224,10 @@ fn shares(total: usize, weights: &[u64]) -> Vec<usize> {
         .map(|weight| usize::try_from(exact(weight) / sum).unwrap_or(0))
         .collect();
     let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(exact(&weights[*at]) % sum), *at));
+    order.sort_by_key(|index| (Reverse(exact(&weights[*index]) % sum), *index));
     let missing = total - counts.iter().sum::<usize>();
-    for at in order.into_iter().take(missing) {
-        counts[at] += 1;
+    for index in order.into_iter().take(missing) {
+        counts[index] += 1;
     }
     counts
 }
@@ -226,9 +238,9 @@ mod tests {
 
     #[test]
     fn shares_add_up() {
-        assert_eq!(shares(10, &[1, 1, 1]), [4, 3, 3]);
-        assert_eq!(shares(7, &[0, 5, 2]), [0, 5, 2]);
-        assert_eq!(shares(3, &[]), [0_usize; 0]);
-        assert_eq!(shares(3, &[0]), [0]);
+        assert_eq!(apportion(10, &[1, 1, 1]), [4, 3, 3]);
+        assert_eq!(apportion(7, &[0, 5, 2]), [0, 5, 2]);
+        assert_eq!(apportion(3, &[]), [0_usize; 0]);
+        assert_eq!(apportion(3, &[0]), [0]);
     }
 }

@@ -1,48 +1,49 @@
 //! Random numbers that are the same on every platform and in every release.
 
-/// What numbers are drawn for, so that drawing more of them for one thing changes no other.
+/// What numbers are drawn for. Each purpose has its own stream of numbers, so that drawing more for
+/// one changes no other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Purpose {
-    /// State, currency and quality of a product.
-    Sketch,
+pub(crate) enum Stream {
+    /// The status, currency and quality of a product.
+    ProductPlan,
     /// The order of the products.
-    Order,
-    /// How many reviews the less popular products have.
-    Popularity,
+    ProductOrder,
+    /// The review counts of the less popular products.
+    ReviewCounts,
     /// Which products are the most popular.
-    Leaders,
-    /// The order of the others.
-    Tail,
+    MostPopular,
+    /// The popularity of the others.
+    LessPopular,
     /// When a product came into the shop.
-    Date,
+    CreationDate,
     /// Everything written about a product.
     Product,
-    /// The first name of a leaf.
-    Name,
-    /// The supplier of a brand.
-    Supplier,
+    /// The first name in a leaf category.
+    FirstName,
+    /// The main supplier of a brand.
+    BrandSupplier,
     /// The reviews of a product.
-    Review,
-    /// Who looked at a product, and who bought it.
-    Attention,
+    Reviews,
+    /// The views, carts and orders of a product.
+    Activity,
 }
 
-/// A `SplitMix64` generator (Steele, Lea and Flood, 2014): small, fast and fixed for ever, which no
-/// library's default generator promises to be.
+/// A `SplitMix64` generator (Steele, Lea and Flood, 2014). It is fixed for ever, which no library's
+/// default generator promises.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The generator of one thing of many: equal arguments, equal numbers.
-    pub(crate) fn of(seed: u64, purpose: Purpose, index: usize) -> Self {
+    /// Creates the generator of one of many things. Equal arguments give equal numbers.
+    pub(crate) fn new(seed: u64, stream: Stream, index: usize) -> Self {
         let mut start = Self(seed);
-        start.0 ^= start.next().wrapping_add(purpose as u64);
+        start.0 ^= start.next().wrapping_add(stream as u64);
         start.0 ^= start.next().wrapping_add(index as u64);
         start.next();
         start
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -51,7 +52,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to, not including, `end`; 0 when there is none.
+    /// Returns a number from 0 up to, not including, `end`; 0 when there is none.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the result is smaller than `end`, which is a usize"
@@ -61,56 +62,56 @@ impl Random {
         (wide >> 64) as usize
     }
 
-    /// A number from `from` to `to`, both included.
-    pub(crate) fn between(&mut self, from: i64, to: i64) -> i64 {
-        let span = u64::try_from(to - from + 1).unwrap_or(1);
+    /// Returns a number from `min` to `max`, both included.
+    pub(crate) fn between(&mut self, min: i64, max: i64) -> i64 {
+        let span = u64::try_from(max - min + 1).unwrap_or(1);
         let wide = u128::from(self.next()) * u128::from(span);
-        from + i64::try_from(wide >> 64).unwrap_or(0)
+        min + i64::try_from(wide >> 64).unwrap_or(0)
     }
 
-    /// Like [`Random::between`], small numbers likelier.
-    pub(crate) fn low(&mut self, from: i64, to: i64) -> i64 {
-        self.between(from, to).min(self.between(from, to))
+    /// Returns a number from `min` to `max`, small ones likelier.
+    pub(crate) fn skewed_low(&mut self, min: i64, max: i64) -> i64 {
+        self.between(min, max).min(self.between(min, max))
     }
 
-    /// Like [`Random::between`], large numbers likelier.
-    pub(crate) fn high(&mut self, from: i64, to: i64) -> i64 {
-        self.between(from, to).max(self.between(from, to))
+    /// Returns a number from `min` to `max`, large ones likelier.
+    pub(crate) fn skewed_high(&mut self, min: i64, max: i64) -> i64 {
+        self.between(min, max).max(self.between(min, max))
     }
 
-    /// Yes in so many of a hundred cases.
-    pub(crate) fn percent(&mut self, share: u8) -> bool {
-        self.below(100) < usize::from(share)
+    /// Returns true in this many of a hundred cases.
+    pub(crate) fn percent(&mut self, percent: u8) -> bool {
+        self.below(100) < usize::from(percent)
     }
 
-    /// One of these, each as likely. There must be one.
-    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
+    /// Returns one of the items, each as likely. There must be one.
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
     }
 
-    /// One of these, the earlier ones likelier. There must be one.
-    pub(crate) fn early<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        let index = self.below(all.len()).min(self.below(all.len()));
-        &all[index]
+    /// Returns one of the items, the earlier ones likelier. There must be one.
+    pub(crate) fn pick_early<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        let index = self.below(items.len()).min(self.below(items.len()));
+        &items[index]
     }
 
-    /// The index of one of these weights, in proportion to them.
+    /// Returns the index of one of the weights, in proportion to them.
     pub(crate) fn weighted(&mut self, weights: &[u32]) -> usize {
         let total: usize = weights.iter().map(|weight| *weight as usize).sum();
-        let mut at = self.below(total);
+        let mut rest = self.below(total);
         for (index, weight) in weights.iter().enumerate() {
-            if at < *weight as usize {
+            if rest < *weight as usize {
                 return index;
             }
-            at -= *weight as usize;
+            rest -= *weight as usize;
         }
         0
     }
 
-    /// Puts these in a random order (Fisher and Yates).
-    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
-        for end in (1..all.len()).rev() {
-            all.swap(end, self.below(end + 1));
+    /// Puts the items in a random order (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.below(end + 1));
         }
     }
 }
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn ranges_are_kept() {
-        let mut random = Random::of(7, Purpose::Product, 2);
+        let mut random = Random::new(7, Stream::Product, 2);
         for _ in 0..1000 {
             assert!((-3..=3).contains(&random.between(-3, 3)));
             assert!(random.below(4) < 4);

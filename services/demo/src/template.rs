@@ -1,27 +1,37 @@
-//! Sentences with gaps that a product's facts fill.
+//! Sentences with gaps, which the facts of a product fill.
 //!
 //! | gap | stands for |
 //! |---|---|
-//! | `{key}` | the first value of the key, or a note; plain words in lower case |
-//! | `{=key}` | the same, as it is written |
-//! | `{^key}` | the same, every word with a capital |
-//! | `{?key}` | nothing, but the key must be there |
-//! | `{+key}`, `{-key}` | nothing, but the key must be true; must not be true |
-//! | `{key=Text}`, `{key!Text}` | nothing, but the key must have this text; must not have it |
-//! | `{an}`, `{An}` | `a` or `an`, as the next word wants it |
-//! | `{it}`, `{is}`, `{s}` … | words that agree with the thing's number |
+//! | `{key}` | the first value of the spec, or the note; common words in lower case |
+//! | `{=key}` | the same as it is written |
+//! | `{^key}` | the same with a capital for every word |
+//! | `{?key}` | nothing; the spec, note or tag must be there |
+//! | `{+key}`, `{-key}` | nothing; the spec must be true, must not be true |
+//! | `{key=Text}`, `{key!Text}` | nothing; the spec must have this text, must not have it |
+//! | `{an}`, `{An}` | `a` or `an`, depending on the next word |
+//! | `{it}`, `{is}`, `{s}`, … | a word that agrees with the number of the product |
 //!
-//! A template whose facts are not there is not used at all.
+//! Notes are, among others, `brand`, `thing`, `name`, and in names `a` and `b`. A sentence is used
+//! only when all its gaps can be filled.
 
 use vitrine_model::spec::SpecValue;
 
 use super::facts::Facts;
 use super::random::Random;
 
+/// Stands for `{an}` until the next word is known.
 const AN: char = '\u{1}';
+/// Stands for `{An}` until the next word is known.
 const CAPITAL_AN: char = '\u{2}';
+/// Letters and abbreviations that are spoken with a vowel first.
+const VOWEL_STARTS: [&str; 17] = [
+    "a", "e", "i", "o", "u", "A", "E", "I", "O", "U", "LED", "LCD", "FPV", "M.2", "SSD", "f/",
+    "NVM",
+];
+/// Words and abbreviations that begin with a vowel and are spoken with a consonant first.
+const CONSONANT_STARTS: [&str; 8] = ["UHD", "USB", "Uni", "uni", "Eur", "eur", "one", "used"];
 
-/// Words that agree with a thing: the gap, for one, for several.
+/// Words that agree with the number of the product: the gap, the singular, the plural.
 const AGREEMENT: &[(&str, &str, &str)] = &[
     ("it", "it", "they"),
     ("It", "It", "They"),
@@ -42,7 +52,7 @@ const AGREEMENT: &[(&str, &str, &str)] = &[
     ("one", "one", "pair"),
 ];
 
-/// The template with its gaps filled and a capital at the start; `None` when a fact is missing.
+/// Fills the gaps of a sentence and capitalises it. Returns `None` when a fact is missing.
 pub(crate) fn fill(template: &str, facts: &Facts) -> Option<String> {
     let mut out = String::with_capacity(template.len() + 32);
     let mut rest = template;
@@ -59,7 +69,7 @@ pub(crate) fn fill(template: &str, facts: &Facts) -> Option<String> {
     Some(capitalised(out))
 }
 
-/// One of the templates that these facts can fill, or `None`.
+/// Fills one of the sentences that the facts can fill. Returns `None` when there is none.
 pub(crate) fn fill_any(templates: &[String], facts: &Facts, random: &mut Random) -> Option<String> {
     if templates.is_empty() {
         return None;
@@ -73,40 +83,40 @@ fn fill_gap(gap: &str, facts: &Facts, out: &mut String) -> Option<()> {
     let (mark, key) = gap.split_at_checked(1)?;
     match mark {
         "?" => facts.has(key).then_some(()),
-        "+" => facts.is(key).then_some(()),
-        "-" => (!facts.is(key)).then_some(()),
-        "=" => out_of(key, facts).map(|text| out.push_str(&text)),
-        "^" => out_of(key, facts).map(|text| out.push_str(&titled(&text))),
+        "+" => facts.is_true(key).then_some(()),
+        "-" => (!facts.is_true(key)).then_some(()),
+        "=" => text_of(key, facts).map(|text| out.push_str(&text)),
+        "^" => text_of(key, facts).map(|text| out.push_str(&title_case(&text))),
         _ => fill_plain(gap, facts, out),
     }
 }
 
 fn fill_plain(gap: &str, facts: &Facts, out: &mut String) -> Option<()> {
     if let Some((key, text)) = gap.split_once('=') {
-        return facts.says(key, text).then_some(());
+        return facts.has_text(key, text).then_some(());
     }
     if let Some((key, text)) = gap.split_once('!') {
-        return (!facts.says(key, text)).then_some(());
+        return (!facts.has_text(key, text)).then_some(());
     }
     match gap {
         "an" => out.push(AN),
         "An" => out.push(CAPITAL_AN),
-        _ => match agreeing(gap, facts.plural) {
+        _ => match agreeing_word(gap, facts.plural) {
             Some(word) => out.push_str(word),
-            None => out.push_str(&lowered(out_of(gap, facts)?)),
+            None => out.push_str(&lowercased(text_of(gap, facts)?)),
         },
     }
     Some(())
 }
 
-fn agreeing(gap: &str, plural: bool) -> Option<&'static str> {
-    let (_, one, several) = AGREEMENT.iter().find(|(name, ..)| *name == gap)?;
-    Some(if plural { several } else { one })
+fn agreeing_word(gap: &str, is_plural: bool) -> Option<&'static str> {
+    let (_, singular, plural) = AGREEMENT.iter().find(|(name, ..)| *name == gap)?;
+    Some(if is_plural { plural } else { singular })
 }
 
-fn out_of(key: &str, facts: &Facts) -> Option<String> {
-    if let Some(words) = facts.noted(key) {
-        return Some(words.to_owned());
+fn text_of(key: &str, facts: &Facts) -> Option<String> {
+    if let Some(note) = facts.note(key) {
+        return Some(note.to_owned());
     }
     facts.value(key).map(|value| match value {
         SpecValue::Boolean(_) => String::new(),
@@ -114,21 +124,21 @@ fn out_of(key: &str, facts: &Facts) -> Option<String> {
     })
 }
 
-/// `Forest green` as `forest green`; names, codes and everything with a digit stay as they are.
-fn lowered(text: String) -> String {
+/// Returns `Forest green` as `forest green`. Names, codes and texts with digits stay as they are.
+fn lowercased(text: String) -> String {
     let mut letters = text.chars();
-    let plain = letters.next().is_some_and(char::is_uppercase)
+    let is_common = letters.next().is_some_and(char::is_uppercase)
         && !text.starts_with("V-")
         && letters.all(|c| c.is_lowercase() || c == ' ' || c == '-');
-    if plain { text.to_lowercase() } else { text }
+    if is_common { text.to_lowercase() } else { text }
 }
 
-fn titled(text: &str) -> String {
+fn title_case(text: &str) -> String {
     let words = text.split(' ').map(|word| capitalised(word.to_owned()));
     words.collect::<Vec<String>>().join(" ")
 }
 
-/// The text with a capital first letter.
+/// Returns the text with a capital first letter.
 pub(crate) fn capitalised(mut text: String) -> String {
     if text.as_bytes().first().is_some_and(u8::is_ascii_lowercase) {
         text[..1].make_ascii_uppercase();
@@ -136,6 +146,7 @@ pub(crate) fn capitalised(mut text: String) -> String {
     text
 }
 
+/// Replaces the placeholders of articles.
 fn with_articles(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
@@ -143,29 +154,21 @@ fn with_articles(text: &str) -> String {
         out.push_str(&rest[..at]);
         out.push_str(if rest[at..].starts_with(AN) { "a" } else { "A" });
         rest = &rest[at + 1..];
-        if sounds_open(rest.trim_start()) {
+        if starts_with_vowel_sound(rest.trim_start()) {
             out.push('n');
         }
     }
     out + rest
 }
 
-/// Whether a word is spoken with a vowel first, as far as the words used here go.
-fn sounds_open(text: &str) -> bool {
+/// Whether the text is spoken with a vowel first, as far as the words used here go.
+fn starts_with_vowel_sound(text: &str) -> bool {
     let number = text.split(|c: char| !c.is_ascii_digit()).next();
     if number.is_some_and(|n| n.starts_with('8') || n == "11" || n == "18") {
         return true;
     }
-    if ["UHD", "USB", "Uni", "uni", "Eur", "eur", "one", "used"]
-        .iter()
-        .any(|start| text.starts_with(start))
-    {
-        return false;
-    }
-    text.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U'])
-        || ["LED", "LCD", "FPV", "M.2", "SSD", "f/", "NVM"]
-            .iter()
-            .any(|start| text.starts_with(start))
+    let starts_with = |start: &&str| text.starts_with(start);
+    !CONSONANT_STARTS.iter().any(starts_with) && VOWEL_STARTS.iter().any(starts_with)
 }
 
 #[cfg(test)]
@@ -174,11 +177,11 @@ mod tests {
 
     fn facts() -> Facts {
         let mut facts = Facts::default();
-        facts.text("color", "Forest green");
-        facts.text("panel", "OLED");
+        facts.add_text("color", "Forest green");
+        facts.add_text("panel", "OLED");
         facts.add("hood", SpecValue::Boolean(true));
-        facts.quantity("size", 11.0, "in");
-        facts.note("brand", "Halden");
+        facts.add_quantity("size", 11.0, "in");
+        facts.set_note("brand", "Halden");
         facts
     }
 
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn things_agree() {
+    fn words_agree_with_the_number() {
         let mut shoes = facts();
         shoes.plural = true;
         let text = fill("{This} boots run small, {it} fit{s} me.", &shoes);

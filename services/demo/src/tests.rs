@@ -15,8 +15,10 @@ use vitrine_model::text::excerpt;
 
 use super::*;
 
-/// Changes when a word or a rule of the generator does: then people's demo catalogues change, too.
+/// Changes with every word and every rule of the generator, as demo catalogues do.
 const DIGEST_OF_SEED_7: &str = "977da39b761b00fffe35164600edc293";
+/// The digest of the activity of the usual catalogue.
+const DIGEST_OF_ACTIVITY: &str = "1d0485897d0a856798f9bed563fe45e8";
 const FIVE_YEARS: i64 = 1_827 * DAY;
 
 fn options(seed: u64) -> DemoOptions {
@@ -26,7 +28,7 @@ fn options(seed: u64) -> DemoOptions {
     }
 }
 
-/// The usual catalogue, made once for all tests.
+/// The usual catalogue, generated once for all tests.
 struct Catalogue {
     demo: Demo,
     products: Vec<ProductDraft>,
@@ -34,7 +36,7 @@ struct Catalogue {
 }
 
 fn catalogue() -> &'static Catalogue {
-    static MADE: LazyLock<Catalogue> = LazyLock::new(|| {
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         let demo = Demo::new(options(1));
         Catalogue {
             products: demo.products().collect(),
@@ -42,7 +44,7 @@ fn catalogue() -> &'static Catalogue {
             demo,
         }
     });
-    &MADE
+    &CATALOGUE
 }
 
 fn small(products: usize, reviews: usize) -> Demo {
@@ -59,6 +61,16 @@ fn digest_of(demo: &Demo) -> String {
     digest(&products.chain(reviews).collect::<Vec<String>>())
 }
 
+fn digest_of_activity(all: &[DemoActivity]) -> String {
+    let parts = all.iter().map(|one| {
+        let orders = one.orders.iter();
+        let orders = orders.map(|order| (&order.number, &order.customer, order.units, order.at));
+        let orders: Vec<_> = orders.collect();
+        (&one.sku, &one.views, &one.carts, orders)
+    });
+    digest(&parts.collect::<Vec<_>>())
+}
+
 #[test]
 fn a_seed_and_a_day_give_one_catalogue() {
     let later = Timestamp::parse("2026-06-01T23:59:59Z").unwrap();
@@ -71,11 +83,12 @@ fn a_seed_and_a_day_give_one_catalogue() {
 }
 
 #[test]
-fn a_seed_and_a_moment_give_the_same_attention() {
+fn a_seed_and_a_moment_give_the_same_activity() {
     let Catalogue { demo, products, .. } = catalogue();
     let now = Timestamp::parse("2026-06-01T09:30:00Z").unwrap();
-    let all: Vec<DemoAttention> = demo.attention(now).collect();
-    assert_eq!(all, demo.attention(now).collect::<Vec<_>>());
+    let all: Vec<DemoActivity> = demo.activity(now).collect();
+    assert_eq!(all, demo.activity(now).collect::<Vec<_>>());
+    assert_eq!(digest_of_activity(&all), DIGEST_OF_ACTIVITY);
     let sold = |sku: &str| {
         let product = products
             .iter()
@@ -84,7 +97,7 @@ fn a_seed_and_a_moment_give_the_same_attention() {
         product.status == ProductStatus::Active
     };
     assert!(all.iter().all(|one| sold(&one.sku)));
-    let sum = |of: fn(&DemoAttention) -> usize| all.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&DemoActivity) -> usize| all.iter().map(of).sum::<usize>();
     let (views, carts) = (sum(|one| one.views.len()), sum(|one| one.carts.len()));
     let orders = sum(|one| one.orders.len());
     assert!((5_000..50_000).contains(&views), "{views} views");

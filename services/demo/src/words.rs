@@ -92,7 +92,7 @@ pub(crate) struct Supplier {
     pub(crate) country: String,
 }
 
-/// The contents of all files. The first call reads them.
+/// Returns the contents of all files. The first call reads them.
 pub(crate) fn words() -> &'static Words {
     &WORDS
 }
@@ -113,6 +113,7 @@ impl Words {
     }
 }
 
+/// Returns the contents of a file.
 fn parsed<T: DeserializeOwned>((_, text): File) -> T {
     toml::from_str(text).expect("the file is part of the binary, and a test reads it")
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
-use vitrine_demo::{Demo, DemoAttention, DemoOptions};
+use vitrine_demo::{Demo, DemoActivity, DemoOptions};
 use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::import::{ImportMode, RunState};
@@ -73,7 +73,7 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
 /// an interruption are not counted twice. Views and carts come last, because they have none.
 async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
     let (mut purchases, mut events) = (Vec::new(), Vec::new());
-    for activity in demo.attention(catalog.now()) {
+    for activity in demo.activity(catalog.now()) {
         let key = ProductKey::Sku(activity.sku.clone());
         let product = catalog.product(key, Visibility::Public).await?;
         let product = product.with_context(|| format!("product {} is missing", activity.sku))?;
@@ -103,7 +103,7 @@ async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
 
 fn add(
     product: ProductId,
-    activity: DemoAttention,
+    activity: DemoActivity,
     purchases: &mut Vec<Purchase>,
     events: &mut Vec<Event>,
 ) {

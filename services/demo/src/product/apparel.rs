@@ -3,29 +3,29 @@
 use vitrine_model::product::{Apparel, Details, Measurement, SizeChartRow};
 use vitrine_model::spec::SpecValue;
 
-use super::Bench;
+use super::ProductWriter;
 use crate::facts::{Facts, converted};
 use crate::words::catalogue::Sizes;
-use crate::words::details::{ApparelWords, Body};
+use crate::words::details::ApparelWords;
 use crate::words::words;
 
 /// How many centimetres each size is wider than the one before.
 const SIZE_STEP: f64 = 6.0;
 
 /// Adds the sizes and returns the details.
-pub(super) fn details(bench: &mut Bench<'_>) -> Details {
+pub(super) fn details(writer: &mut ProductWriter<'_>) -> Details {
     let words = &words().details.apparel;
-    remove_contradictions(bench, words);
-    let size_chart = sizes(bench, words);
-    let fit = bench.facts.texts("fit").next().map(str::to_owned);
+    remove_contradictions(writer, words);
+    let size_chart = sizes(writer, words);
+    let fit = writer.facts.texts("fit").next().map(str::to_owned);
     Details::Apparel(Apparel { fit, size_chart })
 }
 
 /// Removes the specs that the materials rule out: nothing of wool is vegan.
-fn remove_contradictions(bench: &mut Bench<'_>, words: &ApparelWords) {
+fn remove_contradictions(writer: &mut ProductWriter<'_>, words: &ApparelWords) {
     for rule in &words.ruled_out {
-        if contains_any(&bench.facts, &words.material_keys, &rule.materials) {
-            bench.facts.remove(&rule.key);
+        if contains_any(&writer.facts, &words.material_keys, &rule.materials) {
+            writer.facts.remove(&rule.key);
         }
     }
 }
@@ -39,83 +39,81 @@ fn contains_any(facts: &Facts, keys: &[String], words: &[String]) -> bool {
     })
 }
 
-fn sizes(bench: &mut Bench<'_>, words: &ApparelWords) -> Vec<SizeChartRow> {
-    match &bench.leaf.sizes {
+fn sizes(writer: &mut ProductWriter<'_>, words: &ApparelWords) -> Vec<SizeChartRow> {
+    match &writer.leaf.sizes {
         Some(Sizes::Fixed(sizes)) => {
             for size in sizes {
-                bench.facts.text("size", size);
+                writer.facts.add_text("size", size);
             }
         }
-        Some(Sizes::Children) => children(bench, words),
-        Some(Sizes::Shoes) => shoes(bench, words),
-        Some(Sizes::UpperBody) => return adults(bench, words, ["chest", "waist"]),
-        Some(Sizes::Trousers) => return adults(bench, words, ["waist", "hips"]),
+        Some(Sizes::Children) => children(writer, words),
+        Some(Sizes::Shoes) => shoes(writer, words),
+        Some(Sizes::Letters(measured)) => return adults(writer, words, measured),
         None => {}
     }
     Vec::new()
 }
 
-fn shoes(bench: &mut Bench<'_>, words: &ApparelWords) {
-    let table = if bench.facts.says("gender", "Women") {
+fn shoes(writer: &mut ProductWriter<'_>, words: &ApparelWords) {
+    let table = if writer.facts.has_text("gender", "Women") {
         &words.womens_shoe_sizes
     } else {
         &words.mens_shoe_sizes
     };
-    let from = bench.random.below(2);
-    let count = 4 + bench.random.below(table.len() - 4);
+    let from = writer.random.below(2);
+    let count = 4 + writer.random.below(table.len() - 4);
     for (column, system) in words.shoe_size_systems.iter().enumerate() {
         for row in table.iter().skip(from).take(count) {
             let value = SpecValue::Text(row[column].clone());
-            bench.facts.add_for("size", value, system);
+            writer.facts.add_qualified("size", value, system);
         }
     }
 }
 
-fn children(bench: &mut Bench<'_>, words: &ApparelWords) {
+fn children(writer: &mut ProductWriter<'_>, words: &ApparelWords) {
     for group in &words.age_groups {
-        if bench.facts.says("age_group", &group.name) {
+        if writer.facts.has_text("age_group", &group.name) {
             for size in &group.sizes {
                 let value = SpecValue::Text(size.clone());
-                bench.facts.add_for("size", value, "EU");
+                writer.facts.add_qualified("size", value, "EU");
             }
         }
     }
 }
 
-fn adults(bench: &mut Bench<'_>, words: &ApparelWords, measured: [&str; 2]) -> Vec<SizeChartRow> {
-    let from = bench.random.below(2);
-    let count = 4 + bench.random.below(2);
-    let sizes = words.letter_sizes.iter().zip(0_u8..);
-    let mut chart = Vec::with_capacity(count);
-    for (size, step) in sizes.skip(from).take(count) {
-        bench.facts.text("size", size);
-        let wider = f64::from(step) * SIZE_STEP;
-        chart.push(SizeChartRow {
-            size: size.clone(),
-            measurements: measured
-                .map(|name| measurement(bench, words, name, wider))
-                .to_vec(),
-        });
-    }
-    chart
-}
-
-/// A measurement of a body that is so many centimetres wider than the smallest.
-fn measurement(bench: &Bench<'_>, words: &ApparelWords, name: &str, wider: f64) -> Measurement {
-    let Body { chest, waist, hips } = if bench.facts.says("gender", "Women") {
+fn adults(
+    writer: &mut ProductWriter<'_>,
+    words: &ApparelWords,
+    measured: &[String],
+) -> Vec<SizeChartRow> {
+    let from = writer.random.below(2);
+    let count = 4 + writer.random.below(2);
+    let smallest = if writer.facts.has_text("gender", "Women") {
         &words.smallest_woman
     } else {
         &words.smallest_other
     };
-    let smallest = match name {
-        "chest" => chest,
-        "waist" => waist,
-        _ => hips,
-    };
-    let unit = if bench.habit.imperial() { "in" } else { "cm" };
+    let sizes = words.letter_sizes.iter().zip(0_u8..).skip(from).take(count);
+    let rows = sizes.map(|(size, steps)| {
+        writer.facts.add_text("size", size);
+        let wider = f64::from(steps) * SIZE_STEP;
+        let names = measured.iter();
+        SizeChartRow {
+            size: size.clone(),
+            measurements: names
+                .map(|name| measurement(writer, name, smallest[name] + wider))
+                .collect(),
+        }
+    });
+    rows.collect()
+}
+
+fn measurement(writer: &ProductWriter<'_>, name: &str, centimetres: f64) -> Measurement {
+    let imperial = writer.preference.is_imperial();
+    let unit = if imperial { "in" } else { "cm" };
     Measurement {
         name: name.to_owned(),
-        value: converted(smallest + wider, "cm", unit, &bench.demo.units),
+        value: converted(centimetres, "cm", unit, &writer.demo.units),
         unit: unit.to_owned(),
     }
 }

@@ -2,25 +2,27 @@
 
 use vitrine_model::product::{Details, Electronics};
 
-use super::Bench;
+use super::ProductWriter;
 use crate::words::words;
 
 /// Adds dates and returns the details.
-pub(super) fn details(bench: &mut Bench<'_>) -> Details {
+pub(super) fn details(writer: &mut ProductWriter<'_>) -> Details {
     let words = &words().details.electronics;
-    let months = *bench.random.early(&words.warranty_months);
-    bench.facts.note("warranty", format!("{months} months"));
-    if bench.random.percent(60) {
-        let days = bench.random.low(0, 500);
-        let launched = bench.days_before(days);
-        bench.facts.date("launch_date", launched);
+    let months = *writer.random.pick_early(&words.warranty_months);
+    writer
+        .facts
+        .set_note("warranty", format!("{months} months"));
+    if writer.random.percent(60) {
+        let days = writer.random.skewed_low(0, 500);
+        let launched = writer.days_before_creation(days);
+        writer.facts.add_date("launch_date", launched);
     }
-    let labelled = bench.facts.has("annual_consumption");
-    let label = bench.random.pick(&words.energy_labels);
+    let labelled = writer.facts.has("annual_consumption");
+    let label = writer.random.pick(&words.energy_labels);
     let compatibility = words
         .compatibility
         .iter()
-        .filter(|rule| bench.facts.says(&rule.key, &rule.text))
+        .filter(|rule| writer.facts.has_text(&rule.key, &rule.text))
         .map(|rule| rule.with.clone());
     Details::Electronics(Electronics {
         energy_label: labelled.then(|| label.clone()),

@@ -3,33 +3,31 @@
 use vitrine_model::product::{Details, Grocery, Measurement};
 use vitrine_model::spec::SpecValue;
 
-use super::Bench;
+use super::ProductWriter;
 use crate::template::fill;
 use crate::words::words;
 
-/// Adds dates, and returns the details. The nutrition table repeats the specs, so that they agree.
-pub(super) fn details(bench: &mut Bench<'_>) -> Details {
-    dates(bench);
-    let nutrients = &words().details.grocery.nutrients;
-    let recipe = bench.leaf.recipes.iter().find_map(|recipe| {
-        let ingredients = fill(&recipe.ingredients, &bench.facts)?;
+/// Adds dates and returns the details.
+pub(super) fn details(writer: &mut ProductWriter<'_>) -> Details {
+    dates(writer);
+    let recipe = writer.leaf.recipes.iter().find_map(|recipe| {
+        let ingredients = fill(&recipe.ingredients, &writer.facts)?;
         Some((ingredients, recipe.allergens.clone()))
     });
     let (ingredients, allergens) = recipe.unzip();
+    let nutrients = words().details.grocery.nutrients.iter();
     Details::Grocery(Grocery {
         ingredients,
         allergens: allergens.unwrap_or_default(),
-        nutrition: nutrients
-            .iter()
-            .filter_map(|name| nutrient(bench, name))
-            .collect(),
+        nutrition: nutrients.filter_map(|key| nutrient(writer, key)).collect(),
     })
 }
 
-fn nutrient(bench: &Bench<'_>, name: &str) -> Option<Measurement> {
-    match bench.facts.value(name)? {
+/// Returns the nutrient of this key as its spec says.
+fn nutrient(writer: &ProductWriter<'_>, key: &str) -> Option<Measurement> {
+    match writer.facts.value(key)? {
         SpecValue::Quantity { value, unit } => Some(Measurement {
-            name: name.to_owned(),
+            name: key.to_owned(),
             value: *value,
             unit: unit.clone(),
         }),
@@ -37,15 +35,15 @@ fn nutrient(bench: &Bench<'_>, name: &str) -> Option<Measurement> {
     }
 }
 
-fn dates(bench: &mut Bench<'_>) {
-    if bench.random.percent(60) {
-        let days = bench.random.between(40, 480);
-        let until = bench.days_ago(-days);
-        bench.facts.date("best_before", until);
+fn dates(writer: &mut ProductWriter<'_>) {
+    if writer.random.percent(60) {
+        let days = writer.random.between(40, 480);
+        let best_before = writer.days_ago(-days);
+        writer.facts.add_date("best_before", best_before);
     }
-    if bench.facts.has("roast_level") && bench.random.percent(60) {
-        let days = bench.random.between(3, 45);
-        let roasted = bench.days_ago(days);
-        bench.facts.date("roast_date", roasted);
+    if writer.facts.has("roast_level") && writer.random.percent(60) {
+        let days = writer.random.between(3, 45);
+        let roasted = writer.days_ago(days);
+        writer.facts.add_date("roast_date", roasted);
     }
 }

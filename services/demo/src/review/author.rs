@@ -1,85 +1,86 @@
-//! Who writes reviews: a fixed pool of people, some of whom review a great deal.
+//! Who writes reviews: a fixed pool of people, some of whom write many.
 
 use vitrine_model::id::AuthorId;
 use vitrine_model::review::Author;
 
 use crate::random::Random;
 use crate::words::words;
-use crate::{AUTHORS, SYSTEM};
+use crate::{AUTHOR_COUNT, SYSTEM};
 
-/// How many of the pool review ten times as much as the others. A prime, as is [`OTHERS`], so
-/// that every step from one to the next visits all of them before it meets one again.
-const BUSY: usize = 307;
-const OTHERS: usize = AUTHORS - BUSY;
+/// How many authors write ten times as much as the others. This and [`OCCASIONAL_COUNT`] are
+/// primes, as [`Cycle`] needs.
+const FREQUENT_COUNT: usize = 307;
+const OCCASIONAL_COUNT: usize = AUTHOR_COUNT - FREQUENT_COUNT;
 
-/// Everybody in the order in which they review one product: nobody comes twice.
+/// The authors in the order in which they review one product. Nobody comes twice.
 #[derive(Debug)]
-pub(super) struct Crowd {
-    busy: Walk,
-    others: Walk,
+pub(super) struct AuthorOrder {
+    frequent: Cycle,
+    occasional: Cycle,
 }
 
+/// The numbers below a prime in an order that a start and a step determine.
 #[derive(Debug)]
-struct Walk {
+struct Cycle {
     start: usize,
     step: usize,
-    of: usize,
+    len: usize,
 }
 
-impl Crowd {
-    /// The order for one product.
+impl AuthorOrder {
+    /// Draws the order for one product.
     pub(super) fn new(random: &mut Random) -> Self {
         Self {
-            busy: Walk::new(BUSY, random),
-            others: Walk::new(OTHERS, random),
+            frequent: Cycle::new(FREQUENT_COUNT, random),
+            occasional: Cycle::new(OCCASIONAL_COUNT, random),
         }
     }
 
-    /// The author of the review of this number, as long as there are people left.
-    pub(super) fn author(&self, number: usize) -> Option<Author> {
-        let tenth = number / 10;
-        let at = if number % 10 == 3 && tenth < BUSY {
-            self.busy.at(tenth)?
+    /// Returns the author of the review of this number, as long as there are people left.
+    pub(super) fn author(&self, review: usize) -> Option<Author> {
+        let tens = review / 10;
+        let number = if review % 10 == 3 && tens < FREQUENT_COUNT {
+            self.frequent.get(tens)?
         } else {
-            BUSY + self.others.at(number)?
+            FREQUENT_COUNT + self.occasional.get(review)?
         };
         Some(Author {
-            id: AuthorId(format!("{SYSTEM}:a-{:05}", at + 1)),
-            name: shown_name(at),
+            id: AuthorId(format!("{SYSTEM}:a-{:05}", number + 1)),
+            name: displayed_name(number),
         })
     }
 }
 
-impl Walk {
-    fn new(of: usize, random: &mut Random) -> Self {
+impl Cycle {
+    fn new(len: usize, random: &mut Random) -> Self {
         Self {
-            start: random.below(of),
-            step: 1 + random.below(of - 1),
-            of,
+            start: random.below(len),
+            step: 1 + random.below(len - 1),
+            len,
         }
     }
 
-    fn at(&self, number: usize) -> Option<usize> {
-        (number < self.of).then(|| (self.start + number * self.step) % self.of)
+    fn get(&self, index: usize) -> Option<usize> {
+        (index < self.len).then(|| (self.start + index * self.step) % self.len)
     }
 }
 
-/// Some show their full name, some an initial, some a nickname.
-fn shown_name(at: usize) -> String {
+/// Returns the full name, the first name with or without an initial, or a nickname.
+fn displayed_name(number: usize) -> String {
     let people = &words().people;
-    let full = people.full_name(at);
-    match at % 20 {
-        0..=10 => full,
-        11..=16 => match full.split_once(' ') {
+    let full_name = people.full_name(number);
+    match number % 20 {
+        0..=10 => full_name,
+        11..=16 => match full_name.split_once(' ') {
             Some((first, last)) => format!("{first} {}.", &last[..1]),
-            None => full,
+            None => full_name,
         },
-        17 => full.to_lowercase().replace(' ', "."),
+        17 => full_name.to_lowercase().replace(' ', "."),
         18 => {
-            let nickname = &people.nicknames[at / 20 % people.nicknames.len()];
-            format!("{nickname}{}", at % 97)
+            let nickname = &people.nicknames[number / 20 % people.nicknames.len()];
+            format!("{nickname}{}", number % 97)
         }
-        _ => full.split(' ').next().unwrap_or(&full).to_owned(),
+        _ => full_name.split(' ').next().unwrap_or(&full_name).to_owned(),
     }
 }
 
@@ -88,20 +89,22 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::random::Purpose;
+    use crate::random::Stream;
 
     #[test]
     fn nobody_comes_twice() {
-        let crowd = Crowd::new(&mut Random::of(3, Purpose::Review, 3));
-        let all: Vec<Author> = (0..OTHERS).map_while(|at| crowd.author(at)).collect();
-        let ids: HashSet<&str> = all.iter().map(|author| author.id.0.as_str()).collect();
-        assert_eq!((all.len(), ids.len()), (OTHERS, OTHERS));
+        let order = AuthorOrder::new(&mut Random::new(3, Stream::Reviews, 3));
+        let authors = (0..OCCASIONAL_COUNT).map_while(|review| order.author(review));
+        let ids: Vec<String> = authors.map(|author| author.id.0).collect();
+        let different: HashSet<&String> = ids.iter().collect();
+        assert_eq!(ids.len(), OCCASIONAL_COUNT);
+        assert_eq!(different.len(), OCCASIONAL_COUNT);
     }
 
     #[test]
-    fn both_sizes_are_primes() {
-        for size in [BUSY, OTHERS] {
-            assert!((2..size).all(|divisor| size % divisor != 0), "{size}");
+    fn both_counts_are_primes() {
+        for count in [FREQUENT_COUNT, OCCASIONAL_COUNT] {
+            assert!((2..count).all(|divisor| count % divisor != 0), "{count}");
         }
     }
 }

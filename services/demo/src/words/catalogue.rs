@@ -33,9 +33,9 @@ pub(crate) struct Family {
     /// The product kind.
     pub(crate) kind: String,
     /// The brands, the frequent ones first: a list, or the name of one in `word_lists`.
-    brands: Shared<Vec<String>>,
+    pub(super) brands: Shared<Vec<String>>,
     /// The words `{a}` and `{b}` of names. Leaves may have their own.
-    name_words: Option<NameWords>,
+    pub(super) name_words: Option<NameWords>,
     /// What sentences may ask for with `{?tag}`: `durable`, when the thing is used for a long time;
     /// `maker`, when reviewers know the brand as the maker of other things.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub(crate) struct Family {
     pub(crate) rating_dimensions: Vec<String>,
     /// The specs of all leaves: rules, or names of rules in `shared_specs`. They come after those
     /// of the leaf, and a key that the leaf has already given is left out.
-    specs: Vec<Shared<SpecRule>>,
+    pub(super) specs: Vec<Shared<SpecRule>>,
     /// Groups of sentences of descriptions. At most one sentence of each group is used.
     pub(crate) descriptions: Vec<Vec<String>>,
     /// What reviewers say.
@@ -72,12 +72,12 @@ pub(crate) struct Leaf {
     /// The sizes, for clothes and shoes.
     pub(crate) sizes: Option<Sizes>,
     /// The words `{a}` and `{b}` of names, when they are not those of the family.
-    name_words: Option<NameWords>,
+    pub(super) name_words: Option<NameWords>,
     /// Patterns of names.
     pub(crate) names: Vec<String>,
     /// The specs that only this leaf has: rules, or names of rules in `shared_specs`.
     #[serde(default)]
-    specs: Vec<Shared<SpecRule>>,
+    pub(super) specs: Vec<Shared<SpecRule>>,
     /// First sentences of descriptions.
     pub(crate) descriptions: Vec<String>,
     /// What is in it, for food. The first recipe whose gaps can be filled is used.
@@ -91,12 +91,12 @@ pub(crate) struct Leaf {
 /// Words that names are made of.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NameWords {
+pub(super) struct NameWords {
     /// The words that `{a}` stands for: a list, or the name of one in `word_lists`.
-    a: Shared<Vec<String>>,
+    pub(super) a: Shared<Vec<String>>,
     /// The words that `{b}` stands for.
     #[serde(default = "empty_word")]
-    b: Shared<Vec<String>>,
+    pub(super) b: Shared<Vec<String>>,
 }
 
 fn empty_word() -> Shared<Vec<String>> {
@@ -111,10 +111,8 @@ pub(crate) enum Sizes {
     Fixed(Vec<String>),
     /// The sizes of an age group.
     Children,
-    /// XS to XXL, with a chart of chest and waist.
-    UpperBody,
-    /// XS to XXL, with a chart of waist and hips.
-    Trousers,
+    /// XS to XXL, with a chart of these body measurements.
+    Letters([String; 2]),
     /// European, British and American shoe sizes.
     Shoes,
 }
@@ -139,7 +137,7 @@ pub(crate) struct Opinions {
     aspects: Vec<Remarks>,
     /// The names of further aspects, which are in `shared_aspects`.
     #[serde(default)]
-    shared_aspects: Vec<String>,
+    pub(super) shared_aspects: Vec<String>,
     /// What they say in other languages, by IETF tag.
     pub(crate) languages: BTreeMap<String, Remarks>,
 }
@@ -156,19 +154,19 @@ impl Catalogue {
 }
 
 impl Family {
-    /// The brands, the frequent ones first.
+    /// Returns the brands, the frequent ones first.
     pub(crate) fn brands(&self) -> &[String] {
         self.brands.get(&words().catalogue.word_lists)
     }
 }
 
 impl Leaf {
-    /// The family.
+    /// Returns the family.
     pub(crate) fn family(&self) -> &'static Family {
         &words().catalogue.families[&self.family]
     }
 
-    /// The name of the category.
+    /// Returns the name of the category.
     pub(crate) fn name(&self) -> &str {
         &self.path[2]
     }
@@ -178,13 +176,13 @@ impl Leaf {
         !self.items_from.is_empty()
     }
 
-    /// The rules for the specs: those of the leaf, then those of the family.
+    /// Returns the rules for the specs: those of the leaf, then those of the family.
     pub(crate) fn specs(&self) -> impl Iterator<Item = &SpecRule> {
         let all = self.specs.iter().chain(&self.family().specs);
         all.map(|rule| rule.get(&words().catalogue.shared_specs))
     }
 
-    /// The words that `{a}` and `{b}` stand for in names.
+    /// Returns the words that `{a}` and `{b}` stand for in names.
     pub(crate) fn name_words(&self) -> [&[String]; 2] {
         let own = self.name_words.as_ref();
         let lists = own
@@ -195,7 +193,7 @@ impl Leaf {
 }
 
 impl Opinions {
-    /// What reviewers say about single aspects of the product.
+    /// Returns what reviewers say about single aspects of the product.
     pub(crate) fn aspects(&self) -> Vec<&Remarks> {
         let shared = &words().catalogue.shared_aspects;
         let others = self.shared_aspects.iter().map(|name| &shared[name]);

@@ -1,5 +1,7 @@
 //! What products have apart from specs: the details of typed kinds, and media.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 /// The file `details.toml`.
@@ -46,10 +48,10 @@ pub(crate) struct ApparelWords {
     pub(crate) mens_shoe_sizes: Vec<[String; 3]>,
     /// The sizes of children's clothes.
     pub(crate) age_groups: Vec<AgeGroup>,
-    /// The body that women's clothes in XS are made for.
-    pub(crate) smallest_woman: Body,
-    /// The body that all other clothes in XS are made for.
-    pub(crate) smallest_other: Body,
+    /// The body measurements of women's clothes in XS, in centimetres.
+    pub(crate) smallest_woman: BTreeMap<String, f64>,
+    /// The body measurements of all other clothes in XS, in centimetres.
+    pub(crate) smallest_other: BTreeMap<String, f64>,
     /// The keys of the specs that name materials.
     pub(crate) material_keys: Vec<String>,
     /// Specs that contradict a material.
@@ -74,18 +76,6 @@ pub(crate) struct AgeGroup {
     pub(crate) name: String,
     /// The European sizes.
     pub(crate) sizes: Vec<String>,
-}
-
-/// Body measurements in centimetres.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Body {
-    /// Around the chest.
-    pub(crate) chest: f64,
-    /// Around the waist.
-    pub(crate) waist: f64,
-    /// Around the hips.
-    pub(crate) hips: f64,
 }
 
 /// Formats and languages of books.

@@ -15,7 +15,7 @@ pub(crate) struct People {
 }
 
 impl People {
-    /// The full name of the person of this number; numbers below 127 × 127 have different names.
+    /// Returns the full name of the person of this number. Numbers below 127 × 127 have different names.
     pub(crate) fn full_name(&self, number: usize) -> String {
         let round = number / self.first_names.len();
         let first = &self.first_names[number % self.first_names.len()];

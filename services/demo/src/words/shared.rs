@@ -17,7 +17,7 @@ pub(crate) enum Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// The value. Panics when the table has no value of this name; a test checks all names.
+    /// Returns the value. Panics when the table has none of this name; a test checks all names.
     pub(crate) fn get<'a>(&'a self, table: &'a BTreeMap<String, T>) -> &'a T {
         match self {
             Self::Name(name) => &table[name],

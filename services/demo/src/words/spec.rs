@@ -35,11 +35,12 @@ pub(crate) enum Values {
     },
     /// A number of this range.
     Number(Range),
-    /// A quantity. The range is in the first unit; some makers use the second or the third.
+    /// A quantity.
     Measure {
         /// The range in the first unit.
         range: Range,
-        /// One to three units.
+        /// The unit of most makers, that of makers who prefer inches and pounds, and that of a few
+        /// others. Those who find no unit of their own use the first.
         units: Vec<String>,
     },
     /// One of these quantities, the earlier ones likelier.
@@ -136,7 +137,7 @@ impl Range {
 
     /// Draws a number, the small ones likelier.
     pub(crate) fn draw(&self, random: &mut Random) -> f64 {
-        let steps = i32::try_from(random.low(0, i64::from(self.steps))).unwrap_or(0);
+        let steps = i32::try_from(random.skewed_low(0, i64::from(self.steps))).unwrap_or(0);
         (self.first + f64::from(steps) * self.step) / 10.0
     }
 }
@@ -158,7 +159,7 @@ impl Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use crate::random::Stream;
 
     fn rule(text: &str) -> Result<SpecRule, String> {
         toml::from_str(text).map_err(|error| error.message().to_owned())
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn ranges_include_their_ends() {
         let range = Range::new([0.9, 1.8, 0.1]).unwrap();
-        let mut random = Random::of(1, Purpose::Product, 1);
+        let mut random = Random::new(1, Stream::Product, 1);
         let mut all: Vec<f64> = (0..500).map(|_| range.draw(&mut random)).collect();
         all.sort_by(f64::total_cmp);
         all.dedup();
