@@ -6,7 +6,7 @@ use vitrine_model::spec::{Spec, SpecValue};
 use vitrine_model::unit::UnitTable;
 
 use super::random::Random;
-use super::words::spec::{Quantity, SpecRule, Values};
+use super::words::spec::{SpecRule, Values};
 
 /// Which of the units of a spec the maker of a product uses, as an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,7 @@ impl Facts {
                 self.add_quantity(key, converted(value, &units[0], unit, table), unit);
             }
             Values::Quantities(quantities) => {
-                let Quantity { value, unit } = random.pick_early(quantities);
-                self.add_quantity(key, *value, unit);
+                self.add(key, random.pick_early(quantities).clone());
             }
             Values::YesPercent(percent) => {
                 self.add(key, SpecValue::Boolean(random.percent(*percent)));

@@ -23,7 +23,7 @@
 //! products that are unlike all others, add a `[families.…]` table with its opinions, too. A file of
 //! its own needs a line in `CATALOGUE` in `src/words.rs`. The types in `src/words/catalogue.rs`
 //! explain the fields, `src/words/spec.rs` the specs, and `src/template.rs` the gaps in sentences.
-//! Then put the new digest into `src/tests.rs`.
+//! The tests find names and gaps that do not exist. Put the new digests into `src/tests.rs`.
 //!
 //! # To add a product kind's products
 //!

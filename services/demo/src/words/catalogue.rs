@@ -57,7 +57,7 @@ pub(crate) struct Family {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Leaf {
     /// The name of the family.
-    family: String,
+    pub(super) family: String,
     /// The category, from the top down.
     pub(crate) path: [String; 3],
     /// The share of all products, relative to the other leaves.

@@ -1,6 +1,21 @@
 //! Rules by which products get the values of their specs.
+//!
+//! | in a file | what a product has |
+//! |---|---|
+//! | `one_of = ["Oak", "Ash"]` | one of the texts |
+//! | `some_of = ["Red", "Blue", "Grey"], at_most = 2` | one or two different texts |
+//! | `range = [0, 6, 2]` | 0, 2, 4 or 6 |
+//! | `range = [0.5, 2.5, 0.1], units = ["kg", "lb", "g"]` | a quantity; the range is in kg |
+//! | `quantities = ["500 ml", "16.9 fl oz"]` | one of the quantities |
+//! | `yes_percent = 60` | yes in 60 of 100 cases, otherwise no |
+//!
+//! Besides, each rule has the `key` of the spec. `percent` is how many of a hundred products have
+//! the spec, all when it is left out. `requires` is the key of a yes-or-no spec: without a yes
+//! there, the product does not have this spec. Earlier texts and quantities are likelier than later
+//! ones, and small numbers than large ones.
 
 use serde::Deserialize;
+use vitrine_model::spec::SpecValue;
 
 use crate::random::Random;
 
@@ -15,7 +30,7 @@ pub(crate) struct SpecRule {
     pub(crate) key: String,
     /// How many of a hundred products have it.
     pub(crate) percent: u8,
-    /// The key of a yes-or-no spec without which this spec makes no sense.
+    /// The key of the spec that must be yes.
     pub(crate) requires: Option<String>,
     /// What the value may be.
     pub(crate) values: Values,
@@ -24,9 +39,9 @@ pub(crate) struct SpecRule {
 /// What the value of a spec may be.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
-    /// One of these texts, the earlier ones likelier.
+    /// One of these texts.
     OneOf(Vec<String>),
-    /// Between one and `at_most` of these texts, the earlier ones likelier.
+    /// Between one and `at_most` of these texts.
     SomeOf {
         /// How many of the texts a product may have.
         at_most: usize,
@@ -43,8 +58,8 @@ pub(crate) enum Values {
         /// others. Those who find no unit of their own use the first.
         units: Vec<String>,
     },
-    /// One of these quantities, the earlier ones likelier.
-    Quantities(Vec<Quantity>),
+    /// One of these quantities.
+    Quantities(Vec<SpecValue>),
     /// Yes for this many of a hundred products, otherwise no.
     YesPercent(u8),
 }
@@ -55,15 +70,6 @@ pub(crate) struct Range {
     first: f64,
     step: f64,
     steps: i32,
-}
-
-/// A number and its unit.
-#[derive(Clone, Debug)]
-pub(crate) struct Quantity {
-    /// The number.
-    pub(crate) value: f64,
-    /// The unit.
-    pub(crate) unit: String,
 }
 
 /// A rule as it is written in files.
@@ -103,7 +109,7 @@ impl TryFrom<SpecTable> for SpecRule {
                 Values::Measure { range, units }
             }
             ((None, None), (None, None), Some(texts), None) => {
-                let parsed = texts.iter().map(|text| Quantity::parse(text));
+                let parsed = texts.iter().map(|text| quantity(text));
                 Values::Quantities(parsed.collect::<Result<_, String>>()?)
             }
             ((None, None), (None, None), None, Some(percent)) => Values::YesPercent(percent),
@@ -142,18 +148,13 @@ impl Range {
     }
 }
 
-impl Quantity {
-    /// Reads `16.9 fl oz`.
-    fn parse(text: &str) -> Result<Self, String> {
-        let parts = text.split_once(' ');
-        let parsed = parts.and_then(|(number, unit)| {
-            Some(Self {
-                value: number.parse().ok()?,
-                unit: unit.to_owned(),
-            })
-        });
-        parsed.ok_or_else(|| format!("{text} is no quantity: a number, a space and a unit"))
-    }
+/// Reads `16.9 fl oz`.
+fn quantity(text: &str) -> Result<SpecValue, String> {
+    let error = || format!("{text} is no quantity: a number, a space and a unit");
+    let (number, unit) = text.split_once(' ').ok_or_else(error)?;
+    let value = number.parse().map_err(|_| error())?;
+    let unit = unit.to_owned();
+    Ok(SpecValue::Quantity { value, unit })
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use vitrine_model::clock::Timestamp;
 
-use super::catalogue::Leaf;
+use super::catalogue::{Leaf, NameWords};
 use super::shared::Shared;
+use super::spec::Values;
 use super::*;
 use crate::facts::Facts;
 use crate::product::generate;
@@ -66,31 +67,30 @@ fn no_file_replaces_what_another_defines() {
 }
 
 #[test]
-fn shared_values_are_used() {
+fn used_and_defined_names_agree() {
     let catalogue = &words().catalogue;
-    let families = catalogue.families.values();
-    let specs = families.clone().flat_map(|family| &family.specs);
-    let specs = specs.chain(catalogue.leaves.iter().flat_map(|leaf| &leaf.specs));
-    let specs: BTreeSet<&String> = specs.filter_map(name).collect();
+    let (mut specs, mut aspects) = (BTreeSet::new(), BTreeSet::new());
+    let (mut lists, mut families) = (BTreeSet::new(), BTreeSet::new());
+    for family in catalogue.families.values() {
+        specs.extend(family.specs.iter().filter_map(name));
+        aspects.extend(&family.opinions.shared_aspects);
+        lists.extend(name(&family.brands));
+        lists.extend(names_of_lists(family.name_words.as_ref()));
+    }
+    for leaf in &catalogue.leaves {
+        specs.extend(leaf.specs.iter().filter_map(name));
+        lists.extend(names_of_lists(leaf.name_words.as_ref()));
+        families.insert(&leaf.family);
+    }
     assert_eq!(specs, catalogue.shared_specs.keys().collect());
-    let aspects = families
-        .clone()
-        .flat_map(|family| &family.opinions.shared_aspects);
-    let aspects: BTreeSet<&String> = aspects.collect();
     assert_eq!(aspects, catalogue.shared_aspects.keys().collect());
-    let leaves = catalogue
-        .leaves
-        .iter()
-        .filter_map(|leaf| leaf.name_words.as_ref());
-    let name_words = families
-        .clone()
-        .filter_map(|family| family.name_words.as_ref());
-    let lists = name_words
-        .chain(leaves)
-        .flat_map(|lists| [&lists.a, &lists.b]);
-    let lists = lists.chain(families.map(|family| &family.brands));
-    let lists: BTreeSet<&String> = lists.filter_map(name).collect();
     assert_eq!(lists, catalogue.word_lists.keys().collect());
+    assert_eq!(families, catalogue.families.keys().collect());
+}
+
+fn names_of_lists(words: Option<&NameWords>) -> impl Iterator<Item = &String> {
+    let lists = words.into_iter().flat_map(|words| [&words.a, &words.b]);
+    lists.filter_map(name)
 }
 
 fn name<T>(value: &Shared<T>) -> Option<&String> {
@@ -102,44 +102,54 @@ fn name<T>(value: &Shared<T>) -> Option<&String> {
 
 #[test]
 fn every_leaf_is_complete() {
-    let leaves = &words().catalogue.leaves;
-    let names: BTreeSet<&str> = leaves.iter().map(Leaf::name).collect();
-    let languages = &words().reviews.languages;
-    for leaf in leaves {
-        let (name, family) = (leaf.name(), leaf.family());
-        assert!(leaf.weight > 0 && !leaf.names.is_empty(), "{name}");
-        assert!(leaf.specs().count() > 0, "{name}");
-        assert!(!family.brands().is_empty(), "{name}");
-        assert!(
-            leaf.name_words().iter().all(|list| !list.is_empty()),
-            "{name}"
-        );
-        assert!(family.opinions.aspects().len() > 2, "{name}");
-        for language in languages {
-            assert!(
-                family.opinions.languages.contains_key(&language.tag),
-                "{name}"
-            );
+    for leaf in &words().catalogue.leaves {
+        let (family, [a, b]) = (leaf.family(), leaf.name_words());
+        let is_complete = leaf.weight > 0
+            && !leaf.names.is_empty()
+            && !a.is_empty()
+            && !b.is_empty()
+            && !family.brands().is_empty()
+            && family.opinions.aspects().len() > 2;
+        assert!(is_complete, "{:?}", leaf.path);
+        let is_bundle = family.kind == "bundle";
+        assert_eq!(leaf.is_bundle(), is_bundle, "{:?}", leaf.path);
+        assert_eq!(leaf.prices.is_none(), is_bundle, "{:?}", leaf.path);
+        let is_apparel = family.kind == "apparel";
+        assert_eq!(leaf.sizes.is_some(), is_apparel, "{:?}", leaf.path);
+        for language in &words().reviews.languages {
+            let languages = &family.opinions.languages;
+            assert!(languages.contains_key(&language.tag), "{:?}", leaf.path);
         }
-        let items_are_leaves = leaf
-            .items_from
-            .iter()
-            .all(|item| names.contains(item.as_str()));
-        assert!(items_are_leaves, "{name}");
-        assert_eq!(leaf.is_bundle(), family.kind == "bundle", "{name}");
-        assert_eq!(leaf.sizes.is_some(), family.kind == "apparel", "{name}");
-        assert_eq!(leaf.prices.is_none(), leaf.is_bundle(), "{name}");
     }
-    assert!(
-        leaves.is_sorted_by_key(Leaf::is_bundle),
-        "bundles come last"
-    );
-    let essays = &words().reviews.essays;
-    assert!(
-        essays
-            .iter()
-            .all(|essay| names.contains(essay.leaf.as_str()))
-    );
+}
+
+#[test]
+fn bundles_come_last_and_contain_what_is_sold() {
+    let leaves = &words().catalogue.leaves;
+    assert!(leaves.is_sorted_by_key(Leaf::is_bundle));
+    let singles = leaves.iter().filter(|leaf| !leaf.is_bundle());
+    let singles: BTreeSet<&str> = singles.map(Leaf::name).collect();
+    let items = leaves.iter().flat_map(|leaf| &leaf.items_from);
+    let essays = words().reviews.essays.iter().map(|essay| &essay.leaf);
+    for name in items.chain(essays) {
+        assert!(singles.contains(name.as_str()), "{name} is no leaf");
+    }
+}
+
+#[test]
+fn every_spec_has_values() {
+    for rule in words().catalogue.leaves.iter().flat_map(Leaf::specs) {
+        let key = &rule.key;
+        assert!((1..=100).contains(&rule.percent), "{key}");
+        let choices = match &rule.values {
+            Values::OneOf(texts) => texts.len(),
+            Values::SomeOf { at_most, texts } => texts.len().min(*at_most),
+            Values::Measure { units, .. } => units.len(),
+            Values::Quantities(quantities) => quantities.len(),
+            Values::Number(_) | Values::YesPercent(_) => 1,
+        };
+        assert!(choices > 0, "{key}");
+    }
 }
 
 /// All sentences with gaps.
