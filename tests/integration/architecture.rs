@@ -9,17 +9,19 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     ("vitrine-domain", &["vitrine-model", "vitrine-storage"]),
     ("vitrine-api", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-ingest", &["vitrine-domain", "vitrine-model"]),
+    ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),
     (
         "vitrine-server",
         &[
             "vitrine-api",
+            "vitrine-demo",
             "vitrine-domain",
             "vitrine-ingest",
             "vitrine-model",
@@ -31,6 +33,7 @@ const EDGES: [(&str, &[&str]); 8] = [
         "vitrine-tests",
         &[
             "vitrine-api",
+            "vitrine-demo",
             "vitrine-domain",
             "vitrine-ingest",
             "vitrine-model",

@@ -1,9 +1,9 @@
 //! The made-up catalogue goes in without a refusal, and the audit finds nothing in it.
 
+use vitrine_demo::{Demo, DemoOptions};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::app::NOW;
 use vitrine_harness::test;
-use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::import::LineOutcome;
 

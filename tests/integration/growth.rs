@@ -5,11 +5,11 @@ use std::fs;
 
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::json;
+use vitrine_demo::{Demo, DemoOptions};
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::workers::Worker;
 use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::{App, test};
-use vitrine_ingest::demo::{Demo, DemoOptions};
 use vitrine_model::clock::Clock as _;
 
 /// The tolerance of a documented figure.

@@ -13,9 +13,7 @@
 //! | [`run`] | storing batches in the catalogue |
 //! | [`report`] | the outcome of an import, as text and as JSON |
 //! | [`rejects`] | the file of rejected lines and dropped values |
-//! | [`demo`] | the generator of the demo catalogue |
 
-pub mod demo;
 pub mod draft;
 pub mod feed;
 pub mod mapping;

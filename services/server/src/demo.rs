@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
+use vitrine_demo::{Demo, DemoActivity, DemoOptions};
 use vitrine_domain::Catalog;
 use vitrine_domain::activity::{Event, MAX_EVENTS};
 use vitrine_domain::import::{ImportMode, RunState};
@@ -10,7 +11,6 @@ use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::reviewing::Purchase;
 use vitrine_domain::workers::Worker;
-use vitrine_ingest::demo::{Demo, DemoAttention, DemoOptions};
 use vitrine_model::activity::ActivityKind;
 use vitrine_model::id::ProductId;
 use vitrine_model::import::LineOutcome;
@@ -73,7 +73,7 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
 /// an interruption are not counted twice. Views and carts come last, because they have none.
 async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
     let (mut purchases, mut events) = (Vec::new(), Vec::new());
-    for activity in demo.attention(catalog.now()) {
+    for activity in demo.activity(catalog.now()) {
         let key = ProductKey::Sku(activity.sku.clone());
         let product = catalog.product(key, Visibility::Public).await?;
         let product = product.with_context(|| format!("product {} is missing", activity.sku))?;
@@ -103,7 +103,7 @@ async fn record_activity(catalog: &Catalog, demo: &Demo) -> anyhow::Result<()> {
 
 fn add(
     product: ProductId,
-    activity: DemoAttention,
+    activity: DemoActivity,
     purchases: &mut Vec<Purchase>,
     events: &mut Vec<Event>,
 ) {

@@ -179,7 +179,7 @@ fn print_welcome(cli: &Cli, database: &Database, address: &str, token: &str) {
          The data is {data}."
     ));
     if cli.dev.catalogue == StartCatalogue::Demo {
-        print(vitrine_ingest::demo::NOTICE);
+        print(vitrine_demo::NOTICE);
     }
     print("Press Ctrl-C to stop.\n");
 }
