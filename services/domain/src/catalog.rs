@@ -11,11 +11,11 @@
 //! operation itself continues until the driver ends it.
 
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use vitrine_model::clock::{Clock, Timestamp};
@@ -289,7 +289,8 @@ impl Catalog {
 
     /// Runs work that only [`Catalog::drain`] waits for.
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        drop(self.detached(work));
+        let work: BoxFuture<'static, ()> = Box::pin(work);
+        drop(self.0.tasks.spawn(work));
     }
 
     pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {
@@ -311,7 +312,10 @@ impl Catalog {
     {
         let permit = self.0.reads.permit().await?;
         let work = work(self.store().clone());
-        flatten(self.with_timeout(permit, READ_TIMEOUT, work).await)
+        flatten(
+            self.with_timeout(permit, READ_TIMEOUT, Box::pin(work))
+                .await,
+        )
     }
 
     /// Writes to the database like [`Catalog::read`], with the permits and the time limit of
@@ -326,7 +330,10 @@ impl Catalog {
     {
         let permit = self.0.writes.permit().await?;
         let work = work(self.store().clone());
-        flatten(self.with_timeout(permit, WRITE_TIMEOUT, work).await)
+        flatten(
+            self.with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
+                .await,
+        )
     }
 
     /// Like [`Catalog::read`], for work whose result several callers share.
@@ -335,7 +342,9 @@ impl Catalog {
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<TaskResult<T>, DomainError> {
         let permit = self.0.reads.permit().await?;
-        Ok(self.with_timeout(permit, READ_TIMEOUT, work).await)
+        Ok(self
+            .with_timeout(permit, READ_TIMEOUT, Box::pin(work))
+            .await)
     }
 
     /// Like [`Catalog::write`], for work whose result several callers share.
@@ -344,7 +353,9 @@ impl Catalog {
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<TaskResult<T>, DomainError> {
         let permit = self.0.writes.permit().await?;
-        Ok(self.with_timeout(permit, WRITE_TIMEOUT, work).await)
+        Ok(self
+            .with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
+            .await)
     }
 
     /// Runs background work in batches. There is no limit for the whole; each command has its own.
@@ -370,18 +381,18 @@ impl Catalog {
         }
     }
 
-    /// Runs work to completion in a task of its own; the caller waits at most `limit`.
+    /// Runs work to completion in a task of its own; the caller waits at most `limit`. The work is
+    /// boxed, so that the machinery of a task is compiled once and not for every operation.
     async fn with_timeout<T: Send + 'static>(
         &self,
         permit: Permit,
         limit: Duration,
-        work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+        mut work: BoxFuture<'static, Result<T, StorageError>>,
     ) -> TaskResult<T> {
         let (answer, answered) = oneshot::channel();
         let catalog = self.clone();
         let elected = self.store().next_election();
         self.in_background(async move {
-            let mut work = pin!(work);
             let overdue = tokio::select! {
                 biased;
                 result = &mut work => {
@@ -420,6 +431,7 @@ impl Catalog {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
+        let work: BoxFuture<'static, T> = Box::pin(work);
         self.0.tasks.spawn(work)
     }
 }

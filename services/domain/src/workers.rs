@@ -5,6 +5,7 @@
 //! process, and be killed at any point. The server decides who runs it and schedules it.
 
 use std::time::Duration;
+use strum::EnumCount;
 
 use vitrine_model::id::ProductId;
 use vitrine_model::worker::{WorkerReport, WorkerRun};
@@ -22,7 +23,7 @@ const WORK: &str = "work";
 const AUDIT_BATCH: i32 = 100;
 
 /// A background worker. One process at a time runs them all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumCount)]
 pub enum Worker {
     /// Folds new and changed reviews into the statistics of their products.
     Fold,
@@ -79,7 +80,7 @@ pub struct AuditRun {
 
 impl Worker {
     /// All workers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; Self::COUNT] = [
         Self::Fold,
         Self::Ranks,
         Self::Suppliers,

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use strum::EnumCount;
 
 use crate::clock::Timestamp;
 use crate::id::ProductId;
@@ -305,7 +306,7 @@ fn trend(score: f64) -> i32 {
 }
 
 /// The time over which trending products are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumCount)]
 pub enum TrendingWindow {
     /// The current hour and the 24 before.
     Day,
@@ -317,7 +318,7 @@ pub enum TrendingWindow {
 
 impl TrendingWindow {
     /// All windows.
-    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+    pub const ALL: [Self; Self::COUNT] = [Self::Day, Self::Week, Self::Month];
 
     /// The name under which it is stored.
     #[must_use]

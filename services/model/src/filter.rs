@@ -436,19 +436,6 @@ pub enum ProductSortKey {
     Relevance,
 }
 
-impl ProductSortKey {
-    /// The sort keys that are stored and indexed: all but [`ProductSortKey::Relevance`].
-    pub const ALL: [Self; 7] = [
-        Self::Price,
-        Self::Rating,
-        Self::Popularity,
-        Self::Newest,
-        Self::Name,
-        Self::BestSelling,
-        Self::Trending,
-    ];
-}
-
 /// A sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Direction {
@@ -500,17 +487,6 @@ pub enum ReviewSort {
     Highest,
     /// One star first, equal ratings oldest first: [`ReviewSort::Highest`] reversed.
     Lowest,
-}
-
-impl ReviewSort {
-    /// All sorts.
-    pub const ALL: [Self; 5] = [
-        Self::Newest,
-        Self::Oldest,
-        Self::MostHelpful,
-        Self::Highest,
-        Self::Lowest,
-    ];
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Products. All kinds share one structure; fields of a single kind are in its [`Details`].
 
 use serde::{Deserialize, Serialize};
+use strum::EnumCount;
 
 use crate::activity::ActivitySummary;
 use crate::clock::Timestamp;
@@ -22,7 +23,9 @@ pub const MAX_SKU_BYTES: usize = 128;
 pub const MAX_KIND_BYTES: usize = 32;
 
 /// The status of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, EnumCount,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductStatus {
     /// Not on sale yet; visible to admins only.
@@ -35,7 +38,7 @@ pub enum ProductStatus {
 
 impl ProductStatus {
     /// All statuses.
-    pub const ALL: [Self; 3] = [Self::Draft, Self::Active, Self::Archived];
+    pub const ALL: [Self; Self::COUNT] = [Self::Draft, Self::Active, Self::Archived];
 
     /// The name under which the status is stored.
     #[must_use]

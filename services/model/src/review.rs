@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::EnumCount;
 
 use crate::clock::Timestamp;
 use crate::id::{AuthorId, CategoryId, ProductId, ReviewId};
@@ -28,7 +29,7 @@ pub const MAX_REVIEW_MEDIA: usize = 10;
 pub const MAX_DECISIONS: usize = 20;
 
 /// The status of a review; only published ones are visible and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumCount)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// Waiting for a moderator.
@@ -43,7 +44,7 @@ pub enum ReviewStatus {
 
 impl ReviewStatus {
     /// All statuses.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; Self::COUNT] = [
         Self::Pending,
         Self::Published,
         Self::Rejected,

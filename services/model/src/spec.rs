@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::EnumCount;
 
 use crate::clock::Timestamp;
 use crate::text::fold;
@@ -59,7 +60,7 @@ pub enum SpecValue {
 }
 
 /// The type of a key's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumCount)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
     /// Text.
@@ -76,7 +77,7 @@ pub enum ValueType {
 
 impl ValueType {
     /// All types.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; Self::COUNT] = [
         Self::Text,
         Self::Number,
         Self::Quantity,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::http::GraphiQLSource;
 use axum::{
     Extension,
     body::Body,
@@ -136,9 +135,5 @@ fn method_not_allowed(message: &str, allowed: &'static str) -> Response<Body> {
 }
 
 fn playground() -> Response<Body> {
-    let page = GraphiQLSource::build()
-        .endpoint("/graphql")
-        .subscription_endpoint("/graphql")
-        .finish();
-    Html(page).into_response()
+    Html(include_str!("graphiql.html")).into_response()
 }
