@@ -71,8 +71,8 @@ pub const MUTATIONS: [Mutation; 27] = [
     ),
     of(
         "eraseAuthor",
-        "receipt { policy startedAt finishedAt reviews votes replies reports purchases orders } \
-         residue { reviews versions topReviews votes replies reports purchases orders }",
+        "receipt { policy startedAt finishedAt reviews votes replies reports purchases idempotencyRecords } \
+         residue { reviews versions topReviews votes replies reports purchases idempotencyRecords }",
     ),
     of(
         "repairRatingStats",

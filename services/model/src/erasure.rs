@@ -64,7 +64,7 @@ pub struct ErasureCounts {
     /// Purchases deleted.
     pub purchases: i64,
     /// Idempotency records of the author's requests deleted.
-    pub orders: i64,
+    pub idempotency_records: i64,
 }
 
 /// Numbers of documents that still name an author.
@@ -85,7 +85,7 @@ pub struct Residue {
     /// Purchases.
     pub purchases: u64,
     /// Idempotency records.
-    pub orders: u64,
+    pub idempotency_records: u64,
 }
 
 impl Residue {

@@ -68,7 +68,7 @@ pub enum ErasurePart {
     /// Purchases.
     Purchases,
     /// Recorded mutations with idempotency keys.
-    Orders,
+    IdempotencyRecords,
 }
 
 impl ErasurePart {
@@ -80,7 +80,7 @@ impl ErasurePart {
         Self::Replies,
         Self::Reports,
         Self::Purchases,
-        Self::Orders,
+        Self::IdempotencyRecords,
     ];
 
     const fn collection(self) -> &'static str {
@@ -90,7 +90,7 @@ impl ErasurePart {
             Self::Versions => VERSIONS,
             Self::Reports => REPORTS,
             Self::Purchases => PURCHASES,
-            Self::Orders => MUTATIONS,
+            Self::IdempotencyRecords => MUTATIONS,
         }
     }
 
@@ -102,7 +102,7 @@ impl ErasurePart {
             Self::Replies => "reply.by",
             Self::Votes | Self::Reports => "_id.u",
             Self::Purchases => "_id.c",
-            Self::Orders => "_id",
+            Self::IdempotencyRecords => "_id",
         }
     }
 
@@ -111,7 +111,7 @@ impl ErasurePart {
         match self {
             Self::Votes | Self::Reports => "_id.r",
             Self::Purchases => "_id.p",
-            Self::Reviews | Self::Versions | Self::Replies | Self::Orders => "_id",
+            Self::Reviews | Self::Versions | Self::Replies | Self::IdempotencyRecords => "_id",
         }
     }
 
@@ -124,7 +124,7 @@ impl ErasurePart {
             Self::Replies => "replied",
             Self::Reports => "reporter",
             Self::Purchases => "customer",
-            Self::Orders => "_id_",
+            Self::IdempotencyRecords => "_id_",
         }
     }
 
@@ -137,13 +137,13 @@ impl ErasurePart {
             Self::Replies => "replies",
             Self::Reports => "reports",
             Self::Purchases => "purchases",
-            Self::Orders => "orders",
+            Self::IdempotencyRecords => "idempotency_records",
         }
     }
 
     /// Returns the filter for the author's documents after this position.
     fn of(self, author: &AuthorId, after: Option<&ErasurePosition>) -> Document {
-        let mut filter = if self == Self::Orders {
+        let mut filter = if self == Self::IdempotencyRecords {
             mutations_of(author)
         } else {
             doc! { self.author(): &author.0 }
@@ -520,7 +520,7 @@ impl Store {
                     .await?;
                 taken.len() as u64
             }
-            ErasurePart::Versions | ErasurePart::Purchases | ErasurePart::Orders => {
+            ErasurePart::Versions | ErasurePart::Purchases | ErasurePart::IdempotencyRecords => {
                 let collection = self.documents(part.collection());
                 let deleted = collection.delete_many(with_ids(ids)).session(&mut *session);
                 deleted.await?.deleted_count
@@ -732,7 +732,7 @@ impl Store {
             replies: count(COLLECTION, doc! { "reply.by": own }, "replied").await?,
             reports: count(REPORTS, doc! { "_id.u": own }, "reporter").await?,
             purchases: count(PURCHASES, doc! { "_id.c": own }, "customer").await?,
-            orders: count(MUTATIONS, mutations_of(author), "_id_").await?,
+            idempotency_records: count(MUTATIONS, mutations_of(author), "_id_").await?,
         })
     }
 
@@ -975,7 +975,8 @@ fn review_of(reaction: &Document) -> Option<&Bson> {
     reaction.get_document("_id").ok()?.get("r")
 }
 
-/// Removes a vote from the counter of its review. Votes of earlier rounds are not counted.
+/// Removes a vote from the counter of its review. Votes of earlier rounds are not counted. A review
+/// that is dirty already stays so since the same time.
 fn uncount_vote(vote: &Document) -> Option<Document> {
     let counter = match vote.get_str("value") {
         Ok("helpful") => "helpful",
@@ -984,11 +985,11 @@ fn uncount_vote(vote: &Document) -> Option<Document> {
     let round = vote.get_i32("round").unwrap_or_default();
     Some(doc! {
         "q": { "_id": review_of(vote)?, "round": round },
-        "u": {
-            "$inc": { counter: -1_i64 },
-            "$set": { "dirty": true },
-            "$currentDate": { "dirty_since": true },
-        },
+        "u": [{ "$set": {
+            counter: { "$add": [format!("${counter}"), -1_i64] },
+            "dirty": true,
+            "dirty_since": { "$ifNull": ["$dirty_since", "$$NOW"] },
+        } }],
     })
 }
 
@@ -1016,7 +1017,7 @@ fn read_receipt(doc: &RawDocumentBuf) -> Result<(AuthorId, ErasureReceipt), Stor
             replies: fields.i64("replies")?,
             reports: fields.i64("reports")?,
             purchases: fields.i64("purchases")?,
-            orders: fields.i64("orders")?,
+            idempotency_records: fields.i64("idempotency_records")?,
         },
     };
     Ok((AuthorId(fields.string("_id")?), receipt))

@@ -686,7 +686,7 @@ impl Store {
         let update = vec![doc! { "$set": {
             "schema_version": { "$max": ["$schema_version", REFERENCE_VERSION] },
             "recheck_at": { "$cond": [new, recheck, "$recheck_at"] },
-            // Rows that were written before sales were counted have none.
+            // A new row has none yet.
             "sale": { "$ifNull": ["$sale", own] },
             "at": { "$min": ["$at", date(at)] },
         } }];

@@ -37,8 +37,8 @@ pub struct ProductSummary {
     pub status: ProductStatus,
     /// The stored activity summary.
     pub activity: ActivitySummary,
-    /// Whether the stored popularity is not the one that follows from reviews and summary. An older
-    /// release, which considers reviews only, has written it then.
+    /// Whether the stored popularity is not the one that follows from reviews and summary, although
+    /// no update of the rank is pending.
     pub has_stale_popularity: bool,
     /// The number of reviews, and the fold that counted them.
     reviews: (i64, i64),

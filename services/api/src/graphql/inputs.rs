@@ -198,7 +198,7 @@ pub(crate) struct ProductSortInput {
     direction: Option<SortDirection>,
 }
 
-/// The sort orders of reviews.
+/// The sorts of reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 #[graphql(name = "ReviewSort", remote = "ReviewSort")]
 pub(crate) enum ReviewOrder {

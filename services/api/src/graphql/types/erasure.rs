@@ -39,7 +39,7 @@ pub(crate) struct ErasureReceipt {
     /// The number of purchase records deleted.
     purchases: i32,
     /// The number of idempotency records of mutations deleted.
-    orders: i32,
+    idempotency_records: i32,
 }
 
 /// The number of documents that still name an author. All are 0 unless the author continues to
@@ -61,7 +61,7 @@ pub(crate) struct ErasureResidue {
     /// The number of purchase records.
     purchases: i32,
     /// The number of idempotency records of mutations.
-    orders: i32,
+    idempotency_records: i32,
 }
 
 /// One page of an author's data.
@@ -86,7 +86,7 @@ impl From<model::ErasureReceipt> for ErasureReceipt {
             replies: count(receipt.done.replies),
             reports: count(receipt.done.reports),
             purchases: count(receipt.done.purchases),
-            orders: count(receipt.done.orders),
+            idempotency_records: count(receipt.done.idempotency_records),
         }
     }
 }
@@ -101,7 +101,7 @@ impl From<model::Residue> for ErasureResidue {
             replies: count(residue.replies),
             reports: count(residue.reports),
             purchases: count(residue.purchases),
-            orders: count(residue.orders),
+            idempotency_records: count(residue.idempotency_records),
         }
     }
 }

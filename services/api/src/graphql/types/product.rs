@@ -138,7 +138,7 @@ macro_rules! with_common_fields {
             |self, ctx| { top_reviews(&self.0, first).at(ctx) }
 
             #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
-            "All published reviews, paged by cursor in both directions, in five sort orders. Needs\n\
+            "All published reviews, paged by cursor in both directions, in five sorts. Needs\n\
              one database query. The first page of up to ten reviews sorted by `MOST_HELPFUL`,\n\
              without a filter, needs none if only fields that `topReviews` has are selected."
             reviews("reviews") -> [R<ReviewConnection>]("R<ReviewConnection>")
