@@ -76,12 +76,12 @@ impl Away {
     }
 }
 
-/// Returns whether it reports in one sentence that it waits, without details of the driver.
-fn waits_quietly(service: &Service) {
+/// Asserts that it reports in one sentence that it waits, without details of the driver.
+fn assert_waits_quietly(service: &Service) {
     let said = service.output();
     let mut waits = said.lines().filter(|line| line.contains("waiting for"));
     assert!(
-        waits.all(|line| line.ends_with("may be reached from here")),
+        waits.all(|line| line.ends_with("the server is running and reachable from here")),
         "{said}"
     );
     assert!(!said.contains("Topology"), "{said}");
@@ -114,7 +114,7 @@ fn processes_that_start_before_their_database_wait_for_it() {
         for service in [&serve, &work, &migrate] {
             let waits = async || service.output().contains("waiting for").then_some(());
             eventually("a process that says that it waits", LONG, waits).await;
-            waits_quietly(service);
+            assert_waits_quietly(service);
         }
         let instance = away.come().await;
         assert_eq!(instance.uri(), away.uri);

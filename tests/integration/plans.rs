@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use futures_util::TryStreamExt as _;
+use mongodb::IndexModel;
+use mongodb::bson::Document;
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, review, test};
@@ -847,5 +850,27 @@ fn searches_facets_and_sorts_by_spec_read_what_their_index_bounds() {
         }
         println!("{table}");
         assert!(faults.is_empty(), "{table}\n{}", faults.join("\n"));
+    });
+}
+
+#[test]
+fn a_missing_index_fails_its_query() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let list = "{ products(sort: [{ key: NAME }]) { nodes { name } } }";
+        assert_eq!(app.query(list).await.names("/products"), ["Lamp"]);
+        let products = app.direct().collection::<Document>("products");
+        let indexes = products.list_indexes().await.unwrap();
+        let indexes: Vec<IndexModel> = indexes.try_collect().await.unwrap();
+        let name = |index: &IndexModel| index.options.clone().unwrap().name.unwrap();
+        let index = indexes.into_iter().find(|index| name(index) == "name");
+        products.drop_index("name").await.unwrap();
+        let errors = app.query(list).await.errors();
+        assert!(
+            errors.len() == 1 && errors[0].starts_with("INTERNAL at products: "),
+            "{errors:?}"
+        );
+        products.create_index(index.unwrap()).await.unwrap();
+        assert_eq!(app.query(list).await.names("/products"), ["Lamp"]);
     });
 }

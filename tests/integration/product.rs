@@ -281,7 +281,6 @@ fn apparel_books_and_bundles_have_their_own_fields() {
                     { quantity: 1, name: "movie", price: { amount: "10.00" }, product: { slug: "movie" } }
                   ]
                 }
-                }
               ]
             }
           }

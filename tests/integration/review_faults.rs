@@ -135,8 +135,7 @@ fn a_write_that_may_be_rolled_back_is_not_acknowledged() {
             .store
             .mark_hot(id, now.plus_millis(600_000), reason, now);
         hot.await.unwrap();
-        let unsure =
-            doc! { "writeConcernError": { "code": 64, "errmsg": "waiting was retried up" } };
+        let unsure = doc! { "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" } };
         app.fail_next(1, &["insert"], unsure).await;
         let first = submit(&app.catalog, "ann", "k", id).await;
         assert!(
@@ -345,7 +344,7 @@ fn an_erasure_that_fails_at_any_command_is_completed() {
                 reports: 1,
                 purchases: 1,
                 // The claim of the idempotency key of the review.
-                orders: 1,
+                idempotency_records: 1,
                 ..ErasureCounts::default()
             };
             assert_eq!(receipt.done, done);

@@ -105,6 +105,25 @@ fn a_review_is_submitted_edited_and_deleted() {
 }
 
 #[test]
+fn a_fold_leaves_revision_and_update_time_of_its_product() {
+    test(async |app| {
+        let id = lamp(app).await;
+        let state = async || {
+            let page = app
+                .query("query($id: ID) { product(id: $id) { revision updatedAt } }")
+                .with("id", id.as_str())
+                .await;
+            page.at("/product").clone()
+        };
+        let before = state().await;
+        app.clock.advance(60_000);
+        let submitted = submit(app, "ann", &id, 5).await;
+        assert_eq!(submitted.number("/product/ratingStats/count"), 1);
+        assert_eq!(state().await, before);
+    });
+}
+
+#[test]
 fn a_second_review_of_an_author_is_refused_with_the_first() {
     test(async |app| {
         let id = lamp(app).await;
@@ -288,7 +307,6 @@ fn a_purchase_before_or_after_the_review_verifies_it() {
 #[test]
 fn a_purchase_recorded_during_a_submission_verifies_it_later() {
     test(async |app| {
-        use mongodb::bson::{Document, doc};
         let id = lamp(app).await;
         submit(app, "ann", &id, 4).await.done();
         let buy = json!({ "productId": id, "customerId": "ann" });

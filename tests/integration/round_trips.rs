@@ -566,3 +566,57 @@ fn a_mutation_is_one_transaction_of_few_commands() {
         ]);
     });
 }
+
+/// Queries with all fields of `Query`.
+const ALL_QUERIES: [&str; 4] = [
+    r#"{ product(slug: "monitor-1") { id topReviews { id } reviews { nodes { id } } } category(slug: "gaming") { productCount }
+        categories { id } units { symbol } specKey(key: "color") { coverage { products } } searchSuggestions(prefix: "mon")
+        suggestedSpecKeys(category: "gaming") { products } trending(window: DAY) { rank } viewer { subject } }"#,
+    r#"{ products(filter: { category: ["gaming"] }) { nodes { id } totalCount { value } facets { key } }
+        search: products(search: "monitor") { nodes { id } } suppliers { nodes { id } } specKeys { nodes { key } }
+        workers { name } dataVersions { remaining } }"#,
+    r#"{ moderationQueue { nodes { id } } ratingStatsAudit { checked } exportAuthor(authorId: "ann") { lines }
+        fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") { byRating { rating } } }"#,
+    r#"query($id: ID!, $supplier: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id } supplier(id: $supplier) { name } }"#,
+];
+
+#[test]
+fn no_query_writes_anything_but_cached_counts() {
+    test(async |app| {
+        seed(app).await;
+        let fields = app
+            .query("{ __schema { queryType { fields { name } } } }")
+            .await;
+        for field in fields.at("/__schema/queryType/fields").as_array().unwrap() {
+            let name = field["name"].as_str().unwrap();
+            let queried = ALL_QUERIES.iter().any(|query| query.contains(name));
+            assert!(queried, "{name} is a field of Query");
+        }
+        let ids = r#"{ product(slug: "monitor-1") { id supplier { id } } }"#;
+        let ids = app.query(ids).await;
+        for query in ALL_QUERIES {
+            let mut request = app.query(query).as_admin();
+            if query.contains("$id") {
+                request = request.with("id", ids.text("/product/id"));
+                request = request.with("supplier", ids.text("/product/supplier/id"));
+            }
+            let answer = request.await;
+            assert_eq!(answer.errors(), [""; 0], "{query}");
+            app.catalog.drain().await;
+            for sent in app.sent() {
+                // Transactions that are aborted have read from one snapshot.
+                let reads = [
+                    "find ",
+                    "aggregate ",
+                    "count ",
+                    "getMore ",
+                    "abortTransaction",
+                ];
+                let reads = reads.iter().any(|command| sent.starts_with(command));
+                let caches = ["facet_panels", "key_coverage"];
+                let caches = caches.iter().any(|collection| sent.ends_with(collection));
+                assert!(reads || caches, "{sent} was sent for {query}");
+            }
+        }
+    });
+}

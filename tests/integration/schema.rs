@@ -344,3 +344,54 @@ fn a_shop_has_one_currency() {
         insta::assert_snapshot!(refused, @"currency: this database belongs to a shop that sells in EUR, not USD; use that currency or another database");
     });
 }
+
+#[test]
+fn every_scalar_has_a_shape_of_its_own() {
+    test(async |app| {
+        let types = app.query("{ __schema { types { kind name } } }").await;
+        let types = types.at("/__schema/types").as_array().unwrap().iter();
+        let scalars = types.filter(|of| of["kind"] == "SCALAR");
+        let mut names: Vec<&str> = scalars.map(|of| of["name"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        // None of them takes any JSON.
+        assert_eq!(
+            names,
+            [
+                "Boolean", "DateTime", "Decimal", "Float", "ID", "Int", "String", "URL"
+            ]
+        );
+    });
+}
+
+/// The server's code for a document that its validator refuses.
+const DOCUMENT_VALIDATION_FAILURE: i32 = 121;
+
+fn is_invalid(error: &mongodb::error::Error) -> bool {
+    use mongodb::error::{ErrorKind, WriteFailure};
+    matches!(
+        &*error.kind,
+        ErrorKind::Write(WriteFailure::WriteError(error)) if error.code == DOCUMENT_VALIDATION_FAILURE
+    )
+}
+
+#[test]
+fn validators_require_fields_and_types_and_allow_unknown_fields() {
+    test(async |app| {
+        app.has([product("Lamp").text("color", "Red")]).await;
+        for collection in ["products", "reviews", "categories", "suppliers", "units"] {
+            let documents = app.direct().collection::<Document>(collection);
+            let refused = documents.insert_one(doc! { "_id": 1_i64 }).await;
+            assert!(is_invalid(&refused.unwrap_err()), "{collection}");
+        }
+        let products = app.direct().collection::<Document>("products");
+        let mistyped = doc! { "$set": { "name": 5 } };
+        let refused = products.update_one(doc! {}, mistyped).await;
+        assert!(is_invalid(&refused.unwrap_err()));
+        let unknown = doc! { "$set": { "of_a_newer_release": 5 } };
+        let updated = products.update_one(doc! {}, unknown).await.unwrap();
+        assert_eq!(updated.modified_count, 1);
+        // The audit would report it.
+        let known = doc! { "$unset": { "of_a_newer_release": 1 } };
+        products.update_one(doc! {}, known).await.unwrap();
+    });
+}
