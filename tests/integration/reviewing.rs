@@ -90,13 +90,10 @@ fn a_review_is_submitted_edited_and_deleted() {
             "Bright"
         );
 
-        let deleted = app
-            .mutate_by("ann", "deleteReview", json!({ "id": review }))
-            .await;
+        let deletion = json!({ "id": review });
+        let deleted = app.mutate_by("ann", "deleteReview", deletion.clone()).await;
         assert_eq!(deleted.number("/product/ratingStats/count"), 0);
-        app.mutate_by("ann", "deleteReview", json!({ "id": review }))
-            .await
-            .done();
+        app.mutate_by("ann", "deleteReview", deletion).await.done();
         // Submitted again it has the same id.
         let again = submit(app, "ann", &id, 5).await;
         assert_eq!(again.text("/review/id"), review);
