@@ -328,6 +328,26 @@ fn products_are_sorted_by_every_key_in_both_directions() {
     });
 }
 
+#[test]
+fn every_sort_key_of_the_schema_has_its_indexes() {
+    test(async |app| {
+        dozen(app).await;
+        let known = app
+            .query(r#"{ __type(name: "ProductSortKey") { enumValues { name } } }"#)
+            .await;
+        let keys = known.at("/__type/enumValues").as_array().unwrap().iter();
+        let keys = keys.map(|value| value["name"].as_str().unwrap());
+        for key in keys.filter(|key| *key != "RELEVANCE") {
+            for filter in ["{}", r#"{ category: ["dozen"] }"#] {
+                let list = format!(
+                    "{{ products(first: 3, sort: [{{ key: {key} }}], filter: {filter}) {{ nodes {{ name }} }} }}"
+                );
+                assert_eq!(app.query(&list).await.names("/products").len(), 3, "{list}");
+            }
+        }
+    });
+}
+
 /// Twelve products, five of them without a price, three with the same one.
 async fn dozen(app: &App) {
     let price = |n: i32| match n {

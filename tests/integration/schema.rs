@@ -8,6 +8,9 @@ use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
 use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
+use vitrine_model::product::MAX_MEDIA;
+use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, TOP_REVIEWS};
+use vitrine_model::spec::MAX_SPECS;
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, MigrationFile, Step};
 use vitrine_storage::schema::{schema_digest, schema_version};
@@ -85,6 +88,26 @@ fn the_version_of_the_schema_is_that_of_its_files() {
         stated.digest, digest,
         "files of schema/mongodb have changed: if this version was released, raise the number in schema/version.json; then run UPDATE_EXPECT=1 cargo test"
     );
+}
+
+#[test]
+fn validators_allow_what_constants_allow() {
+    let read = |file: &str| {
+        let path = workspace_dir().join("schema/mongodb").join(file);
+        serde_json::from_str::<serde_json::Value>(&fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let limit = |file: &str, field: &str| {
+        let path = format!("/validator/$jsonSchema/properties/{field}/maxItems");
+        let limit = read(file)
+            .pointer(&path)
+            .and_then(serde_json::Value::as_u64);
+        usize::try_from(limit.unwrap()).unwrap()
+    };
+    assert!(limit("products.json", "top_reviews") >= TOP_REVIEWS);
+    assert!(limit("products.json", "specs") >= MAX_SPECS);
+    assert!(limit("products.json", "media") >= MAX_MEDIA);
+    assert!(limit("reviews.json", "media") >= MAX_REVIEW_MEDIA);
+    assert!(limit("reviews.json", "moderation") >= MAX_DECISIONS);
 }
 
 #[test]
