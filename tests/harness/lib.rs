@@ -21,6 +21,8 @@
 //! | [`mutations`] | mutations, and assertions on their payloads |
 //! | [`subscriptions`] | subscriptions and their events |
 //! | [`drafts`] | builders of products and reviews |
+//! | [`documents`] | the Markdown files of the repository |
+//! | [`outlines`] | comparing answers with the shortened ones of the documents |
 //! | [`profile`] | how the server executed the commands that were sent |
 //! | [`faults`] | commands that fail on purpose |
 //! | [`eventually`] | waiting for a condition, with a deadline |
@@ -32,6 +34,7 @@
 //! | [`environment`] | everything that is read from the environment |
 
 pub mod app;
+pub mod documents;
 pub mod drafts;
 pub mod environment;
 pub mod eventually;
@@ -39,6 +42,7 @@ pub mod faults;
 pub mod http;
 pub mod mongod;
 pub mod mutations;
+pub mod outlines;
 pub mod pretty;
 pub mod process;
 pub mod profile;

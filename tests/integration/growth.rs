@@ -1,14 +1,13 @@
 //! Sizes of documents and indexes: the table in the documentation, compared with a demo catalogue.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use mongodb::bson::{Bson, Document, doc};
 use serde_json::json;
 use vitrine_demo::{Demo, DemoOptions};
 use vitrine_domain::import::ImportMode;
 use vitrine_domain::workers::Worker;
-use vitrine_harness::environment::workspace_dir;
+use vitrine_harness::documents;
 use vitrine_harness::{App, test};
 use vitrine_model::clock::Clock as _;
 
@@ -47,22 +46,13 @@ async fn measured(app: &App, collection: &str) -> (f64, f64) {
 
 /// The table under its heading: `| a product | products | 1,234 | 56 | … |`.
 fn documented() -> Figures {
-    let design = fs::read_to_string(workspace_dir().join("DESIGN.md")).unwrap();
-    let (_, table) = design.split_once("### How large does it get?").unwrap();
-    let figure = |cell: &str| cell.trim().replace(',', "").parse::<f64>().ok();
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-        let [_, collection, bytes, entries, ..] = cells[..] else {
-            return None;
-        };
-        let name = collection.trim().trim_matches('`').to_owned();
-        Some((name, (figure(bytes)?, figure(entries)?)))
+    let rows = documents::Document::read("docs/operations.md").rows("Size and growth");
+    let figure = |cell: &str| cell.replace(',', "").parse::<f64>().ok();
+    let row = |cells: &Vec<String>| {
+        let name = cells[1].trim_matches('`').to_owned();
+        Some((name, (figure(&cells[2])?, figure(&cells[3])?)))
     };
-    let lines = table.lines().skip_while(|line| !line.starts_with('|'));
-    lines
-        .take_while(|line| line.starts_with('|'))
-        .filter_map(row)
-        .collect()
+    rows.iter().filter_map(row).collect()
 }
 
 /// A demo catalogue with reviews, purchases and views.

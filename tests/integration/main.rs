@@ -12,6 +12,7 @@ mod caps;
 mod conformance;
 mod demo;
 mod dictionary;
+mod documents;
 mod erasures;
 mod facet_snapshots;
 mod facets;

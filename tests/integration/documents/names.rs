@@ -1,0 +1,226 @@
+//! The guides name everything there is, and nothing else.
+
+use std::fs;
+use std::path::Path;
+
+use vitrine_api::execution::ErrorCode;
+use vitrine_domain::workers::Worker;
+use vitrine_harness::documents::Document;
+use vitrine_harness::environment::workspace_dir;
+use vitrine_harness::test;
+
+use super::none;
+
+const GUIDE: &str = "docs/api.md";
+const OPERATIONS: &str = "docs/operations.md";
+
+/// Enumerations all of whose values the guide explains.
+const EXPLAINED: [&str; 12] = [
+    "ActivityKind",
+    "ActivityRefusal",
+    "ErasurePolicy",
+    "EventKind",
+    "FacetAccuracy",
+    "ModerationDecision",
+    "ProductSortKey",
+    "ReportReason",
+    "ReviewSort",
+    "TrendingWindow",
+    "UserErrorCode",
+    "WordReading",
+];
+
+/// The members of a type of the schema: its fields or values.
+fn members(of: &str) -> Vec<String> {
+    let schema = fs::read_to_string(workspace_dir().join("schema/vitrine.graphql")).unwrap();
+    let lines = schema.lines();
+    let mut inside = lines.skip_while(|line| {
+        !["type", "enum"]
+            .iter()
+            .any(|kind| *line == format!("{kind} {of} {{"))
+    });
+    assert!(inside.next().is_some(), "the schema has {of}");
+    let inside = inside.take_while(|line| *line != "}");
+    // Descriptions and arguments stand further in, or begin with quotation marks.
+    let mut described = false;
+    let members = inside.filter_map(|line| {
+        let line = line
+            .strip_prefix('\t')
+            .filter(|line| !line.starts_with('\t'))?;
+        if line == "\"\"\"" {
+            described = !described;
+            return None;
+        }
+        let name = line
+            .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
+            .next()?;
+        (!described && !name.is_empty()).then(|| name.to_owned())
+    });
+    members.collect()
+}
+
+fn unnamed(of: &str, text: &str) -> Vec<String> {
+    let words: Vec<&str> = text
+        .split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_')
+        .collect();
+    let members = members(of).into_iter();
+    let unnamed = members.filter(|member| !words.contains(&member.as_str()));
+    unnamed
+        .map(|member| format!("nothing is said of {of}.{member}"))
+        .collect()
+}
+
+#[test]
+fn the_guide_names_every_query_mutation_and_subscription() {
+    let guide = Document::read(GUIDE).text;
+    let roots = ["Query", "Mutation", "Subscription"];
+    none(&roots.map(|root| unnamed(root, &guide)).concat());
+}
+
+#[test]
+fn the_guide_explains_every_value_of_what_it_explains() {
+    let guide = Document::read(GUIDE).text;
+    none(&EXPLAINED.map(|name| unnamed(name, &guide)).concat());
+}
+
+/// All codes of errors; a new one has to be added here before this compiles.
+fn error_codes() -> Vec<ErrorCode> {
+    use ErrorCode::{
+        BadUserInput, CostExceeded, Forbidden, GraphqlParseFailed, GraphqlValidationFailed,
+        Internal, InvalidCursor, NotFound, RateLimited, Timeout, Unauthenticated, Unavailable,
+    };
+    let all = [
+        GraphqlParseFailed,
+        GraphqlValidationFailed,
+        BadUserInput,
+        InvalidCursor,
+        CostExceeded,
+        Unauthenticated,
+        Forbidden,
+        NotFound,
+        RateLimited,
+        Timeout,
+        Unavailable,
+        Internal,
+    ];
+    let _: fn(ErrorCode) = |code| match code {
+        GraphqlParseFailed
+        | GraphqlValidationFailed
+        | BadUserInput
+        | InvalidCursor
+        | CostExceeded
+        | Unauthenticated
+        | Forbidden
+        | NotFound
+        | RateLimited
+        | Timeout
+        | Unavailable
+        | Internal => {}
+    };
+    all.to_vec()
+}
+
+#[test]
+fn the_table_of_errors_has_every_code_and_says_which_may_be_retried() {
+    let rows = Document::read(GUIDE).rows("When something is wrong");
+    let shown: Vec<(String, String)> = rows
+        .into_iter()
+        .filter_map(|cells| Some((cells[0].clone(), cells.get(2)?.clone())))
+        .collect();
+    let retried = |code: &ErrorCode| if code.retryable() { "yes" } else { "no" };
+    let expected: Vec<(String, String)> = error_codes()
+        .iter()
+        .map(|code| (format!("`{}`", code.as_str()), retried(code).to_owned()))
+        .collect();
+    assert_eq!(shown, expected);
+}
+
+/// The texts of the source, in one: what is broken over lines is joined.
+fn source(directory: &Path, text: &mut String) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            source(&path, text);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let mut lines = fs::read_to_string(path).unwrap();
+            lines = lines
+                .lines()
+                .map(str::trim_start)
+                .collect::<Vec<&str>>()
+                .join("\n");
+            text.push_str(&lines.replace("\\\n", ""));
+        }
+    }
+}
+
+/// The text of all source files below a directory.
+fn source_of(directory: &str) -> String {
+    let mut text = String::new();
+    source(&workspace_dir().join(directory), &mut text);
+    text
+}
+
+#[test]
+fn metrics_that_are_explained_are_ones_that_the_program_has() {
+    let text = source_of("services/server/src");
+    let rows = Document::read(OPERATIONS).rows("Watch it");
+    let named = rows.iter().map(|cells| cells[0].trim_matches('`'));
+    let metrics: Vec<&str> = named
+        .filter_map(|name| name.strip_prefix("vitrine_"))
+        .collect();
+    assert!(metrics.len() > 5, "the table is found");
+    let unknown = metrics.iter().filter(|name| {
+        let registered = name.strip_suffix("_total").unwrap_or(name);
+        !text.contains(&format!("\"{registered}\""))
+    });
+    none(&unknown.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_table_of_workers_has_all_of_them() {
+    let rows = Document::read(OPERATIONS).rows("Watch it");
+    let shown = rows.iter().map(|cells| cells[0].as_str());
+    let shown: Vec<&str> = shown.flat_map(|cell| cell.split(", ")).collect();
+    let missing = Worker::ALL
+        .iter()
+        .map(|worker| format!("`{}`", worker.name()))
+        .filter(|name| !shown.contains(&name.as_str()));
+    none(&missing.collect::<Vec<String>>());
+}
+
+#[test]
+fn queries_in_tables_of_symptoms_are_valid() {
+    let rows = Document::read(OPERATIONS).rows("Symptoms");
+    assert!(rows.len() > 8, "the table is found");
+    let queries: Vec<String> = rows
+        .iter()
+        .flat_map(|cells| cells[1].split('`'))
+        .filter(|text| text.starts_with("{ ") && !text.contains('…'))
+        .map(str::to_owned)
+        .collect();
+    assert!(!queries.is_empty(), "queries are found");
+    test(async |app| {
+        for query in &queries {
+            let answer = app.query(query).as_admin().await;
+            assert_eq!(answer.errors(), [""; 0], "{query}");
+        }
+    });
+}
+
+#[test]
+fn the_messages_that_are_explained_are_ones_that_the_program_has() {
+    let text = source_of("services");
+    let rows = Document::read(OPERATIONS).rows("Messages");
+    assert!(rows.len() > 10, "the table is found");
+    let said = rows.iter().flat_map(|cells| cells[0].split("`, `"));
+    let said = said.map(|message| message.trim_matches('`'));
+    let unknown = said.filter(|message| {
+        // What differs from case to case is left out of the table, as `…`.
+        message.split('…').any(|part| !text.contains(part.trim()))
+    });
+    none(
+        &unknown
+            .map(|message| format!("nothing says {message:?}"))
+            .collect::<Vec<_>>(),
+    );
+}
