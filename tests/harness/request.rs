@@ -16,7 +16,7 @@ use crate::pretty::pretty;
 pub struct Request<'a> {
     app: &'a App,
     catalog: Catalog,
-    request: GraphqlRequest,
+    body: GraphqlRequest,
     viewer: Viewer,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Request<'a> {
         Self {
             app,
             catalog: app.catalog.clone(),
-            request: GraphqlRequest::new(query),
+            body: GraphqlRequest::new(query),
             viewer: Viewer::default(),
         }
     }
@@ -37,7 +37,7 @@ impl<'a> Request<'a> {
     /// Sets a variable.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.request = self.request.variable(name, value);
+        self.body = self.body.variable(name, value);
         self
     }
 
@@ -91,7 +91,7 @@ impl<'a> Request<'a> {
     async fn send(self) -> Answer {
         let session = Session::new(self.catalog, &self.viewer);
         self.app.forget_commands();
-        let request = self.request.request_id("test");
+        let request = self.body.request_id("test");
         let response = self
             .app
             .engine

@@ -1,10 +1,13 @@
 //! Creating and updating products: every kind, every field, and all errors at once, each with its
 //! field.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use vitrine_api::graphql::Role;
 use vitrine_harness::mutations::{MUTATIONS, mutation};
 use vitrine_harness::{App, product, review, test};
+use vitrine_model::product::Kind;
 
 /// Creates a category for products.
 async fn category(app: &App) {
@@ -139,6 +142,10 @@ fn kinds() -> Vec<(&'static str, Value, &'static str)> {
 fn every_kind_is_made_and_changed_with_its_own_details() {
     test(async |app| {
         category(app).await;
+        let tried: BTreeSet<&str> = kinds().into_iter().map(|(kind, ..)| kind).collect();
+        let typed = Kind::TYPED.iter().map(|kind| kind.name());
+        let others = typed.filter(|kind| *kind != Kind::Bundle.name());
+        assert_eq!(tried, others.collect::<BTreeSet<_>>());
         for (kind, details, fields) in kinds() {
             let input = json!({ "kind": kind, "name": format!("A {kind}"), "category": "things", "details": { kind: details } });
             let id = made(app, input).await;

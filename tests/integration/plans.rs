@@ -94,8 +94,8 @@ fn seed_product(n: usize) -> ProductDraft {
         .text("color", colors[n / LEAVES % colors.len()])
         .quantity("screen_size", size, "in")
         .quantity("weight", size, "kg")
-        .qualified(if n % 2 == 0 { "EU" } else { "US" })
-        .boolean("lid", n % 3 == 0)
+        .qualified(if n.is_multiple_of(2) { "EU" } else { "US" })
+        .boolean("lid", n.is_multiple_of(3))
         .created_at(&format!("20{:02}-0{}-01", n % 25, 1 + n % 9))
         .status(if n % 40 == 39 {
             ProductStatus::Draft
@@ -107,7 +107,7 @@ fn seed_product(n: usize) -> ProductDraft {
     } else {
         product
     };
-    let product = if n % 5 == 0 {
+    let product = if n.is_multiple_of(5) {
         product
     } else {
         product.price(&format!("{}.99", n * 13 % 500))
@@ -117,14 +117,14 @@ fn seed_product(n: usize) -> ProductDraft {
 
 /// A review of the seed: a twentieth has no date.
 fn seed_review(product: &str, n: usize) -> ReviewDraft {
-    let stars = if n % 3 == 0 {
+    let stars = if n.is_multiple_of(3) {
         5
     } else {
         i64::try_from(1 + n * 7 % 5).unwrap()
     };
     let review =
         review(product, format!("{product} {n}"), stars).helpful(i64::try_from(n % 500).unwrap());
-    let review = if n % 20 == 0 {
+    let review = if n.is_multiple_of(20) {
         review.undated()
     } else {
         review.created_at(&format!(
@@ -148,18 +148,21 @@ async fn seed(app: &App) {
         .await;
 }
 
+/// The sort keys with the indexes of the whole catalogue and of a category.
+const SORTS: &[(&str, &str, &str)] = &[
+    ("PRICE", "price", "category_price"),
+    ("RATING", "rating", "category_rating"),
+    ("POPULARITY", "popularity", "category_popularity"),
+    ("NEWEST", "newest", "category_newest"),
+    ("NAME", "name", "category_name"),
+    ("BEST_SELLING", "sold", "category_sold"),
+    ("TRENDING", "trend", "category_trend"),
+];
+
 /// Every kind of query for a list of products.
 fn lists() -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for (sort, plain, in_category) in [
-        ("PRICE", "price", "category_price"),
-        ("RATING", "rating", "category_rating"),
-        ("POPULARITY", "popularity", "category_popularity"),
-        ("NEWEST", "newest", "category_newest"),
-        ("NAME", "name", "category_name"),
-        ("BEST_SELLING", "sold", "category_sold"),
-        ("TRENDING", "trend", "category_trend"),
-    ] {
+    for &(sort, plain, in_category) in SORTS {
         for direction in ["ASCENDING", "DESCENDING"] {
             let order = format!("{sort}, direction: {direction}");
             shapes.push(list(format!("all by {order}"), "{}", &order, plain));
@@ -524,6 +527,20 @@ async fn line(app: &App, patterns: &Rc<HashMap<String, String>>, name: &str, que
         executed,
         patterns: Rc::clone(patterns),
     }
+}
+
+#[test]
+fn every_sort_key_has_a_row() {
+    test(async |app| {
+        let known = app
+            .query(r#"{ __type(name: "ProductSortKey") { enumValues { name } } }"#)
+            .await;
+        let keys = known.at("/__type/enumValues").as_array().unwrap().iter();
+        let keys = keys.map(|value| value["name"].as_str().unwrap());
+        let stored: Vec<&str> = keys.filter(|key| *key != "RELEVANCE").collect();
+        let explained: Vec<&str> = SORTS.iter().map(|(key, ..)| *key).collect();
+        assert_eq!(explained, stored);
+    });
 }
 
 #[test]

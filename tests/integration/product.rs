@@ -218,6 +218,14 @@ fn every_kind_has_a_type_and_an_input() {
         let kinds = Kind::TYPED.iter().map(|kind| kind.name().replace('_', ""));
         let mut kinds: BTreeSet<String> = kinds.collect();
         assert_eq!(names(&found.data()["input"]["inputFields"]), kinds);
+        let selected = OWN
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("... on "));
+        let selected = selected.filter_map(|line| line.split(' ').next());
+        assert_eq!(
+            selected.map(str::to_lowercase).collect::<BTreeSet<_>>(),
+            kinds
+        );
         kinds.insert("genericproduct".to_owned());
         assert_eq!(names(&found.data()["product"]["possibleTypes"]), kinds);
     });

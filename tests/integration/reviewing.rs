@@ -427,8 +427,11 @@ async fn walk_filtered(
     }
 }
 
+/// Whether by buyers only, whether with media only, the language, and the ratings.
+type ReviewFilter = (bool, bool, Option<&'static str>, Option<Vec<i64>>);
+
 /// All combinations of filters: by buyers, media, language and stars.
-fn review_filters() -> Vec<(bool, bool, Option<&'static str>, Option<Vec<i64>>)> {
+fn review_filters() -> Vec<ReviewFilter> {
     let mut filters = Vec::new();
     for (verified, media) in [(false, false), (false, true), (true, false), (true, true)] {
         for language in [None, Some("en"), Some("de")] {

@@ -577,7 +577,7 @@ const ALL_QUERIES: [&str; 4] = [
         workers { name } dataVersions { remaining } }"#,
     r#"{ moderationQueue { nodes { id } } ratingStatsAudit { checked } exportAuthor(authorId: "ann") { lines }
         fairnessReport(from: "2026-01-01T00:00:00Z", to: "2027-01-01T00:00:00Z") { byRating { rating } } }"#,
-    r#"query($id: ID!, $supplier: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id } supplier(id: $supplier) { name } }"#,
+    r"query($id: ID!, $supplier: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id } supplier(id: $supplier) { name } }",
 ];
 
 #[test]

@@ -8,7 +8,7 @@ use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
 use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
-use vitrine_model::product::MAX_MEDIA;
+use vitrine_model::product::{Kind, MAX_MEDIA};
 use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, TOP_REVIEWS};
 use vitrine_model::spec::MAX_SPECS;
 use vitrine_storage::Store;
@@ -88,6 +88,15 @@ fn the_version_of_the_schema_is_that_of_its_files() {
         stated.digest, digest,
         "files of schema/mongodb have changed: if this version was released, raise the number in schema/version.json; then run UPDATE_EXPECT=1 cargo test"
     );
+}
+
+#[test]
+fn descriptions_name_the_number_of_top_reviews() {
+    let sdl = sdl();
+    // The interface, the typed kinds, and the type of all other kinds.
+    let products = 1 + Kind::TYPED.len() + 1;
+    let range = format!("The number of reviews: 1 to {TOP_REVIEWS}.");
+    assert_eq!(sdl.matches(&range).count(), products);
 }
 
 #[test]

@@ -5,10 +5,10 @@
 //! places. This module wraps it:
 //!
 //! 1. [`DocumentValidator`] measures, parses and validates each document with a complete validator
-//! (apollo-compiler) and caches the result by the hash of the text.
+//!    (apollo-compiler) and caches the result by the hash of the text.
 //! 2. Variables are coerced before anything runs; an invalid value is a request error.
 //! 3. The operation is normalised: every response key occurs once per concrete type, in the order
-//! of `CollectFields`, with `@skip` and `@include` already applied.
+//!    of `CollectFields`, with `@skip` and `@include` already applied.
 //! 4. The library executes the normalised document, with its own validation disabled.
 //! 5. Errors get back their code and full path; at most one error per field is reported.
 //!

@@ -30,7 +30,7 @@ pub use reviews::{ReviewFollower, ReviewNews};
 #[derive(Debug)]
 pub(crate) struct Event {
     point: FeedPosition,
-    event: FeedEvent,
+    change: FeedEvent,
     /// The review, and whether its product is on sale, once read.
     review: OnceCell<Option<(Arc<Review>, bool)>>,
     /// The rating statistics and the status of the product, once read.
@@ -38,17 +38,17 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    fn new((point, event): (FeedPosition, FeedEvent)) -> Self {
+    fn new((point, change): (FeedPosition, FeedEvent)) -> Self {
         Self {
             point,
-            event,
+            change,
             review: OnceCell::new(),
             stats: OnceCell::new(),
         }
     }
 
     fn review_id(&self) -> Option<ReviewId> {
-        match self.event {
+        match self.change {
             FeedEvent::Published { review, .. } => Some(review),
             FeedEvent::Rated { .. } => None,
         }

@@ -393,7 +393,10 @@ async fn fold_each(
                 total.products += folded.products;
             }
             Err(error) if error.is_outage() => return Err(error),
-            Err(error) => failed = failed.or(Some(error)),
+            Err(error) => {
+                tracing::error!(%product, %error, "the reviews of a product cannot be folded");
+                failed = failed.or(Some(error));
+            }
         }
     }
     Ok((total, failed))

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_dimension_has_one_base_and_every_unit_is_found_by_its_id() {
+    fn every_dimension_has_one_base_and_every_spelling_finds_its_own_unit() {
         let table = UnitTable::built_in();
         for unit in table.units() {
             let bases = table
@@ -332,7 +332,10 @@ mod tests {
                 .iter()
                 .filter(|u| u.dimension == unit.dimension && u.is_base());
             assert_eq!(bases.count(), 1, "{}", unit.dimension);
-            assert_eq!(table.find(&unit.id).map(|u| &u.id), Some(&unit.id));
+            for spelling in unit.spellings() {
+                let found = table.find(spelling).map(|found| &found.id);
+                assert_eq!(found, Some(&unit.id), "{spelling}");
+            }
             assert!(unit.factor > 0.0);
         }
     }

@@ -182,9 +182,9 @@ impl Store {
         Ok(Some(tally))
     }
 
-    /// Returns an upper bound of the number of products that match a condition, counted up to `max`
-    /// + 1. Uses indexes alone, without reading a product (except for numeric ranges combined with
-    /// words). One command for each word of a search, and at most four more, sequentially.
+    /// Returns an upper bound of the number of products that match a condition, counted up to
+    /// `max + 1`. Uses indexes alone, without reading a product (except for numeric ranges combined
+    /// with words). One command for each word of a search, and at most four more, sequentially.
     pub async fn bound(&self, condition: &Condition, max: u32) -> Result<Bound, StorageError> {
         let covered = products_query::covered(condition);
         let mut bound = Bound {

@@ -239,10 +239,10 @@ impl Store {
                 SchemaDifference::Validator(name) => plan.steps.push(Step::SetValidator(name)),
                 SchemaDifference::Index(index) => self.plan_index(index, &mut plan.steps).await?,
                 SchemaDifference::OtherIndex { index, .. } => {
-                    plan.unwanted.push(drop_step(index, true))
+                    plan.unwanted.push(drop_step(index, true));
                 }
                 SchemaDifference::UnexpectedIndex(index) => {
-                    plan.unwanted.push(drop_step(index, false))
+                    plan.unwanted.push(drop_step(index, false));
                 }
                 SchemaDifference::UnknownCollection(_) => {}
             }

@@ -92,7 +92,7 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
 }
 
 /// A page of the reviews of a product.
-fn page(of: &Rated, (sort, filter): (&str, &Value), after: Value, first: usize) -> Case {
+fn page(of: &Rated, (sort, filter): (&str, &Value), after: &Value, first: usize) -> Case {
     Case {
         name: String::new(),
         document: REVIEWS,
@@ -104,17 +104,17 @@ fn page(of: &Rated, (sort, filter): (&str, &Value), after: Value, first: usize) 
 /// Compares as many rows of the one product as the other has, and the first page of the large one
 /// with a late one.
 async fn pages(desk: &Desk, [large, small]: [&Rated; 2], list: (&str, &Value), title: &str) {
-    let all = page(small, list, Value::Null, PAGE);
+    let all = page(small, list, &Value::Null, PAGE);
     let all = desk.data(all.document, &all.variables).await;
     let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
     compare(desk, title, [large, small], |of| {
-        page(of, list, Value::Null, rows.max(1))
+        page(of, list, &Value::Null, rows.max(1))
     })
     .await;
     let (number, after) = cursor(desk, large, list.0, list.1).await;
     let mut times = Vec::new();
     for (number, after) in [(1, Value::Null), (number, after)] {
-        let mut case = page(large, list, after, PAGE);
+        let mut case = page(large, list, &after, PAGE);
         case.name = format!("{title}, {PAGE} rows, page {number}");
         times.push(millis(desk.measure(&case).await.median));
     }

@@ -71,7 +71,7 @@ impl Loaders {
         let (visibility, subject) = (viewer.visibility(), viewer.subject.as_deref());
         let moderates = viewer.moderator().is_ok();
         let reader = Reader {
-            visibility: visibility,
+            visibility,
             author: viewer.subject.clone(),
             moderates,
         };

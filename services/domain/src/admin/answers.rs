@@ -1,4 +1,4 @@
-//! Answers in the form in which they are from_stored for repeated idempotency keys.
+//! Answers in the form in which they are stored for repeated idempotency keys.
 
 use serde::{Deserialize, Serialize};
 use vitrine_model::category::Category;
@@ -13,7 +13,7 @@ use vitrine_storage::write::Answer;
 use super::Merge;
 use crate::reviewing::dimensions::ReviewDimensions;
 
-/// A type that can be from_stored as an answer.
+/// A type that can be stored as an answer.
 pub(crate) trait StorableAnswer: Send + Sync + Sized + 'static {
     /// Returns the stored form.
     fn to_stored(&self) -> Answer;

@@ -187,5 +187,5 @@ impl RatingFollower {
 }
 
 fn is_rating(event: &Event) -> bool {
-    matches!(event.event, FeedEvent::Rated { .. })
+    matches!(event.change, FeedEvent::Rated { .. })
 }

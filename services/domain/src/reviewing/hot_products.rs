@@ -73,7 +73,7 @@ pub(crate) struct HotProducts {
 struct PendingFold {
     /// The number of reviews stored since it started. The fold misses them, so another one follows.
     unfolded: u32,
-    /// When the oldest_age review of this fold was stored.
+    /// When the oldest review of this fold was stored.
     oldest: Instant,
     /// When it started.
     started: Instant,
@@ -170,7 +170,7 @@ impl HotProducts {
         marking.len() < MAX_MARKING && marking.insert(product)
     }
 
-    /// The age of the oldest_age review that this process has stored and not yet folded.
+    /// The age of the oldest review that this process has stored and not yet folded.
     fn oldest_age(&self) -> Duration {
         let folding = self.folding();
         let ages = folding.values().map(|folding| folding.oldest.elapsed());
@@ -227,7 +227,7 @@ impl HotProducts {
 }
 
 impl Catalog {
-    /// The age of the oldest_age review that this process has stored and not yet folded.
+    /// The age of the oldest review that this process has stored and not yet folded.
     #[must_use]
     pub fn own_uncounted_age(&self) -> Duration {
         self.hot_products().oldest_age()
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(start.elapsed(), MAX_WAIT);
         let start = tokio::time::Instant::now();
         tokio::join!(hot_products.wait_for_capacity(one), async {
-            hot_products.start_fold(one)
+            hot_products.start_fold(one);
         });
         assert_eq!(start.elapsed(), Duration::ZERO);
     }
