@@ -113,7 +113,7 @@ fn every_opendb_product_is_accepted_in_its_category() {
         ("Keyboards", 4143),
         ("Laptops", 118),
         ("Lighting", 6),
-        ("MappingCache", 4828),
+        ("Memory", 4828),
         ("Mice", 4444),
         ("Microphones", 115),
         ("Monitors", 3849),
