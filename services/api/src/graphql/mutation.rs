@@ -8,6 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_graphql::{Context, Object};
+use futures_util::future::BoxFuture;
 use vitrine_domain::admin::MutationRequest;
 use vitrine_domain::outcome::Outcome;
 use vitrine_domain::products::ProductView;
@@ -545,7 +546,7 @@ async fn run_command<W, T, F>(
     execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
-    F: Future<Output = Result<Outcome<T>, DomainError>>,
+    F: Future<Output = Result<Outcome<T>, DomainError>> + Send,
 {
     run_command_as(Viewer::admin, ctx, input, execute).await
 }
@@ -558,7 +559,7 @@ async fn run_command_as<W, T, F>(
     execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
 ) -> Result<Outcome<T>, Failure>
 where
-    F: Future<Output = Result<Outcome<T>, DomainError>>,
+    F: Future<Output = Result<Outcome<T>, DomainError>> + Send,
 {
     let session = ctx.session();
     let request = MutationRequest {
@@ -573,7 +574,9 @@ where
             return Ok(Outcome::Refused { refusals, current });
         }
     };
-    let outcome = execute(session.catalog.clone(), request, value).await;
+    // Boxed, so that the code of a command is not compiled into the resolvers of all mutations.
+    let command: BoxFuture<'_, _> = Box::pin(execute(session.catalog.clone(), request, value));
+    let outcome = command.await;
     // The results cached by earlier mutations of the request may be out of date.
     session.loaders.forget().await;
     outcome.map_err(Failure::from)

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Lookahead, Object};
+use futures_util::FutureExt as _;
 use vitrine_domain::DomainError;
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductFields, ProductKey, ProductsQuery};
@@ -138,7 +139,12 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "The slug of the category.")] slug: String,
     ) -> Option<R<Category>> {
-        let reference = ctx.session().catalog.reference_for_slug(&slug).await;
+        let reference = ctx
+            .session()
+            .catalog
+            .reference_for_slug(&slug)
+            .boxed()
+            .await;
         let category = reference.map(|reference| Category::by_slug(&reference, &slug));
         category.map_err(Failure::from).nullable_at(ctx)
     }
@@ -181,7 +187,7 @@ impl Query {
             last,
             before,
         };
-        let found = ctx.session().catalog.suppliers(&page).await;
+        let found = ctx.session().catalog.suppliers(&page).boxed().await;
         found
             .map(|page| Some(SupplierConnection(page)))
             .map_err(Failure::from)
@@ -199,7 +205,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "The spec key or an alias of it.")] key: String,
     ) -> Option<R<SpecKey>> {
-        let found = ctx.session().catalog.spec_key(&key).await;
+        let found = ctx.session().catalog.spec_key(&key).boxed().await;
         found
             .map(|key| key.map(SpecKey))
             .map_err(Failure::from)
@@ -403,14 +409,14 @@ async fn trending(
 async fn workers(ctx: &Context<'_>) -> Result<Vec<WorkerStatus>, Failure> {
     let session = ctx.session();
     session.viewer.admin()?;
-    let seen = session.catalog.workers().await?;
+    let seen = session.catalog.workers().boxed().await?;
     Ok(operations::workers(seen, session.catalog.now()))
 }
 
 async fn data_versions(ctx: &Context<'_>) -> Result<Vec<DataVersionProgress>, Failure> {
     let session = ctx.session();
     session.viewer.admin()?;
-    let found = session.catalog.data_versions().await?;
+    let found = session.catalog.data_versions().boxed().await?;
     Ok(operations::versions(found))
 }
 
@@ -420,7 +426,7 @@ async fn moderation_queue(
 ) -> Result<ReviewConnection, Failure> {
     let session = ctx.session();
     session.viewer.moderator()?;
-    let page = session.catalog.moderation_queue(query).await?;
+    let page = session.catalog.moderation_queue(query).boxed().await?;
     Ok(ReviewConnection::Waiting(page))
 }
 
@@ -431,7 +437,11 @@ async fn fairness_report(
 ) -> Result<FairnessReport, Failure> {
     let session = ctx.session();
     session.viewer.moderator()?;
-    let report = session.catalog.fairness_report(from.0, to.0).await?;
+    let report = session
+        .catalog
+        .fairness_report(from.0, to.0)
+        .boxed()
+        .await?;
     Ok(report.into())
 }
 
@@ -491,7 +501,7 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             Ok(review.map(|review| Node::Review(Review(Arc::new(review)))))
         }
         GlobalId::Category(id) => {
-            let reference = session.catalog.reference_for_category(id).await?;
+            let reference = session.catalog.reference_for_category(id).boxed().await?;
             Ok(Category::of(&reference, id).map(Node::Category))
         }
         GlobalId::Supplier(id) => {
@@ -499,7 +509,7 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             Ok(supplier.map(|supplier| Node::Supplier(Supplier(supplier))))
         }
         GlobalId::SpecKey(key) => {
-            let key = session.catalog.spec_key(&key).await?;
+            let key = session.catalog.spec_key(&key).boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
     }
@@ -521,7 +531,11 @@ async fn product(
         (None, None, Some(sku)) => ProductKey::Sku(sku),
         _ => return Err(Failure::bad_input("give exactly one of id, slug and sku")),
     };
-    let view = session.catalog.product(key, session.visibility).await?;
+    let view = session
+        .catalog
+        .product(key, session.visibility)
+        .boxed()
+        .await?;
     view.map(Product::of).transpose()
 }
 
@@ -545,7 +559,7 @@ async fn products(
         visibility: session.visibility,
         fields: fields(&ctx.look_ahead()),
     };
-    let page = session.catalog.products(query).await?;
+    let page = session.catalog.products(query).boxed().await?;
     let hints = page.hints.iter().map(|found| Hint {
         path: found.path.clone(),
         message: found.message.clone(),
@@ -562,7 +576,10 @@ async fn suggested_spec_keys(
 ) -> Result<Vec<SuggestedSpecKey>, Failure> {
     let first = size("first", first.unwrap_or(20))?;
     let catalog = &ctx.session().catalog;
-    let found = catalog.suggested_keys(category, kind, first).await?;
+    let found = catalog
+        .suggested_keys(category, kind, first)
+        .boxed()
+        .await?;
     Ok(all(found))
 }
 

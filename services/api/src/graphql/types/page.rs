@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Object, SimpleObject};
+use futures_util::FutureExt as _;
 use vitrine_domain::facets::FacetsQuery;
 use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
@@ -49,11 +50,11 @@ impl PageInfo<'_> {
     async fn has_next_page(&self, ctx: &Context<'_>) -> R<bool> {
         let catalog = &ctx.session().catalog;
         match self.0 {
-            Ends::Products(page) => catalog.products_follow(page).await.at(ctx),
-            Ends::Reviews(page) => catalog.reviews_follow(page).await.at(ctx),
-            Ends::Queue(page) => catalog.queue_follows(page).await.at(ctx),
+            Ends::Products(page) => catalog.products_follow(page).boxed().await.at(ctx),
+            Ends::Reviews(page) => catalog.reviews_follow(page).boxed().await.at(ctx),
+            Ends::Queue(page) => catalog.queue_follows(page).boxed().await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.follows()),
-            Ends::Suppliers(page) => catalog.suppliers_follow(page).await.at(ctx),
+            Ends::Suppliers(page) => catalog.suppliers_follow(page).boxed().await.at(ctx),
         }
     }
 
@@ -61,11 +62,11 @@ impl PageInfo<'_> {
     async fn has_previous_page(&self, ctx: &Context<'_>) -> R<bool> {
         let catalog = &ctx.session().catalog;
         match self.0 {
-            Ends::Products(page) => catalog.products_precede(page).await.at(ctx),
-            Ends::Reviews(page) => catalog.reviews_precede(page).await.at(ctx),
-            Ends::Queue(page) => catalog.queue_precedes(page).await.at(ctx),
+            Ends::Products(page) => catalog.products_precede(page).boxed().await.at(ctx),
+            Ends::Reviews(page) => catalog.reviews_precede(page).boxed().await.at(ctx),
+            Ends::Queue(page) => catalog.queue_precedes(page).boxed().await.at(ctx),
             Ends::SpecKeys(page) => Ok(page.precedes()),
-            Ends::Suppliers(page) => catalog.suppliers_precede(page).await.at(ctx),
+            Ends::Suppliers(page) => catalog.suppliers_precede(page).boxed().await.at(ctx),
         }
     }
 
@@ -153,7 +154,12 @@ impl ProductConnection {
             None => DEFAULT_COUNT,
             Some(n) => within(n).at(ctx)?,
         };
-        let total = ctx.session().catalog.count_products(&self.page, max).await;
+        let total = ctx
+            .session()
+            .catalog
+            .count_products(&self.page, max)
+            .boxed()
+            .await;
         total.map(TotalCount::from).at(ctx)
     }
 
@@ -181,7 +187,12 @@ impl ProductConnection {
             limit: size("limit", limit.unwrap_or(DEFAULT_FACET)).at(ctx)?,
             display_units: units.map(|display| (display.unit, display.key)).collect(),
         };
-        let found = ctx.session().catalog.facets(&self.page, query).await;
+        let found = ctx
+            .session()
+            .catalog
+            .facets(&self.page, query)
+            .boxed()
+            .await;
         let shown = found
             .map_err(Failure::from)
             .and_then(|facets| facets.into_iter().map(Facet::of).collect());
@@ -190,7 +201,12 @@ impl ProductConnection {
 
     /// How the search text was interpreted; null without a search.
     async fn search(&self, ctx: &Context<'_>) -> Option<R<SearchReading>> {
-        let reading = ctx.session().catalog.search_reading(&self.page).await;
+        let reading = ctx
+            .session()
+            .catalog
+            .search_reading(&self.page)
+            .boxed()
+            .await;
         reading
             .map(|reading| reading.map(SearchReading::from))
             .nullable_at(ctx)
@@ -294,7 +310,10 @@ impl ReviewConnection {
             Self::Waiting(page) => {
                 let max = max.unwrap_or(DEFAULT_COUNT);
                 let catalog = &ctx.session().catalog;
-                let found = catalog.count_queue(page.list, max.saturating_add(1)).await;
+                let found = catalog
+                    .count_queue(page.list, max.saturating_add(1))
+                    .boxed()
+                    .await;
                 limited(found.at(ctx)?, max)
             }
         };
@@ -414,7 +433,7 @@ impl SupplierConnection {
 
     /// The number of suppliers. Counted only if selected.
     async fn total_count(&self, ctx: &Context<'_>) -> R<TotalCount> {
-        let counted = ctx.session().catalog.count_suppliers().await;
+        let counted = ctx.session().catalog.count_suppliers().boxed().await;
         counted
             .map(|value| Total {
                 value,

@@ -1,6 +1,7 @@
 //! Products: one interface, one type per product kind, and a generic type for all other kinds.
 
 use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
+use futures_util::FutureExt as _;
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviews::ReviewsQuery;
@@ -156,7 +157,7 @@ macro_rules! with_common_fields {
                     => "Which reviews to return; all when absent.",
             |self, ctx| {
                 let page = PageArguments { first, after, last, before };
-                reviews(&self.0, ctx, page, sort, filter).await.at(ctx)
+                reviews(&self.0, ctx, page, sort, filter).boxed().await.at(ctx)
             }
 
             "The caller's own review of the product, in any status; null without a token or a\n\
@@ -190,7 +191,7 @@ macro_rules! with_common_fields {
                     => "The period to report.",
                 resolution("resolution"): [ActivityResolution]("ActivityResolution")
                     = "ActivityResolution::Day" => "The length of one interval.",
-            |self, ctx| { activity(&self.0, ctx, range, resolution).await.nullable_at(ctx) }
+            |self, ctx| { activity(&self.0, ctx, range, resolution).boxed().await.nullable_at(ctx) }
 
             "Sales and attention figures, stored with the product: no extra query."
             counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
@@ -580,7 +581,12 @@ fn counters(view: &ProductView) -> Result<ProductCounters, Failure> {
 
 async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Failure> {
     let id = stored(view.category())?;
-    let reference = ctx.session().catalog.reference_for_category(id).await?;
+    let reference = ctx
+        .session()
+        .catalog
+        .reference_for_category(id)
+        .boxed()
+        .await?;
     let missing =
         || Failure::internal(format!("category {id} of product {} is missing", view.id()));
     Category::of(&reference, id).ok_or_else(missing)
@@ -669,7 +675,7 @@ async fn reviews(
     };
     let page = match stored_page {
         Some(page) => page,
-        None => catalog.reviews(query).await?,
+        None => catalog.reviews(query).boxed().await?,
     };
     Ok(ReviewConnection::OfProduct {
         page,
