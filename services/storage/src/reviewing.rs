@@ -450,12 +450,7 @@ impl Store {
             .return_document(ReturnDocument::After)
             .session(&mut session)
             .await?;
-        let Some(updated) = updated else {
-            let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Gone);
-        };
-        commit(&mut session).await?;
-        Ok(ReactionOutcome::Done(read(&updated)?))
+        end_reaction(&mut session, updated.as_ref()).await
     }
 
     /// Writes or removes the vote on a review. Returns the previous vote of the same round.
@@ -592,12 +587,7 @@ impl Store {
             .return_document(ReturnDocument::After)
             .session(&mut session)
             .await?;
-        let Some(updated) = updated else {
-            let _ = session.abort_transaction().await;
-            return Ok(ReactionOutcome::Gone);
-        };
-        commit(&mut session).await?;
-        Ok(ReactionOutcome::Done(read(&updated)?))
+        end_reaction(&mut session, updated.as_ref()).await
     }
 
     /// Writes a report of a review. Returns whether the reader had an open report of it already.
@@ -825,6 +815,19 @@ impl Store {
         }
         Ok(table)
     }
+}
+
+/// Commits the reaction to a review, or aborts it when no published review was updated.
+async fn end_reaction(
+    session: &mut ClientSession,
+    updated: Option<&RawDocumentBuf>,
+) -> Result<ReactionOutcome, TransactionError> {
+    let Some(updated) = updated else {
+        let _ = session.abort_transaction().await;
+        return Ok(ReactionOutcome::Gone);
+    };
+    commit(session).await?;
+    Ok(ReactionOutcome::Done(read(updated)?))
 }
 
 fn key(product: ProductId, id: ReviewId) -> Document {

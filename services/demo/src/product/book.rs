@@ -1,4 +1,4 @@
-//! Who writes a book, and what it is printed on.
+//! Generates the details of books: contributors, format and pages.
 
 use vitrine_model::product::{Book, Contributor, Details};
 use vitrine_model::spec::SpecValue;

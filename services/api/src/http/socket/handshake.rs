@@ -102,7 +102,7 @@ fn unknown_protocol() -> Response<Body> {
     response::protocol(StatusCode::BAD_REQUEST, &message)
 }
 
-/// RFC 6455, section 4.4: a client with another version is told the supported version.
+/// RFC 6455, section 4.4: the response to a client of another version names the supported version.
 fn malformed(rejection: &WebSocketUpgradeRejection) -> Response<Body> {
     let message = format!(
         "The WebSocket handshake is invalid: {}.",
