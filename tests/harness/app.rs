@@ -35,9 +35,8 @@ static ENGINE: LazyLock<Engine> =
 /// The commands that a store has sent.
 type Commands = Arc<Mutex<Vec<String>>>;
 
-/// The commands that a store has sent that would reach all shards of a cluster without a stated
-/// reason.
-type Scattered = Arc<Mutex<BTreeSet<String>>>;
+/// The commands that a store has sent and the service must not send, with the reason.
+type Refused = Arc<Mutex<BTreeSet<String>>>;
 
 /// The catalogue and the API on a database of their own.
 #[derive(Clone)]
@@ -52,7 +51,7 @@ pub struct App {
     pub clock: Arc<ManualClock>,
     uri: String,
     commands: Commands,
-    scattered: Scattered,
+    refused: Refused,
     direct: mongodb::Database,
 }
 
@@ -69,10 +68,10 @@ impl App {
     async fn on(uri: &str) -> anyhow::Result<Self> {
         let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
         let commands = Commands::default();
-        let scattered = Scattered::default();
-        let (seen, everywhere) = (Arc::clone(&commands), Arc::clone(&scattered));
+        let refused = Refused::default();
+        let (seen, refusing) = (Arc::clone(&commands), Arc::clone(&refused));
         let options = StoreOptions {
-            observer: Some(Arc::new(move |command| note(&seen, &everywhere, command))),
+            observer: Some(Arc::new(move |command| note(&seen, &refusing, command))),
             ..StoreOptions::new(uri, &database)
         };
         let store = Store::connect(&options).await?;
@@ -91,7 +90,7 @@ impl App {
             clock,
             uri,
             commands,
-            scattered,
+            refused,
             direct,
         })
     }
@@ -321,9 +320,9 @@ impl App {
     /// # Panics
     /// When the database fails.
     pub async fn audit_report(&self) -> Audit {
-        self.assert_few_shards();
+        self.assert_commands_allowed();
         let audit = self.catalog.audit().await;
-        self.forget_scattered();
+        self.forget_refused();
         audit.expect("the database answers")
     }
 
@@ -352,22 +351,24 @@ impl App {
 }
 
 impl App {
-    /// Fails the test when a command was sent that would reach all shards of a cluster, or a
-    /// transaction that would reach many, and neither `SCATTER_GATHER` nor `MANY_SHARDS` lists it.
+    /// Fails the test when a command was sent that the service must not send: one that would reach
+    /// all shards of a cluster, a transaction that would reach many, a write that does not wait
+    /// for a journaled majority. `SCATTER_GATHER`, `MANY_SHARDS` and `WEAK_WRITES` list the
+    /// exceptions.
     ///
     /// # Panics
     /// With a list of such commands.
-    pub fn assert_few_shards(&self) {
-        let scattered = self.scattered.lock().expect("nobody panics with the lock");
+    pub fn assert_commands_allowed(&self) {
+        let refused = self.refused.lock().expect("nobody panics with the lock");
         assert!(
-            scattered.is_empty(),
-            "these commands would reach many shards: {scattered:#?}"
+            refused.is_empty(),
+            "these commands must not be sent: {refused:#?}"
         );
     }
 
-    fn forget_scattered(&self) {
-        let mut scattered = self.scattered.lock().expect("nobody panics with the lock");
-        scattered.clear();
+    fn forget_refused(&self) {
+        let mut refused = self.refused.lock().expect("nobody panics with the lock");
+        refused.clear();
     }
 }
 
@@ -454,15 +455,23 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     }
 }
 
-fn note(commands: &Mutex<Vec<String>>, scattered: &Mutex<BTreeSet<String>>, command: SentCommand) {
+fn note(commands: &Mutex<Vec<String>>, refused: &Mutex<BTreeSet<String>>, command: SentCommand) {
     let SentCommand {
         name,
         collection,
         scattered: everywhere,
+        weak,
     } = command;
-    let mut scattered = scattered.lock().expect("nobody panics with the lock");
-    scattered.extend(everywhere);
     let text = collection.map_or_else(|| name.clone(), |collection| format!("{name} {collection}"));
+    let mut refused = refused.lock().expect("nobody panics with the lock");
+    refused.extend(
+        everywhere
+            .into_iter()
+            .map(|reach| format!("reaches many shards: {reach}")),
+    );
+    if weak {
+        refused.insert(format!("does not wait for a journaled majority: {text}"));
+    }
     commands
         .lock()
         .expect("nobody panics with the lock")

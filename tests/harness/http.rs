@@ -37,7 +37,17 @@ impl Reply {
 /// # Errors
 /// When the connection is refused, or no answer comes in time.
 pub async fn get(address: &str, path: &str) -> anyhow::Result<Reply> {
-    let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    get_as(address, path, "*/*").await
+}
+
+/// Requests a page with this `Accept` header.
+///
+/// # Errors
+/// When the connection is refused, or no answer comes in time.
+pub async fn get_as(address: &str, path: &str, accept: &str) -> anyhow::Result<Reply> {
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: {address}\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
+    );
     exchange(address, &head).await
 }
 

@@ -132,6 +132,26 @@ fn processes_that_start_before_their_database_wait_for_it() {
 }
 
 #[test]
+fn a_production_service_serves_no_graphiql_page() {
+    test(async |app| {
+        let name = format!("{}_served", app.store.database_name());
+        let command = ["serve", "--listen", "127.0.0.1:0", "--database", &name];
+        let migrated = run(&at(app.uri(), &["migrate", "up", "--database", &name]));
+        assert!(migrated.status.success());
+        let service = Service::start(&at(app.uri(), &command));
+        let address = service.ready().await;
+        let page = http::get_as(&address, "/graphql", "text/html")
+            .await
+            .unwrap();
+        assert_eq!(page.status, 400, "{}", page.body);
+        assert!(!page.body.contains("<html"), "{}", page.body);
+        assert!(service.stop().await.success());
+        let made = app.direct().client().database(&name);
+        made.drop().await.unwrap();
+    });
+}
+
+#[test]
 fn a_process_that_waits_for_its_database_ends_on_a_signal() {
     block_on(async {
         // Nothing listens on port 1.

@@ -20,6 +20,7 @@ mod faults;
 mod feeds;
 mod growth;
 mod health;
+mod hidden;
 mod idempotency;
 mod imports;
 mod kills;

@@ -426,3 +426,46 @@ fn a_database_with_a_missing_index_is_not_served() {
         database.drop().await.unwrap();
     });
 }
+
+#[test]
+fn an_import_says_by_its_exit_code_whether_all_was_read() {
+    test(async |app| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let mapping = r#"
+            version = 1
+            system = "shop"
+            [product]
+            external_id = "id"
+            name = "name"
+            kind = { value = "lamp" }
+            category = { from = "category" }
+        "#;
+        let mapping = file("shop.toml", mapping.as_bytes());
+        let whole = file(
+            "whole.csv",
+            b"id,name,category\n1,Lamp,Light\n2,Desk,Wood\n",
+        );
+        // A gzip file that ends after its header.
+        let broken = file("broken.csv.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
+        let code = |feed: &str, mapping: &str| {
+            let rejects = format!("{feed}.rejects.jsonl");
+            let database = app.store.database_name();
+            let arguments = ["import", feed, "--mapping", mapping, "--rejects", &rejects];
+            let at = ["--mongodb-uri", app.uri(), "--database", database];
+            let output = run(&[arguments.as_slice(), at.as_slice()].concat());
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), said)
+        };
+        let (complete, said) = code(&whole, &mapping);
+        assert_eq!(complete, Some(0), "{said}");
+        let (cut_off, said) = code(&broken, &mapping);
+        assert_eq!(cut_off, Some(2), "{said}");
+        let (without_mapping, said) = code(&whole, "missing.toml");
+        assert_eq!(without_mapping, Some(1), "{said}");
+    });
+}

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
-use mongodb::options::{Acknowledgment, Hint, WriteConcern};
+use mongodb::options::Hint;
 use mongodb::{ClientSession, Cursor};
 use vitrine_model::activity::{
     ActivityCounts, ActivityKey, DAY_MILLIS, DAYS_KEPT_DAYS, HOUR_MILLIS, HOURS_KEPT_DAYS,
@@ -23,15 +23,15 @@ use vitrine_model::id::{ProductId, random_number};
 
 use crate::audit::{Audit, Difference};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
+use crate::durability::{durable, weak};
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::sorted_rows::SortedRows;
-use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store, products};
 
 const HOURS: &str = "activity";
 const DAYS: &str = "activity_days";
-const BATCHES: &str = "activity_handed";
+pub(crate) const BATCHES: &str = "activity_handed";
 const SALES: &str = "sales";
 
 /// The maximum number of buckets written with one command.
@@ -207,10 +207,8 @@ impl Store {
             "open": true,
             "rows": batch.rows.iter().map(row).collect::<Vec<_>>(),
         };
-        // Losing a second of views does not justify waiting for other members.
-        let concern = WriteConcern::builder().w(Acknowledgment::Nodes(1)).build();
         let collection = self.documents(BATCHES);
-        let inserted = collection.insert_one(doc).write_concern(concern).await;
+        let inserted = collection.insert_one(doc).write_concern(weak()).await;
         match inserted.map_err(StorageError::from) {
             // It was inserted before, and the reply was lost. The id is remembered for a day after
             // the batch was counted.

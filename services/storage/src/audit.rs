@@ -712,3 +712,22 @@ fn difference(place: &str, what: &str, stored: &str, expected: &str) -> Differen
         expected: expected.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Audit, Difference, MAX_DIFFERENCES};
+
+    #[test]
+    fn an_audit_describes_a_limited_number_of_differences_and_counts_all() {
+        let difference = |n: usize| Difference {
+            place: format!("products {n}"),
+            what: "stats".to_owned(),
+            stored: "1".to_owned(),
+            expected: "2".to_owned(),
+        };
+        let mut audit = Audit::default();
+        audit.extend((0..MAX_DIFFERENCES + 3).map(difference));
+        assert_eq!((audit.differences.len(), audit.more), (10_000, 3));
+        assert_eq!(audit.count(), 10_003);
+    }
+}

@@ -2,8 +2,8 @@
 
 use mongodb::bson::{Document, doc};
 
+use crate::durability::durable_document;
 use crate::error::DUPLICATE_KEY;
-use crate::store::durable_document;
 use crate::{StorageError, Store};
 
 /// The outcome of updates that were sent together.

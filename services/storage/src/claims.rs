@@ -10,8 +10,8 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ReviewId;
 
 use crate::documents::REFERENCE_VERSION;
+use crate::durability::durable;
 use crate::raw::{Fields, date, stored_id};
-use crate::store::durable;
 use crate::write::{MUTATIONS, RecordedMutation, read_recorded};
 use crate::{StorageError, Store};
 

@@ -19,10 +19,10 @@ use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
 use crate::documents::REFERENCE_VERSION;
+use crate::durability::durable;
 use crate::keyset::all_of;
 use crate::products::COLLECTION;
 use crate::raw::{Fields, Read, date, integer, number, stored_id};
-use crate::store::durable;
 use crate::{StorageError, Store, products_query};
 
 const PANELS: &str = "facet_panels";

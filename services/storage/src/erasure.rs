@@ -11,12 +11,12 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId, random_number};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
+use crate::durability::durable;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::{
     PURCHASES, REPORTS, Report, VERSIONS, VOTES, of_review, read_report, read_version,
 };
 use crate::reviews::{COLLECTION, read};
-use crate::store::durable;
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::write::MUTATIONS;
 use crate::{StorageError, Store};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use mongodb::options::ReturnDocument;
 
+use crate::durability::durable;
 use crate::raw::Fields;
-use crate::store::durable;
 use crate::{StorageError, Store};
 
 pub(crate) const COLLECTION: &str = "leases";

@@ -29,6 +29,7 @@
 //! | [`erasure`] | erasing an author's data, and exporting it |
 //! | [`feed`] | the change stream of reviews and ratings for subscriptions |
 //! | [`shards`] | how collections are sharded |
+//! | [`durability`] | when a write is confirmed |
 //! | `names` | uniqueness of SKUs, slugs and external ids |
 //! | [`fold`] | the transaction that updates computed data from reviews |
 //! | [`ranks`] | positions of products in lists by rating and popularity |
@@ -53,6 +54,7 @@ pub mod category_counts;
 pub mod changes;
 pub mod claims;
 pub mod counts;
+pub mod durability;
 pub mod erasure;
 pub mod error;
 pub mod feed;

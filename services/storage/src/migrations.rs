@@ -10,9 +10,9 @@ use mongodb::bson::{Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::durability::durable;
 use crate::error::{INDEX_NOT_FOUND, code};
 use crate::schema::{CollectionSchema, IndexName, SchemaDifference, desired, hex, schema_version};
-use crate::store::durable;
 use crate::{StorageError, Store};
 
 /// How long a migrating process holds the lock without renewing it.

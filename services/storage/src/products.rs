@@ -12,11 +12,11 @@ use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
+use crate::durability::durable_document;
 use crate::keyset::{Boundary, ListQuery, Page, PageRequest, Row};
 use crate::names::{self, NameKind, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
-use crate::store::durable_document;
 use crate::transaction::retry_contended;
 use crate::views::ProductView;
 use crate::{StorageError, Store};

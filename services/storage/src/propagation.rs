@@ -18,8 +18,8 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::audit::Difference;
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, product, reference};
+use crate::durability::durable;
 use crate::raw::{Fields, Read, stored_id};
-use crate::store::durable;
 use crate::transaction::retry_contended;
 use crate::{StorageError, Store, products};
 

@@ -16,8 +16,8 @@ use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_category;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
+use crate::durability::durable_document;
 use crate::raw::{Fields, Read, date, number, stored_id};
-use crate::store::durable_document;
 use crate::{StorageError, Store, products};
 
 pub(crate) const COLLECTION: &str = "stale_ranks";

@@ -22,12 +22,12 @@ use vitrine_model::review::{
 use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
+use crate::durability::{durable, durable_document};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::fold::dirty_at;
 use crate::products::write_error;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviews::{COLLECTION, not_newer, read};
-use crate::store::{durable, durable_document};
 use crate::transaction::{TransactionError, commit, retry_contended};
 use crate::{StorageError, Store};
 

@@ -14,12 +14,12 @@ use vitrine_model::review::{Review, ReviewStatus};
 
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
+use crate::durability::durable;
 use crate::fold::dirty_at;
 use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
 use crate::names::stored_ids;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::PURCHASES;
-use crate::store::durable;
 use crate::{StorageError, Store, names, products_query};
 
 pub(crate) const COLLECTION: &str = "reviews";

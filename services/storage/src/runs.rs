@@ -4,8 +4,8 @@ use mongodb::bson::{Bson, doc};
 use vitrine_model::clock::Timestamp;
 
 use crate::documents::REFERENCE_VERSION;
+use crate::durability::durable;
 use crate::raw::date;
-use crate::store::durable;
 use crate::{StorageError, Store};
 
 const COLLECTION: &str = "import_runs";

@@ -5,7 +5,7 @@ use mongodb::options::ReturnDocument;
 use vitrine_model::money::Currency;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::store::durable;
+use crate::durability::durable;
 use crate::{StorageError, Store};
 
 const COLLECTION: &str = "settings";

@@ -9,12 +9,13 @@ use moka::sync::Cache;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use mongodb::error::Error;
 use mongodb::event::{EventHandler, command::CommandEvent};
-use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern};
+use mongodb::options::{ClientOptions, ReadConcern};
 use mongodb::{Client, Collection, Database};
 use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
+use crate::durability::is_weak;
 use crate::shards::{Reach, TransactionReach, reaches};
 use crate::versions::{self, VersionStep};
 use crate::{StorageError, elections, names};
@@ -31,6 +32,9 @@ pub struct SentCommand {
     /// transaction that it commits if that spans too many shards
     /// ([`MANY_SHARDS`](crate::shards::MANY_SHARDS)).
     pub scattered: Vec<String>,
+    /// Whether the command confirms a write before a majority has it in its journal, and
+    /// [`WEAK_WRITES`](crate::durability::WEAK_WRITES) does not list it.
+    pub weak: bool,
 }
 
 /// Called with every command as it is sent.
@@ -232,24 +236,6 @@ impl Store {
     }
 }
 
-/// How long the server waits for a majority before a write concern fails (`wtimeout`).
-pub(crate) const MAJORITY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Write concern: acknowledged by a majority and journaled, so no acknowledged write is lost.
-pub(crate) fn durable() -> WriteConcern {
-    WriteConcern::builder()
-        .w(Acknowledgment::Majority)
-        .journal(true)
-        .w_timeout(MAJORITY_TIMEOUT)
-        .build()
-}
-
-/// [`durable`] as a document, for commands that are written out.
-pub(crate) fn durable_document() -> Document {
-    let millis = i64::try_from(MAJORITY_TIMEOUT.as_millis()).expect("seconds");
-    doc! { "w": "majority", "j": true, "wtimeout": millis }
-}
-
 /// Read concern `snapshot`: majority-committed data that no election can roll back.
 pub(crate) fn snapshot() -> ReadConcern {
     ReadConcern::snapshot()
@@ -292,6 +278,7 @@ fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
                 }
             }
             observer(SentCommand {
+                weak: is_weak(&started.command_name, &started.command),
                 scattered,
                 name: started.command_name,
                 collection,

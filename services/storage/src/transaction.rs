@@ -8,8 +8,9 @@ use mongodb::error::{
 };
 use vitrine_model::id::random_bytes;
 
+use crate::durability::{MAJORITY_TIMEOUT, durable};
 use crate::error::is_unavailable;
-use crate::store::{MAJORITY_TIMEOUT, durable, snapshot};
+use crate::store::snapshot;
 use crate::{StorageError, Store};
 
 /// How often a transaction is tried in case of write conflicts.

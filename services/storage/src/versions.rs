@@ -16,8 +16,8 @@ use mongodb::options::Hint;
 
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REVIEW_VERSION};
+use crate::durability::durable;
 use crate::raw::{Fields, Read};
-use crate::store::durable;
 use crate::{StorageError, Store, products, reviews};
 
 /// The number of documents of each version in a collection.

@@ -1,0 +1,101 @@
+//! When a write is confirmed: a majority of the members has it in its journal.
+
+use std::time::Duration;
+
+use bson::{Document, doc};
+use mongodb::options::{Acknowledgment, WriteConcern};
+
+use crate::activity;
+
+/// The collections whose inserts are confirmed by one member alone, with the reason.
+pub const WEAK_WRITES: &[(&str, &str)] = &[(
+    activity::BATCHES,
+    "losing a second of views does not justify waiting for other members",
+)];
+
+/// How long the server waits for a majority before a write concern fails (`wtimeout`).
+pub(crate) const MAJORITY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Write concern: acknowledged by a majority and journaled, so no acknowledged write is lost.
+pub(crate) fn durable() -> WriteConcern {
+    WriteConcern::builder()
+        .w(Acknowledgment::Majority)
+        .journal(true)
+        .w_timeout(MAJORITY_TIMEOUT)
+        .build()
+}
+
+/// [`durable`] as a document, for commands that are written out.
+pub(crate) fn durable_document() -> Document {
+    let millis = i64::try_from(MAJORITY_TIMEOUT.as_millis()).expect("seconds");
+    doc! { "w": "majority", "j": true, "wtimeout": millis }
+}
+
+/// Write concern of [`WEAK_WRITES`]: acknowledged by one member.
+pub(crate) fn weak() -> WriteConcern {
+    WriteConcern::builder().w(Acknowledgment::Nodes(1)).build()
+}
+
+/// Returns whether a command confirms a write without a journaled majority, and [`WEAK_WRITES`]
+/// does not list it. The writes of a transaction are confirmed by its commit.
+pub(crate) fn is_weak(name: &str, command: &Document) -> bool {
+    let writes = match name {
+        "insert" | "update" | "delete" | "findAndModify" => !command.contains_key("autocommit"),
+        "aggregate" => command
+            .get_array("pipeline")
+            .into_iter()
+            .flatten()
+            .filter_map(bson::Bson::as_document)
+            .any(|stage| stage.contains_key("$merge") || stage.contains_key("$out")),
+        "commitTransaction" | "bulkWrite" => true,
+        _ => false,
+    };
+    let concern = command.get_document("writeConcern").ok();
+    let durable = concern.is_some_and(|concern| {
+        concern.get_str("w") == Ok("majority")
+            && concern.get_bool("j") == Ok(true)
+            && concern.contains_key("wtimeout")
+    });
+    let listed = || {
+        let collection = command.get_str(name);
+        let of = |(weak, _): &(&str, &str)| collection == Ok(*weak);
+        name == "insert" && WEAK_WRITES.iter().any(of)
+    };
+    writes && !durable && !listed()
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::doc;
+
+    use super::{durable_document, is_weak};
+
+    #[test]
+    fn a_write_outside_a_transaction_is_confirmed_by_a_journaled_majority() {
+        let write = |concern| doc! { "update": "products", "updates": [], "writeConcern": concern };
+        assert!(!is_weak("update", &write(durable_document())));
+        for (field, weaker) in [("w", bson::Bson::from(1)), ("j", false.into())] {
+            let mut concern = durable_document();
+            concern.insert(field, weaker);
+            assert!(is_weak("update", &write(concern)), "{field}");
+        }
+        assert!(is_weak("update", &doc! { "update": "products" }));
+    }
+
+    #[test]
+    fn a_transaction_is_confirmed_by_its_commit() {
+        let within = doc! { "insert": "reviews", "txnNumber": 1_i64, "autocommit": false };
+        assert!(!is_weak("insert", &within));
+        assert!(is_weak(
+            "commitTransaction",
+            &doc! { "commitTransaction": 1 }
+        ));
+    }
+
+    #[test]
+    fn a_read_confirms_nothing() {
+        assert!(!is_weak("find", &doc! { "find": "products" }));
+        let copying = doc! { "aggregate": "products", "pipeline": [{ "$merge": "elsewhere" }] };
+        assert!(is_weak("aggregate", &copying));
+    }
+}
