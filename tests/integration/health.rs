@@ -139,7 +139,8 @@ fn a_production_service_serves_no_graphiql_page() {
         let migrated = run(&at(app.uri(), &["migrate", "up", "--database", &name]));
         assert!(migrated.status.success());
         let service = Service::start(&at(app.uri(), &command));
-        let address = service.ready().await;
+        let address = service.listening().await;
+        status(&address, "/health/ready", 200, LONG).await;
         let page = http::get_as(&address, "/graphql", "text/html")
             .await
             .unwrap();

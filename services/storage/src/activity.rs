@@ -23,7 +23,7 @@ use vitrine_model::id::{ProductId, random_number};
 
 use crate::audit::{Audit, Difference};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, up_to};
-use crate::durability::{durable, weak};
+use crate::durability::weak;
 use crate::raw::{Fields, Read, date, stored_id};
 use crate::sorted_rows::SortedRows;
 use crate::transaction::{TransactionError, commit, retry_contended};
@@ -245,7 +245,6 @@ impl Store {
         let stored = collection
             .update_one(id, doc! { "$setOnInsert": first })
             .upsert(true)
-            .write_concern(durable())
             .await;
         match stored.map_err(StorageError::from) {
             Ok(stored) => Ok(stored.upserted_id.is_some()),

@@ -2,7 +2,6 @@
 
 use mongodb::bson::{Document, doc};
 
-use crate::durability::durable_document;
 use crate::error::DUPLICATE_KEY;
 use crate::{StorageError, Store};
 
@@ -27,9 +26,8 @@ impl Store {
             "update": collection,
             "updates": updates,
             "ordered": false,
-            "writeConcern": durable_document(),
         };
-        let reply = self.db.run_command(command).await?;
+        let reply = self.write(command).await?;
         let matched = reply.get_i32("n").unwrap_or(0);
         let refused = reply.get_array("writeErrors").into_iter().flatten();
         let refused = refused.filter_map(|refused| {

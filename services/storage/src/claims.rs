@@ -10,7 +10,6 @@ use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ReviewId;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::durability::durable;
 use crate::raw::{Fields, date, stored_id};
 use crate::write::{MUTATIONS, RecordedMutation, read_recorded};
 use crate::{StorageError, Store};
@@ -49,10 +48,7 @@ impl Store {
             // The TTL monitor removes it within about a minute; until then it blocks the key.
             let expired = doc! { "_id": name, "expires_at": date(expires) };
             let collection = self.documents(MUTATIONS);
-            collection
-                .delete_one(expired)
-                .write_concern(durable())
-                .await?;
+            collection.delete_one(expired).await?;
             return Ok(None);
         }
         read_recorded(&fields).map(Some)

@@ -19,7 +19,6 @@ use vitrine_model::id::CategoryId;
 use vitrine_model::product::ProductStatus;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::durability::durable;
 use crate::keyset::all_of;
 use crate::products::COLLECTION;
 use crate::raw::{Fields, Read, date, integer, number, stored_id};
@@ -299,7 +298,7 @@ impl Store {
         let set = doc! { "$set": snapshot_document(snapshot, "panel") };
         let collection = self.documents(PANELS);
         let update = collection.update_one(doc! { "_id": scope }, set);
-        update.upsert(true).write_concern(durable()).await?;
+        update.upsert(true).await?;
         Ok(())
     }
 
@@ -334,9 +333,8 @@ impl Store {
                 "update": COVERAGE,
                 "updates": updates,
                 "ordered": true,
-                "writeConcern": crate::store::durable_document(),
             };
-            let reply = self.db.run_command(command).await?;
+            let reply = self.write(command).await?;
             if reply.contains_key("writeErrors") {
                 return Err(StorageError::Driver(mongodb::error::Error::custom(reply)));
             }

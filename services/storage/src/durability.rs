@@ -2,21 +2,28 @@
 
 use std::time::Duration;
 
-use bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::{Acknowledgment, WriteConcern};
 
-use crate::activity;
+use crate::{activity, workers};
 
-/// The collections whose inserts are confirmed by one member alone, with the reason.
-pub const WEAK_WRITES: &[(&str, &str)] = &[(
-    activity::BATCHES,
-    "losing a second of views does not justify waiting for other members",
-)];
+/// The collections that have writes which one member alone confirms, with the reason.
+pub const WEAK_WRITES: &[(&str, &str)] = &[
+    (
+        activity::BATCHES,
+        "losing a second of views does not justify waiting for other members",
+    ),
+    (
+        workers::COLLECTION,
+        "a report that is lost is replaced by that of the next run",
+    ),
+];
 
 /// How long the server waits for a majority before a write concern fails (`wtimeout`).
 pub(crate) const MAJORITY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Write concern: acknowledged by a majority and journaled, so no acknowledged write is lost.
+/// The write concern of the client: acknowledged by a majority and journaled, so no acknowledged
+/// write is lost. Writes have it unless they name another.
 pub(crate) fn durable() -> WriteConcern {
     WriteConcern::builder()
         .w(Acknowledgment::Majority)
@@ -36,6 +43,11 @@ pub(crate) fn weak() -> WriteConcern {
     WriteConcern::builder().w(Acknowledgment::Nodes(1)).build()
 }
 
+/// [`weak`] as a document.
+pub(crate) fn weak_document() -> Document {
+    doc! { "w": 1 }
+}
+
 /// Returns whether a command confirms a write without a journaled majority, and [`WEAK_WRITES`]
 /// does not list it. The writes of a transaction are confirmed by its commit.
 pub(crate) fn is_weak(name: &str, command: &Document) -> bool {
@@ -45,28 +57,27 @@ pub(crate) fn is_weak(name: &str, command: &Document) -> bool {
             .get_array("pipeline")
             .into_iter()
             .flatten()
-            .filter_map(bson::Bson::as_document)
+            .filter_map(Bson::as_document)
             .any(|stage| stage.contains_key("$merge") || stage.contains_key("$out")),
         "commitTransaction" | "bulkWrite" => true,
         _ => false,
     };
     let concern = command.get_document("writeConcern").ok();
     let durable = concern.is_some_and(|concern| {
-        concern.get_str("w") == Ok("majority")
-            && concern.get_bool("j") == Ok(true)
+        concern.get_str("w").is_ok_and(|w| w == "majority")
+            && concern.get_bool("j").is_ok_and(|journaled| journaled)
             && concern.contains_key("wtimeout")
     });
     let listed = || {
-        let collection = command.get_str(name);
-        let of = |(weak, _): &(&str, &str)| collection == Ok(*weak);
-        name == "insert" && WEAK_WRITES.iter().any(of)
+        let collection = command.get_str(name).unwrap_or_default();
+        WEAK_WRITES.iter().any(|(weak, _)| collection == *weak)
     };
     writes && !durable && !listed()
 }
 
 #[cfg(test)]
 mod tests {
-    use bson::doc;
+    use mongodb::bson::{Bson, doc};
 
     use super::{durable_document, is_weak};
 
@@ -74,7 +85,7 @@ mod tests {
     fn a_write_outside_a_transaction_is_confirmed_by_a_journaled_majority() {
         let write = |concern| doc! { "update": "products", "updates": [], "writeConcern": concern };
         assert!(!is_weak("update", &write(durable_document())));
-        for (field, weaker) in [("w", bson::Bson::from(1)), ("j", false.into())] {
+        for (field, weaker) in [("w", Bson::from(1)), ("j", false.into())] {
             let mut concern = durable_document();
             concern.insert(field, weaker);
             assert!(is_weak("update", &write(concern)), "{field}");

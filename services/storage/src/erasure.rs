@@ -11,7 +11,6 @@ use vitrine_model::id::{AuthorId, ProductId, ReviewId, random_number};
 use vitrine_model::review::{Review, ReviewStatus, ReviewVersion, Vote};
 
 use crate::documents::{REFERENCE_VERSION, REVIEW_VERSION, up_to};
-use crate::durability::durable;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::{
     PURCHASES, REPORTS, Report, VERSIONS, VOTES, of_review, read_report, read_version,
@@ -262,8 +261,7 @@ impl Store {
         let claimed = collection
             .find_one_and_update(filter, update)
             .sort(doc! { "seen_at": 1 })
-            .hint(Hint::Name(index.to_owned()))
-            .write_concern(durable());
+            .hint(Hint::Name(index.to_owned()));
         let Some(claimed) = claimed.max_time(self.max_time).await? else {
             return Ok(None);
         };
@@ -323,7 +321,6 @@ impl Store {
                 vec![doc! { "$replaceWith": opened }],
             )
             .upsert(true)
-            .write_concern(durable())
             .await;
         match opened.map_err(StorageError::from) {
             Ok(_) => Ok(Some(ErasureClaim {
@@ -370,9 +367,7 @@ impl Store {
         update: Document,
     ) -> Result<(), StorageError> {
         let collection = self.documents(ERASURES);
-        let updated = collection
-            .update_one(claim.receipt(), update)
-            .write_concern(durable());
+        let updated = collection.update_one(claim.receipt(), update);
         match updated.await?.matched_count {
             0 => Err(StorageError::TakenOver),
             _ => Ok(()),

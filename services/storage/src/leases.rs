@@ -9,7 +9,6 @@ use std::time::Duration;
 use mongodb::bson::{Document, doc};
 use mongodb::options::ReturnDocument;
 
-use crate::durability::durable;
 use crate::raw::Fields;
 use crate::{StorageError, Store};
 
@@ -58,8 +57,7 @@ impl Store {
             .find_one_and_update(doc! { "_id": name }, take)
             .projection(shown())
             .upsert(true)
-            .return_document(ReturnDocument::After)
-            .write_concern(durable());
+            .return_document(ReturnDocument::After);
         let taken = taken.max_time(self.max_time).await?;
         let taken = taken.ok_or_else(|| StorageError::Corrupt {
             collection: COLLECTION,
@@ -77,7 +75,7 @@ impl Store {
         let own = doc! { "_id": name, "owner": owner };
         let end = vec![doc! { "$set": { "expires_at": "$$NOW" } }];
         let collection = self.documents(COLLECTION);
-        let released = collection.update_one(own, end).write_concern(durable());
+        let released = collection.update_one(own, end);
         released.await?;
         Ok(())
     }

@@ -10,7 +10,6 @@ use mongodb::bson::{Document, doc};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::durability::durable;
 use crate::error::{INDEX_NOT_FOUND, code};
 use crate::schema::{CollectionSchema, IndexName, SchemaDifference, desired, hex, schema_version};
 use crate::{StorageError, Store};
@@ -386,7 +385,7 @@ impl Store {
                 let file = files.iter().find(|file| file.name == *name);
                 let file = file.expect("the plan was made of these files");
                 for command in file.read().commands {
-                    let reply = self.db.run_command(command).await?;
+                    let reply = self.write(command).await?;
                     if reply.contains_key("writeErrors") {
                         return Err(mongodb::error::Error::custom(reply).into());
                     }
@@ -422,7 +421,7 @@ impl Store {
         }
         let records = self.documents(COLLECTION);
         let update = records.update_one(doc! { "_id": name }, vec![doc! { "$set": set }]);
-        update.upsert(true).write_concern(durable()).await?;
+        update.upsert(true).await?;
         Ok(())
     }
 

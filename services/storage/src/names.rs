@@ -316,7 +316,7 @@ impl Store {
             "deletes": deletes.collect::<Vec<_>>(),
             "ordered": false,
         };
-        self.db.run_command(command).await?;
+        self.write(command).await?;
         Ok(())
     }
 

@@ -12,7 +12,6 @@ use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
-use crate::durability::durable_document;
 use crate::keyset::{Boundary, ListQuery, Page, PageRequest, Row};
 use crate::names::{self, NameKind, stored_ids};
 use crate::products_query;
@@ -387,21 +386,14 @@ impl Store {
             "insert": collection,
             "documents": docs,
             "ordered": ordered,
-            "writeConcern": durable_document(),
         };
-        let reply = self.db.run_command(command).await?;
+        let reply = self.write(command).await?;
         for error in reply
             .get_array("writeErrors")
             .map_or(&[][..], Vec::as_slice)
         {
             let (index, key) = write_error(error)?;
             refused[index] = Some(key);
-        }
-        // The documents are written but may be rolled back, so this must not be reported as
-        // success.
-        if let Ok(error) = reply.get_document("writeConcernError") {
-            let error = mongodb::error::Error::custom(error.clone());
-            return Err(StorageError::Unavailable(error));
         }
         Ok(refused)
     }

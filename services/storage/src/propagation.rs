@@ -18,7 +18,6 @@ use vitrine_model::supplier::{Supplier, SupplierExtract};
 use crate::audit::Difference;
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, product, reference};
-use crate::durability::durable;
 use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::retry_contended;
 use crate::{StorageError, Store, products};
@@ -135,7 +134,7 @@ impl Store {
         // A product whose country changed since it was read is found again.
         filter.insert("supplier.country", change.supplier.country.as_deref());
         let updated = collection.update_many(filter, update);
-        updated.write_concern(durable()).await?;
+        updated.await?;
         Ok(())
     }
 
@@ -197,7 +196,7 @@ impl Store {
         };
         let collection = self.documents("suppliers");
         let updated = collection.update_one(filter, update);
-        updated.write_concern(durable()).await?;
+        updated.await?;
         Ok(())
     }
 
@@ -294,9 +293,8 @@ impl Store {
                 "update": STALE_COPIES,
                 "updates": found.iter().map(note).collect::<Vec<_>>(),
                 "ordered": false,
-                "writeConcern": crate::store::durable_document(),
             };
-            self.db.run_command(command).await?;
+            self.write(command).await?;
         }
         Ok(found.len())
     }
@@ -361,9 +359,8 @@ impl Store {
         let command = doc! {
             "delete": STALE_COPIES,
             "deletes": deletes,
-            "writeConcern": crate::store::durable_document(),
         };
-        self.db.run_command(command).await?;
+        self.write(command).await?;
         Ok(())
     }
 }

@@ -16,7 +16,6 @@ use vitrine_model::rating::RatingStats;
 
 use crate::documents::product::read_category;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, stats, up_to};
-use crate::durability::durable_document;
 use crate::raw::{Fields, Read, date, number, stored_id};
 use crate::{StorageError, Store, products};
 
@@ -208,9 +207,8 @@ impl Store {
             "delete": COLLECTION,
             "deletes": deletes.collect::<Vec<_>>(),
             "ordered": false,
-            "writeConcern": durable_document(),
         };
-        self.db.run_command(command).await?;
+        self.write(command).await?;
         Ok(())
     }
 

@@ -22,7 +22,6 @@ use vitrine_model::review::{
 use crate::documents::product::{read_category, read_status};
 use crate::documents::review as document;
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, REVIEW_VERSION, put, stats, up_to};
-use crate::durability::{durable, durable_document};
 use crate::error::{DUPLICATE_KEY, code};
 use crate::fold::dirty_at;
 use crate::products::write_error;
@@ -275,9 +274,7 @@ impl Store {
         let update = review_update(before, after, side_writes.close_reports, now);
         let collection = self.documents(COLLECTION);
         if *side_writes == ReviewSideWrites::default() {
-            let updated = collection
-                .update_one(filter, update)
-                .write_concern(durable());
+            let updated = collection.update_one(filter, update);
             if updated.await?.matched_count == 1 {
                 return Ok(true);
             }
@@ -685,7 +682,6 @@ impl Store {
             .find_one_and_update(row, update)
             .upsert(true)
             .return_document(ReturnDocument::After)
-            .write_concern(durable())
             .await?;
         let sale = match &stored {
             Some(row) => Fields::of(PURCHASES, row).string("sale")?,
@@ -747,8 +743,7 @@ impl Store {
         let collection = self.documents(COLLECTION);
         let updated = collection
             .update_one(filter, update)
-            .hint(Hint::Name("author".to_owned()))
-            .write_concern(durable());
+            .hint(Hint::Name("author".to_owned()));
         Ok(updated.await?.modified_count == 1)
     }
 
@@ -782,9 +777,8 @@ impl Store {
             "update": "products",
             "updates": [{ "q": filter, "u": [set] }],
             "maxTimeMS": millis,
-            "writeConcern": durable_document(),
         };
-        let reply = self.db.run_command(command).await?;
+        let reply = self.write(command).await?;
         match reply
             .get_array("writeErrors")
             .ok()

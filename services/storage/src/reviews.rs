@@ -14,7 +14,6 @@ use vitrine_model::review::{Review, ReviewStatus};
 
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
-use crate::durability::durable;
 use crate::fold::dirty_at;
 use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
 use crate::names::stored_ids;
@@ -330,9 +329,7 @@ impl Store {
             "schema_version": up_to(REVIEW_VERSION),
         };
         let collection = self.documents(COLLECTION);
-        let updated = collection
-            .update_one(filter, import_pipeline(review, digest, now))
-            .write_concern(durable());
+        let updated = collection.update_one(filter, import_pipeline(review, digest, now));
         if updated.await?.matched_count == 1 {
             return Ok(true);
         }

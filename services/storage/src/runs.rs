@@ -4,7 +4,6 @@ use mongodb::bson::{Bson, doc};
 use vitrine_model::clock::Timestamp;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::durability::durable;
 use crate::raw::date;
 use crate::{StorageError, Store};
 
@@ -33,7 +32,6 @@ impl Store {
         let runs = self.documents(COLLECTION);
         runs.update_one(doc! { "_id": id }, update)
             .upsert(true)
-            .write_concern(durable())
             .await?;
         Ok(())
     }
@@ -42,9 +40,7 @@ impl Store {
     pub async fn finish_run(&self, id: &str, now: Timestamp) -> Result<(), StorageError> {
         let update = doc! { "$set": { "finished_at": date(now) } };
         let runs = self.documents(COLLECTION);
-        runs.update_one(doc! { "_id": id }, update)
-            .write_concern(durable())
-            .await?;
+        runs.update_one(doc! { "_id": id }, update).await?;
         Ok(())
     }
 

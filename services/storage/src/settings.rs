@@ -5,7 +5,6 @@ use mongodb::options::ReturnDocument;
 use vitrine_model::money::Currency;
 
 use crate::documents::REFERENCE_VERSION;
-use crate::durability::durable;
 use crate::{StorageError, Store};
 
 const COLLECTION: &str = "settings";
@@ -67,6 +66,6 @@ impl Store {
         let collection = self.documents(COLLECTION);
         let update = collection.find_one_and_update(doc! { "_id": id }, update);
         let update = update.upsert(true).return_document(ReturnDocument::After);
-        Ok(update.write_concern(durable()).await?.unwrap_or_default())
+        Ok(update.await?.unwrap_or_default())
     }
 }

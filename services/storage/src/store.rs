@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
-use crate::durability::is_weak;
+use crate::durability::{durable, durable_document, is_weak};
 use crate::shards::{Reach, TransactionReach, reaches};
 use crate::versions::{self, VersionStep};
 use crate::{StorageError, elections, names};
@@ -136,6 +136,7 @@ impl Store {
         let mut client = ClientOptions::parse(&options.uri).await?;
         client.app_name = Some(APP_NAME.to_owned());
         client.max_pool_size = Some(options.max_pool);
+        client.write_concern = Some(durable());
         client.max_connecting = Some(4);
         client.server_selection_timeout = Some(options.server_selection);
         client.command_event_handler = options.observer.clone().map(observe);
@@ -225,6 +226,22 @@ impl Store {
     /// Closes all connections.
     pub async fn close(self) {
         self.client.shutdown().await;
+    }
+
+    /// Runs a write that is written out as a command, with the durable write concern unless it names
+    /// another. Its reply may have write errors. Fails when the writes may be rolled back.
+    pub(crate) async fn write(&self, mut command: Document) -> Result<Document, StorageError> {
+        if !command.contains_key("writeConcern") {
+            command.insert("writeConcern", durable_document());
+        }
+        let reply = self.db.run_command(command).await?;
+        match reply.get_document("writeConcernError") {
+            Ok(error) => {
+                let error = mongodb::error::Error::custom(error.clone());
+                Err(StorageError::Unavailable(error))
+            }
+            Err(_) => Ok(reply),
+        }
     }
 
     pub(crate) fn raw(&self, collection: &str) -> Collection<RawDocumentBuf> {

@@ -16,7 +16,6 @@ use mongodb::options::Hint;
 
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REVIEW_VERSION};
-use crate::durability::durable;
 use crate::raw::{Fields, Read};
 use crate::{StorageError, Store, products, reviews};
 
@@ -137,7 +136,7 @@ impl Store {
         let filter = doc! { "_id": { "$in": ids }, "schema_version": version };
         let collection = self.documents(name);
         let updated = collection.update_many(filter, stages.to_vec());
-        updated.write_concern(durable()).await?;
+        updated.await?;
         Ok(())
     }
 

@@ -5,10 +5,11 @@ use mongodb::bson::{Document, doc};
 use vitrine_model::worker::WorkerReport;
 
 use crate::documents::{REFERENCE_VERSION, put};
+use crate::durability::weak_document;
 use crate::raw::{Fields, Read, date};
 use crate::{StorageError, Store};
 
-const COLLECTION: &str = "workers";
+pub(crate) const COLLECTION: &str = "workers";
 
 impl Store {
     /// Stores the reports of workers under their names. One command.
@@ -23,14 +24,13 @@ impl Store {
             doc! { "q": { "_id": *name }, "u": report_document(report), "upsert": true }
         };
         let updates: Vec<Document> = reports.iter().map(update).collect();
-        // A report lost in a crash is replaced by that of the next run.
         let command = doc! {
             "update": COLLECTION,
             "updates": updates,
             "ordered": false,
-            "writeConcern": { "w": 1 },
+            "writeConcern": weak_document(),
         };
-        self.db.run_command(command).await?;
+        self.write(command).await?;
         Ok(())
     }
 
