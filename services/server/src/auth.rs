@@ -9,6 +9,8 @@ use vitrine_api::graphql::{Role, Viewer};
 use vitrine_domain::reviewing::is_subject;
 use vitrine_model::clock::Timestamp;
 
+mod crypto;
+
 #[derive(Deserialize, Serialize)]
 struct Claims {
     sub: String,
@@ -48,6 +50,7 @@ impl Tokens {
     /// Returns a codec for tokens signed with this secret.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
+        crypto::install();
         Self {
             encoding: EncodingKey::from_secret(secret),
             decoding: DecodingKey::from_secret(secret),
