@@ -25,7 +25,8 @@ pub struct Unit {
     pub factor: f64,
     /// The number added after multiplying; zero except for temperatures.
     pub offset: f64,
-    /// The code in the Unified Code for Units of Measure, if it has one.
+    /// The code in the Unified Code for Units of Measure, if it differs from the symbol. Also absent
+    /// for the few units without a code, such as `px`.
     pub ucum: Option<String>,
     /// Other accepted spellings.
     pub aliases: Vec<String>,

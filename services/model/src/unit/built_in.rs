@@ -2,7 +2,8 @@
 
 use super::Unit;
 
-/// `(id, factor, offset, UCUM code, other spellings)`
+/// `(id, factor, offset, UCUM code, other spellings)`; the code is empty if it equals the id, or if
+/// UCUM has none.
 type Row = (
     &'static str,
     f64,
