@@ -204,9 +204,9 @@ fn every_mutation_can_be_retried() {
         let orders = changes(&ids);
         // Mutations of reviews and their authors are idempotent by their nature; see
         // review_rules.rs. Activity is idempotent by the id of its batch; see activity.rs.
-        let about_reviews = 12;
+        let without_key = 12;
         assert_eq!(
-            orders.len() + about_reviews,
+            orders.len() + without_key,
             vitrine_harness::mutations::MUTATIONS.len()
         );
         let give = async |n: usize| {

@@ -95,6 +95,8 @@ fn descriptions_name_the_number_of_top_reviews() {
     let sdl = sdl();
     // The interface, the typed kinds, and the type of all other kinds.
     let products = 1 + Kind::TYPED.len() + 1;
+    let first_page = format!("The first page of up to {TOP_REVIEWS} reviews");
+    assert!(sdl.contains(&first_page), "{first_page}");
     let range = format!("The number of reviews: 1 to {TOP_REVIEWS}.");
     assert_eq!(sdl.matches(&range).count(), products);
 }

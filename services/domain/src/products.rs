@@ -310,7 +310,7 @@ impl Catalog {
             HasMore::Lookup(_) if list.condition.is_nothing() => Ok(false),
             HasMore::Lookup(from) => {
                 let list = list.clone();
-                self.read(|store| async move { store.has_product(&list, from).await })
+                self.read(|store| async move { store.list_continues(&list, from).await })
                     .await
             }
         }

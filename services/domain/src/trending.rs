@@ -306,12 +306,12 @@ impl Catalog {
         let new_summary = |placed: ProductSummary| {
             let attention = attention.get(&placed.product);
             // The score of the last week is the current attention.
-            let standing = attention.map(|one| ActivitySummary::of(one.counts, one.scores[1], now));
-            let same = placed.activity.is_near(standing.unwrap_or_default())
-                && placed.activity.as_of.is_some() == standing.is_some();
+            let activity = attention.map(|one| ActivitySummary::of(one.counts, one.scores[1], now));
+            let same = placed.activity.is_near(activity.unwrap_or_default())
+                && placed.activity.as_of.is_some() == activity.is_some();
             (!same || placed.has_stale_popularity || placed.is_ahead(now)).then_some(NewSummary {
                 product: placed,
-                activity: standing,
+                activity,
             })
         };
         let changed: Vec<NewSummary> = summaries.into_iter().filter_map(new_summary).collect();

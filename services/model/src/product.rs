@@ -283,6 +283,15 @@ macro_rules! kinds {
                 }
             }
 
+            /// Returns true if no field has a value.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                match self {
+                    $(Self::$kind(details) => *details == $kind::default(),)+
+                    Self::Generic => true,
+                }
+            }
+
             /// Returns empty details of a kind.
             #[must_use]
             pub fn empty(kind: Kind<'_>) -> Self {

@@ -196,7 +196,7 @@ impl Store {
     }
 
     /// Returns whether a list has a product before this position (or after it).
-    pub async fn has_product(
+    pub async fn list_continues(
         &self,
         list: &ProductList,
         from: Boundary,

@@ -121,7 +121,7 @@ impl Store {
     }
 
     /// Returns the ids of products with an activity summary, after one product and up to another;
-    /// fewer than `max` at the end. In the order of the index `standing`, which contains only such
+    /// fewer than `max` at the end. In the order of the index `activity`, which contains only such
     /// products.
     pub async fn products_with_activity(
         &self,
@@ -141,7 +141,7 @@ impl Store {
             .find(filter)
             .projection(doc! { "_id": 1 })
             .sort(doc! { "_id": 1, "slot": 1 })
-            .hint(Hint::Name("standing".to_owned()))
+            .hint(Hint::Name("activity".to_owned()))
             .limit(i64::from(max));
         self.product_ids(find).await
     }
@@ -298,10 +298,9 @@ impl NewSummary {
         one.insert("schema_version", up_to(PRODUCT_VERSION));
         one.insert("stats.fold_seq", fold_seq);
         let activity = self.activity.unwrap_or_default();
-        let mut rank = stats::activity_rank(&activity);
         let (mut set, mut unset) = (Document::new(), Document::new());
-        for field in ["sold", "trend"] {
-            match rank.remove(field) {
+        for (field, value) in stats::activity_rank(&activity) {
+            match value {
                 Some(value) => set.insert(format!("rank.{field}"), value),
                 None => unset.insert(format!("rank.{field}"), 1),
             };

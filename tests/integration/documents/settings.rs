@@ -11,12 +11,13 @@ use super::{checked, none};
 const GUIDE: &str = "docs/operations.md";
 
 /// Flags and variables of other programs that documents name.
-const FOREIGN: [&str; 9] = [
+const FOREIGN: [&str; 10] = [
     "--all",
     "--bench",
     "--build",
     "--locked",
     "--oplog",
+    "--profile",
     "--release",
     "--replSet",
     "--setParameter",

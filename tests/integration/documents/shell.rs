@@ -4,9 +4,10 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Commands that are no roles of the binary.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     "cargo test",
     "cargo test --locked",
+    "cargo build --profile image",
     "cargo build --release",
     "cargo fmt --all",
     "cargo lint",

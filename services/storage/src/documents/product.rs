@@ -155,7 +155,9 @@ impl BundledFields {
 
 fn computed(product: &Product) -> Document {
     let mut rank = stats::rank(&product.computed.stats, product.activity.interest());
-    rank.extend(stats::activity_rank(&product.activity));
+    for (field, value) in stats::activity_rank(&product.activity) {
+        put(&mut rank, field, value);
+    }
     let mut doc = doc! {
         "rank": rank,
         "stats": stats::stats(&product.computed.stats),
@@ -301,7 +303,11 @@ pub(crate) fn read_supplier(fields: Fields<'_>) -> Read<SupplierExtract> {
 }
 
 /// Details are plain structures that serde encodes; only the items of a bundle refer to products.
+/// Empty details are not stored: a kind that gets a type of its own has products without them.
 fn details(details: &Details) -> Option<Document> {
+    if details.is_empty() {
+        return None;
+    }
     let written = match details {
         Details::Apparel(apparel) => mongodb::bson::serialize_to_document(apparel),
         Details::Book(book) => mongodb::bson::serialize_to_document(book),

@@ -100,20 +100,13 @@ pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
     doc
 }
 
-/// The rank fields that follow from activity; empty without activity.
-pub(crate) fn activity_rank(activity: &ActivitySummary) -> Document {
-    let mut doc = Document::new();
-    put(
-        &mut doc,
-        "sold",
-        (activity.units > 0).then_some(activity.units),
-    );
-    put(
-        &mut doc,
-        "trend",
-        (activity.trend > 0).then_some(activity.trend),
-    );
-    doc
+/// The rank fields that follow from activity; those without a value are not stored.
+pub(crate) fn activity_rank(activity: &ActivitySummary) -> [(&'static str, Option<Bson>); 2] {
+    let positive = |value: Bson, counts: bool| counts.then_some(value);
+    [
+        ("sold", positive(activity.units.into(), activity.units > 0)),
+        ("trend", positive(activity.trend.into(), activity.trend > 0)),
+    ]
 }
 
 pub(crate) fn activity(activity: &ActivitySummary) -> Option<Document> {

@@ -241,17 +241,17 @@ impl LabelledCount {
 
 impl ProductCounters {
     /// Converts the activity figures that are stored with a product.
-    pub(crate) fn of(standing: ActivitySummary, sold: Sold) -> Self {
-        let as_of = standing.as_of.map(DateTime);
+    pub(crate) fn of(activity: ActivitySummary, sold: Sold) -> Self {
+        let as_of = activity.as_of.map(DateTime);
         let estimate = |value: i64| LabelledCount {
             relation: Relation::Estimate,
             ..LabelledCount::exact(value, as_of)
         };
         Self {
             units_sold: LabelledCount::exact(sold.units, sold.as_of.map(DateTime)),
-            units_sold_in_month: LabelledCount::exact(standing.units, as_of),
-            views_in_month: estimate(standing.views),
-            carts_in_month: estimate(standing.carts),
+            units_sold_in_month: LabelledCount::exact(activity.units, as_of),
+            views_in_month: estimate(activity.views),
+            carts_in_month: estimate(activity.carts),
         }
     }
 }

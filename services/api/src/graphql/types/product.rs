@@ -140,7 +140,7 @@ macro_rules! with_common_fields {
 
             #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
             "All published reviews, paged by cursor in both directions, in five sorts. Needs\n\
-             one database query. The first page of up to ten reviews sorted by `MOST_HELPFUL`,\n\
+             one database query. The first page of up to 10 reviews sorted by `MOST_HELPFUL`,\n\
              without a filter, needs none if only fields that `topReviews` has are selected."
             reviews("reviews") -> [R<ReviewConnection>]("R<ReviewConnection>")
                 first("first"): [Option<i32>]("Option<i32>")
