@@ -288,12 +288,12 @@ fn schema() -> anyhow::Result<ExitCode> {
 }
 
 fn token(settings: &Common, options: &Token) -> anyhow::Result<ExitCode> {
-    let local = if settings.token_secret.is_none() && settings.mongodb_uri.is_none() {
+    let local = if settings.tokens.token_secret.is_none() && settings.mongodb_uri.is_none() {
         Some(LocalData::new(settings)?)
     } else {
         None
     };
-    let tokens = tokens(settings, local.as_ref())?;
+    let tokens = tokens(settings, local.as_ref(), None)?;
     print(&tokens.issue(
         &options.subject,
         &options.roles,

@@ -11,11 +11,11 @@ use vitrine_mongod::{Instance, StartError};
 use vitrine_storage::store::{Deployment, Topology};
 use vitrine_storage::{Store, StoreOptions};
 
-use crate::auth::Tokens;
+use crate::auth::{KeyKeeper, KeySource, Tokens};
 use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
 use crate::retry::{Retry, is_outage};
-use crate::settings::Common;
+use crate::settings::{Common, Secret};
 
 /// How long to wait for the answer of a mongod that another process may have started on this
 /// machine.
@@ -52,7 +52,7 @@ impl Database {
         settings: &Common,
         report: &(dyn Fn(&str) + Sync),
     ) -> anyhow::Result<Self> {
-        let Some(uri) = &settings.mongodb_uri else {
+        let Some(uri) = settings.mongodb_uri.as_ref().map(Secret::reveal) else {
             let local = LocalData::new(settings)?;
             return match running(settings, &local).await {
                 Some(store) => Ok(Self::of(store, None, Some(local))),
@@ -135,11 +135,6 @@ impl Database {
         })
     }
 
-    /// Returns the codec for tokens of this database.
-    pub(crate) fn tokens(&self, settings: &Common) -> anyhow::Result<Tokens> {
-        tokens(settings, self.local.as_ref())
-    }
-
     /// Fails if the database lacks collections, indexes or migrations that this release needs.
     pub(crate) async fn require_schema(&self) -> anyhow::Result<()> {
         let missing = self
@@ -170,17 +165,46 @@ impl Database {
     }
 }
 
-/// Returns the codec for tokens, with the secret of the settings or of the database on this
-/// machine.
-pub(crate) fn tokens(settings: &Common, local: Option<&LocalData>) -> anyhow::Result<Tokens> {
-    let secret = secret(
-        settings.token_secret.as_deref(),
-        MIN_TOKEN_SECRET_BYTES,
-        "VITRINE_TOKEN_SECRET",
-        local,
-        |secrets| secrets.token,
-    )?;
-    Ok(Tokens::new(secret.as_bytes()))
+/// Returns the codec for tokens, with the secrets of the settings or of the database on this
+/// machine, and with the keys of an identity provider. With keys, no secret is needed.
+pub(crate) fn tokens(
+    settings: &Common,
+    local: Option<&LocalData>,
+    keys: Option<KeySource>,
+) -> anyhow::Result<Tokens> {
+    let given = &settings.tokens;
+    let mut secrets = Vec::new();
+    if given.token_secret.is_some() || local.is_some() || keys.is_none() {
+        secrets.push(secret(
+            given.token_secret.as_ref(),
+            MIN_TOKEN_SECRET_BYTES,
+            "VITRINE_TOKEN_SECRET",
+            local,
+            |secrets| secrets.token,
+        )?);
+    }
+    if given.previous_token_secret.is_some() {
+        if secrets.is_empty() {
+            bail!("VITRINE_PREVIOUS_TOKEN_SECRET needs VITRINE_TOKEN_SECRET");
+        }
+        secrets.push(secret(
+            given.previous_token_secret.as_ref(),
+            MIN_TOKEN_SECRET_BYTES,
+            "VITRINE_PREVIOUS_TOKEN_SECRET",
+            None,
+            |secrets| secrets.token,
+        )?);
+    }
+    let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).collect();
+    Ok(Tokens::new(given.rules(), &secrets, keys))
+}
+
+/// Returns what reads the keys of an identity provider, if the settings name them.
+pub(crate) async fn token_keys(settings: &Common) -> anyhow::Result<Option<KeyKeeper>> {
+    let Some(place) = settings.tokens.keys()? else {
+        return Ok(None);
+    };
+    Ok(Some(KeyKeeper::open(place.clone()).await?))
 }
 
 /// Returns the secret for cursors, of the settings or of the database on this machine.
@@ -189,7 +213,7 @@ pub(crate) fn cursor_secret(
     local: Option<&LocalData>,
 ) -> anyhow::Result<String> {
     secret(
-        settings.cursor_secret.as_deref(),
+        settings.cursor_secret.as_ref(),
         MIN_CURSOR_SECRET_BYTES,
         "VITRINE_CURSOR_SECRET",
         local,
@@ -198,13 +222,13 @@ pub(crate) fn cursor_secret(
 }
 
 fn secret(
-    setting: Option<&str>,
+    setting: Option<&Secret>,
     min_bytes: usize,
     name: &str,
     local: Option<&LocalData>,
     local_secret: impl Fn(crate::local::Secrets) -> String,
 ) -> anyhow::Result<String> {
-    match (setting, local) {
+    match (setting.map(Secret::reveal), local) {
         (Some(secret), _) if secret.len() < min_bytes => {
             bail!("{name} must have at least {min_bytes} characters")
         }

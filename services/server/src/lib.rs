@@ -3,7 +3,7 @@
 //! Without a command it runs `dev`: everything on this machine. The other commands are roles of the
 //! same binary, so that one container image serves all of them.
 
-pub mod auth;
+mod auth;
 mod commands;
 mod database;
 mod demo;

@@ -12,6 +12,10 @@ use clap::{
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
+mod tokens;
+
+pub(crate) use tokens::{Secret, TokenSettings};
+
 /// A product catalogue and review service over GraphQL, on MongoDB.
 ///
 /// Without a command, everything runs on this machine: a MongoDB is found or downloaded and
@@ -77,7 +81,7 @@ pub struct Common {
         env = "VITRINE_MONGODB_URI",
         hide_env_values = true
     )]
-    pub mongodb_uri: Option<String>,
+    pub mongodb_uri: Option<Secret>,
     /// The name of the database.
     #[arg(
         long,
@@ -106,16 +110,10 @@ pub struct Common {
         env = "VITRINE_CURSOR_SECRET",
         hide_env_values = true
     )]
-    pub cursor_secret: Option<String>,
-    /// The secret that signs tokens (HS256), at least 32 characters. Generated for a database on
-    /// this machine.
-    #[arg(
-        long,
-        global = true,
-        env = "VITRINE_TOKEN_SECRET",
-        hide_env_values = true
-    )]
-    pub token_secret: Option<String>,
+    pub cursor_secret: Option<Secret>,
+    /// Which tokens are accepted.
+    #[command(flatten)]
+    pub tokens: TokenSettings,
     /// What to log: a level (error, warn, info, debug, trace), or levels by module.
     #[arg(
         long,

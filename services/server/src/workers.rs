@@ -22,6 +22,7 @@ use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::worker::WorkerRun;
 
+use crate::auth::KeyKeeper;
 use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
 
@@ -105,6 +106,16 @@ impl Workers {
                 log_outcome("uncounted", outcome.as_ref().err(), &mut failing);
             }
         });
+        self
+    }
+
+    /// Starts the task that reads the keys of an identity provider again, if there is one.
+    pub(crate) fn start_key_refresh(&self, keys: Option<KeyKeeper>) -> &Self {
+        if let Some(keys) = keys {
+            let metrics = self.metrics.clone();
+            let report = move |failed| metrics.record_run("token_keys", failed);
+            self.tasks.spawn(keys.run(self.stop.clone(), report));
+        }
         self
     }
 

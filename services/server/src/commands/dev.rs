@@ -14,8 +14,8 @@ use vitrine_storage::migrations::FILES;
 
 use super::serve::{Service, close, listen, serve};
 use super::{log_progress, print, process_name, shutdown_signal};
-use crate::auth::Tokens;
-use crate::database::{Database, cannot_use_data};
+use crate::auth::{KeyKeeper, Tokens};
+use crate::database::{Database, cannot_use_data, token_keys, tokens};
 use crate::demo;
 use crate::local::LocalData;
 use crate::settings::{Cli, StartCatalogue};
@@ -50,7 +50,9 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         database.close().await?;
         return Ok(ExitCode::SUCCESS);
     }
-    let tokens = database.tokens(&cli.common)?;
+    let keys = token_keys(&cli.common).await?;
+    let source = keys.as_ref().map(KeyKeeper::source);
+    let tokens = tokens(&cli.common, database.local.as_ref(), source)?;
     let token = tokens.issue(
         "developer",
         &["admin".to_owned()],
@@ -58,7 +60,8 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         TOKEN_HOURS,
     )?;
     print_welcome(&cli, &database, &listener.local_addr()?.to_string(), &token);
-    run_service(listener, database, catalog, tokens, shutdown).await
+    let auth = (tokens, keys);
+    run_service(listener, database, catalog, auth, shutdown).await
 }
 
 /// Migrates the database and opens the catalogue in it.
@@ -77,11 +80,12 @@ async fn run_service(
     listener: TcpListener,
     mut database: Database,
     catalog: Catalog,
-    tokens: Tokens,
+    (tokens, keys): (Tokens, Option<KeyKeeper>),
     shutdown: Pin<Box<impl Future<Output = ()>>>,
 ) -> anyhow::Result<ExitCode> {
     let workers = Workers::new(database.health.clone());
     workers
+        .start_key_refresh(keys)
         .start_monitoring(&catalog)
         .start_activity_flush(&catalog)
         .start_workers(&catalog, &process_name());

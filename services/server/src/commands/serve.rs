@@ -17,8 +17,8 @@ use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
 
 use super::{log_progress, process_name, shutdown_signal};
-use crate::auth::Tokens;
-use crate::database::{Database, cursor_secret, tokens};
+use crate::auth::{KeyKeeper, Tokens};
+use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
@@ -40,18 +40,25 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     };
     // Reports missing settings before waiting for the database.
     cursor_secret(settings, local.as_ref())?;
-    let tokens = tokens(settings, local.as_ref())?;
+    let keys = token_keys(settings).await?;
+    let source = keys.as_ref().map(KeyKeeper::source);
+    let tokens = tokens(settings, local.as_ref(), source.clone())?;
     let shutdown = shutdown_signal();
     let address = listener.local_addr()?;
     tracing::info!("listening at http://{address}/");
     let (health, catalog) = (DatabaseHealth::new(), Arc::new(OnceLock::new()));
     let workers = Workers::new(health.clone());
+    workers.start_key_refresh(keys);
     let opening = async {
         let moderation = cli.dev.review_moderation.into();
         let (database, opened) = open(settings, health, Some(moderation)).await?;
         workers
             .start_monitoring(&opened)
             .start_activity_flush(&opened);
+        // Otherwise the first tokens would be refused.
+        if let Some(source) = source {
+            source.tried().await;
+        }
         let _ = catalog.set(opened);
         tracing::info!(%address, "serving");
         Ok(database)
