@@ -17,6 +17,8 @@ mod crypto;
 mod key_address;
 mod key_set;
 mod key_source;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use claims::ClaimRules;
 use claims::Claims;
