@@ -50,6 +50,7 @@ mod search;
 mod spec_sorts;
 mod specs_admin;
 mod subscriptions;
+mod tokens;
 mod versions;
 mod waiting;
 mod workers;
