@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 use vitrine_api::execution::GraphqlRequest;
-use vitrine_api::graphql::{Role, Session, Viewer};
+use vitrine_api::graphql::{CostGuard, CostLimits, Role, Session, Viewer};
 use vitrine_domain::Catalog;
 
 use crate::app::App;
@@ -89,15 +89,21 @@ impl<'a> Request<'a> {
     }
 
     async fn send(self) -> Answer {
+        let guard = CostGuard::new(&self.catalog, &self.viewer, CostLimits::default());
         let session = Session::new(self.catalog, &self.viewer);
         self.app.forget_commands();
         let request = self.body.request_id("test");
         let response = self
             .app
             .engine
-            .execute(request, |request| session.attach(request))
+            .execute_with(
+                request,
+                |prepared| guard.check(prepared),
+                |request| session.attach(request),
+            )
             .await;
         let mut body = serde_json::to_value(&response).expect("answers are JSON");
+        let cost = take_cost(&mut body);
         // Fields run concurrently, so their errors come in any order.
         if let Some(errors) = body.get_mut("errors").and_then(Value::as_array_mut) {
             let number =
@@ -113,6 +119,7 @@ impl<'a> Request<'a> {
         }
         Answer {
             body,
+            cost,
             sent: self.app.sent(),
         }
     }
@@ -131,10 +138,30 @@ impl<'a> IntoFuture for Request<'a> {
 #[derive(Clone, Debug)]
 pub struct Answer {
     body: Value,
+    cost: Value,
     sent: Vec<String>,
 }
 
+/// Takes `extensions.cost` out of an answer: most tests are not about it.
+fn take_cost(body: &mut Value) -> Value {
+    let Some(extensions) = body.get_mut("extensions").and_then(Value::as_object_mut) else {
+        return Value::Null;
+    };
+    let cost = extensions.remove("cost").unwrap_or_default();
+    if extensions.is_empty() {
+        let body = body.as_object_mut().expect("answers are objects");
+        body.remove("extensions");
+    }
+    cost
+}
+
 impl Answer {
+    /// Returns `extensions.cost`.
+    #[must_use]
+    pub fn cost(&self) -> &Value {
+        &self.cost
+    }
+
     /// Returns the whole answer.
     #[must_use]
     pub fn body(&self) -> &Value {

@@ -376,6 +376,7 @@ fn invalid_arguments_of_facets_are_refused() {
                 .query(FACETS)
                 .with("keys", keys)
                 .with("limit", limit)
+                .as_admin()
                 .await;
             let errors = answer.errors().concat();
             assert!(

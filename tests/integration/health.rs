@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use vitrine_domain::clock::DatabaseClock;
 use vitrine_harness::mongod::{Server, find_mongod};
 use vitrine_harness::process::{Service, run};
-use vitrine_harness::{eventually, http, test};
+use vitrine_harness::{App, eventually, http, test};
 use vitrine_model::clock::{Clock, ManualClock};
 use vitrine_mongod::{Instance, StartOptions};
 
@@ -131,24 +131,59 @@ fn processes_that_start_before_their_database_wait_for_it() {
     });
 }
 
+/// Runs `serve` on an empty database beside that of the test.
+async fn with_production_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str)) {
+    let name = format!("{}_served", app.store.database_name());
+    let migrated = run(&at(app.uri(), &["migrate", "up", "--database", &name]));
+    assert!(migrated.status.success());
+    let command = ["serve", "--listen", "127.0.0.1:0", "--database", &name];
+    let service = Service::start(&at(app.uri(), &[&command, options].concat()));
+    let address = service.listening().await;
+    status(&address, "/health/ready", 200, LONG).await;
+    body(&address).await;
+    assert!(service.stop().await.success());
+    let made = app.direct().client().database(&name);
+    made.drop().await.unwrap();
+}
+
+#[test]
+fn a_caller_that_has_spent_its_budget_is_told_how_long_to_wait() {
+    test(async |app| {
+        let options = ["--cost-per-second", "1", "--cost-limit", "200"];
+        with_production_service(app, &options, async |address| {
+            let ask = async || {
+                let reply = http::graphql(address, PRODUCTS, None).await.unwrap();
+                (reply.status, reply.json())
+            };
+            let (status, first) = ask().await;
+            assert_eq!(
+                (status, &first["extensions"]["cost"]["limit"]),
+                (200, &json!(200))
+            );
+            let spent = async || {
+                let (status, answer) = ask().await;
+                (status == 429).then_some(answer)
+            };
+            let refused = eventually("a refusal", LONG, spent).await;
+            let error = &refused["errors"][0]["extensions"];
+            assert_eq!(error["code"], "RATE_LIMITED");
+            assert!(error["retryAfter"].as_u64() > Some(0), "{refused}");
+        })
+        .await;
+    });
+}
+
 #[test]
 fn a_production_service_serves_no_graphiql_page() {
     test(async |app| {
-        let name = format!("{}_served", app.store.database_name());
-        let command = ["serve", "--listen", "127.0.0.1:0", "--database", &name];
-        let migrated = run(&at(app.uri(), &["migrate", "up", "--database", &name]));
-        assert!(migrated.status.success());
-        let service = Service::start(&at(app.uri(), &command));
-        let address = service.listening().await;
-        status(&address, "/health/ready", 200, LONG).await;
-        let page = http::get_as(&address, "/graphql", "text/html")
-            .await
-            .unwrap();
-        assert_eq!(page.status, 400, "{}", page.body);
-        assert!(!page.body.contains("<html"), "{}", page.body);
-        assert!(service.stop().await.success());
-        let made = app.direct().client().database(&name);
-        made.drop().await.unwrap();
+        with_production_service(app, &[], async |address| {
+            let page = http::get_as(address, "/graphql", "text/html")
+                .await
+                .unwrap();
+            assert_eq!(page.status, 400, "{}", page.body);
+            assert!(!page.body.contains("<html"), "{}", page.body);
+        })
+        .await;
     });
 }
 

@@ -501,7 +501,7 @@ fn a_total_stops_at_its_limit() {
           }
         }
         "#);
-        let wrong = app.query("{ a: products { totalCount(upTo: 0) { value } } b: products { totalCount(upTo: 1000001) { value } } }").await;
+        let wrong = app.query("{ a: products { totalCount(upTo: 0) { value } } b: products { totalCount(upTo: 1000001) { value } } }").as_admin().await;
         insta::assert_snapshot!(wrong.errors().join("\n"), @r"
         BAD_USER_INPUT at a.totalCount: upTo: must be 1 to 1000000, not 0
         BAD_USER_INPUT at b.totalCount: upTo: must be 1 to 1000000, not 1000001

@@ -48,6 +48,7 @@
 mod code;
 mod conform;
 mod convert;
+mod cost;
 mod document_size;
 mod engine;
 mod failure;
@@ -73,10 +74,11 @@ mod variables;
 mod writer;
 
 pub use code::ErrorCode;
+pub use cost::{CostModel, FieldCost, SelectedField};
 pub use engine::Engine;
 pub use failure::{At, Failure, FieldPath, Located, NullableAt, R};
 pub use hints::{Hint, hint};
-pub use prepared::{CostCheck, Prepared};
+pub use prepared::{CostCheck, Prepared, RateState};
 pub use request::GraphqlRequest;
 pub use response::{ErrorExtensions, GraphqlResponse, Location, ResponseError};
 pub use rules::ValidatorError;

@@ -5,11 +5,13 @@
 //! [`crate::execution`] for the rules that resolvers follow.
 
 mod context;
+mod cost;
 mod failures;
 mod inputs;
 mod loaders;
 mod mutation;
 mod query;
+mod rate_limiter;
 mod scalars;
 mod subscription;
 mod top_reviews;
@@ -21,8 +23,10 @@ use async_graphql::{Schema, SchemaBuilder};
 use crate::execution::{Engine, Scalars, ValidatorError};
 
 pub use context::Session;
+pub use cost::{CostGuard, CostLimits, RateLimits};
 pub use mutation::Mutation;
 pub use query::Query;
+pub use rate_limiter::{Budget, Caller, RateLimiter};
 pub use subscription::Subscription;
 pub use viewer::{Role, Viewer};
 

@@ -10,6 +10,7 @@
 
 mod accept;
 mod body;
+mod client_address;
 mod graphql;
 mod health;
 mod metrics;
@@ -22,6 +23,7 @@ mod routes;
 mod serve;
 mod socket;
 
+pub use client_address::client_address;
 pub use metrics::Metrics;
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;

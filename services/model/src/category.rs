@@ -46,6 +46,20 @@ pub struct CategoryTree {
     by_id: HashMap<CategoryId, usize>,
     by_slug: HashMap<String, usize>,
     children: HashMap<Option<CategoryId>, Vec<usize>>,
+    shape: TreeShape,
+}
+
+/// The size of a category tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeShape {
+    /// The number of categories.
+    pub categories: usize,
+    /// The number of roots.
+    pub roots: usize,
+    /// The maximum number of direct children of a category.
+    pub children: usize,
+    /// The number of levels.
+    pub levels: usize,
 }
 
 impl CategoryTree {
@@ -60,11 +74,13 @@ impl CategoryTree {
             by_id,
             by_slug,
             children: HashMap::new(),
+            shape: TreeShape::default(),
         };
         for at in 0..tree.categories.len() {
             let parent = tree.valid_parent(&tree.categories[at]);
             tree.children.entry(parent).or_default().push(at);
         }
+        tree.shape = tree.measure();
         tree
     }
 
@@ -72,6 +88,30 @@ impl CategoryTree {
     #[must_use]
     pub fn all(&self) -> &[Category] {
         &self.categories
+    }
+
+    /// The size of the tree.
+    #[must_use]
+    pub const fn shape(&self) -> TreeShape {
+        self.shape
+    }
+
+    fn measure(&self) -> TreeShape {
+        let below = |parent: &Option<CategoryId>| self.children.get(parent).map_or(0, Vec::len);
+        let parents = self.children.keys().filter(|parent| parent.is_some());
+        let mut levels = 0;
+        let mut level: Vec<CategoryId> = self.children(None).map(|root| root.id).collect();
+        while !level.is_empty() {
+            levels += 1;
+            let children = level.iter().flat_map(|id| self.children(Some(*id)));
+            level = children.map(|child| child.id).collect();
+        }
+        TreeShape {
+            categories: self.categories.len(),
+            roots: below(&None),
+            children: parents.map(below).max().unwrap_or(0),
+            levels,
+        }
     }
 
     /// The category with this id.
@@ -186,6 +226,25 @@ mod tests {
             &format!("C{id}"),
             parent.map(id_of),
         )
+    }
+
+    #[test]
+    fn the_shape_of_a_tree_is_known() {
+        let tree = CategoryTree::new(vec![
+            category(1, None),
+            category(2, None),
+            category(3, Some(1)),
+            category(4, Some(1)),
+            category(5, Some(3)),
+        ]);
+        let shape = TreeShape {
+            categories: 5,
+            roots: 2,
+            children: 2,
+            levels: 3,
+        };
+        assert_eq!(tree.shape(), shape);
+        assert_eq!(CategoryTree::new(Vec::new()).shape(), TreeShape::default());
     }
 
     #[test]

@@ -12,8 +12,10 @@ use clap::{
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
+mod limits;
 mod tokens;
 
+pub(crate) use limits::LimitSettings;
 pub(crate) use tokens::{Secret, TokenSettings};
 
 /// A product catalogue and review service over GraphQL, on MongoDB.
@@ -32,6 +34,9 @@ pub struct Cli {
     /// Settings of `dev`, some of which `serve` shares.
     #[command(flatten)]
     pub dev: Dev,
+    /// What callers may ask for.
+    #[command(flatten)]
+    pub limits: LimitSettings,
 }
 
 impl Cli {
@@ -58,6 +63,10 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
     let flags = [
         ("listen", "dev and serve", ["dev", "serve"].as_slice()),
         ("review_moderation", "dev and serve", &["dev", "serve"]),
+        ("cost_limit", "dev and serve", &["dev", "serve"]),
+        ("staff_cost_limit", "dev and serve", &["dev", "serve"]),
+        ("cost_per_second", "serve", &["serve"]),
+        ("trusted_proxy", "dev and serve", &["dev", "serve"]),
         ("catalogue", "dev", &["dev"]),
         ("reset", "dev", &["dev"]),
         ("seed", "dev", &["dev"]),

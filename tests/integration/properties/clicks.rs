@@ -161,6 +161,7 @@ fn every_count_of_a_facet_is_the_number_of_products_after_the_click() {
                 .with("keys", keys)
                 .with("limit", 50)
                 .with("units", units)
+                .as_admin()
                 .await;
             for facet in answer.at("/products/facets").as_array().unwrap() {
                 prop_assert_eq!(

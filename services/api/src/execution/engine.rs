@@ -148,6 +148,7 @@ impl Engine {
             }
         };
         answer.extensions.extend(cost_check.extensions);
+        answer.rate = cost_check.rate;
         answer
     }
 
@@ -231,5 +232,6 @@ fn panicked(panic: &(dyn Any + Send), request_id: &str) -> GraphqlResponse {
         errors: vec![ResponseError::internal(request_id)],
         data: Some(Value::Null),
         extensions: Map::new(),
+        rate: None,
     }
 }

@@ -1,15 +1,16 @@
 //! A request between validation and execution.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use apollo_compiler::{
     ExecutableDocument, Schema, ast::OperationType, executable::Operation, validation::Valid,
 };
-use async_graphql::{Request, Variables};
+use async_graphql::{Request, Variables, parser::types::DocumentOperations};
 use serde_json::Map;
 
 use super::{
     DocumentValidator, Failure, ValidatedDocument,
+    cost::{Calculator, CostModel},
     normal_form::NormalForm,
     plan::{DocumentPlan, OperationPlan},
 };
@@ -33,6 +34,19 @@ pub struct CostCheck {
     pub extensions: Map<String, serde_json::Value>,
     /// Whether the request may run.
     pub outcome: Result<(), Failure>,
+    /// The budget of the caller after this request, if it has one.
+    pub rate: Option<RateState>,
+}
+
+/// The budget of a caller for the costs of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateState {
+    /// The units that may be spent at once.
+    pub limit: u64,
+    /// The units that are left.
+    pub left: u64,
+    /// When all units will be there again.
+    pub full_in: Duration,
 }
 
 impl CostCheck {
@@ -42,6 +56,7 @@ impl CostCheck {
         Self {
             extensions: Map::new(),
             outcome: Ok(()),
+            rate: None,
         }
     }
 }
@@ -75,6 +90,21 @@ impl Prepared {
     #[must_use]
     pub fn variables(&self) -> &Variables {
         &self.variables
+    }
+
+    /// Returns the cost of the operation in microseconds of CPU, an estimate from above.
+    #[must_use]
+    pub fn cost(&self, model: &dyn CostModel) -> u64 {
+        let DocumentOperations::Single(operation) = &self.normal.document.operations else {
+            return 0;
+        };
+        let calculator = Calculator {
+            rules: self.validator.rules(),
+            variables: &self.variables,
+            model,
+        };
+        let root = self.operation().object_type();
+        calculator.set(root, &operation.node.selection_set.node, 1)
     }
 
     /// Returns the id of the request.

@@ -6,7 +6,7 @@ use async_graphql::{PathSegment, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Map;
 
-use super::{ErrorCode, Failure};
+use super::{ErrorCode, Failure, RateState};
 
 /// The message of all internal errors.
 const INTERNAL_MESSAGE: &str = "The service failed to answer; the request id identifies the cause.";
@@ -23,6 +23,9 @@ pub struct GraphqlResponse {
     /// Additional information about the response, such as its cost.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, serde_json::Value>,
+    /// The budget of the caller after this request; for the headers of HTTP.
+    #[serde(skip)]
+    pub rate: Option<RateState>,
 }
 
 impl GraphqlResponse {

@@ -22,6 +22,7 @@ pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse
         errors,
         data: Some(response.data),
         extensions: Map::new(),
+        rate: None,
     }
 }
 

@@ -7,7 +7,7 @@ use axum::{
 use serde::Serialize;
 
 use super::accept::Media;
-use crate::execution::{ErrorCode, Failure, GraphqlResponse, ResponseError};
+use crate::execution::{ErrorCode, Failure, GraphqlResponse, RateState, ResponseError};
 
 /// Converts a response of the GraphQL engine. Clients that accept only `application/json` get
 /// status 200, except for errors that concern HTTP clients in general.
@@ -22,7 +22,26 @@ pub(super) fn graphql(media: Media, answer: &GraphqlResponse) -> Response<Body> 
         .iter()
         .map(|error| error.extensions.retry_after);
     let wait = waits.flatten().max();
-    with_wait(json(status, media, answer), wait)
+    let response = with_wait(json(status, media, answer), wait);
+    match &answer.rate {
+        Some(rate) => with_rate(response, rate),
+        None => response,
+    }
+}
+
+/// Adds the budget of the caller, as the draft of the HTTP working group on rate limit headers
+/// says: `q` units at most, `r` left, all there again in `t` seconds.
+fn with_rate(mut response: Response<Body>, rate: &RateState) -> Response<Body> {
+    let full_in = crate::execution::whole_seconds(rate.full_in);
+    let fields = [
+        ("ratelimit-policy", format!("\"cost\";q={}", rate.limit)),
+        ("ratelimit", format!("\"cost\";r={};t={full_in}", rate.left)),
+    ];
+    for (name, value) in fields {
+        let value = HeaderValue::from_str(&value).expect("digits");
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 /// Whether an error is about the caller or the time, and not about the document.

@@ -10,11 +10,12 @@ use axum::{
     middleware,
     routing::get,
 };
+use ipnet::IpNet;
 use tower_http::{cors::CorsLayer, trace::TraceLayer};
 use tracing::Span;
 
 use super::{
-    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets, graphql,
+    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets, client_address, graphql,
     health::{self, Ready},
     metrics::{self, Metrics},
     request_context::Authenticate,
@@ -34,6 +35,7 @@ pub struct Api {
     pub(super) origins: Vec<HeaderValue>,
     pub(super) sockets: Sockets,
     pub(super) ids: Ids,
+    trusted_proxies: Arc<[IpNet]>,
     metrics: Option<Metrics>,
 }
 
@@ -51,6 +53,7 @@ impl Api {
             origins: Vec::new(),
             sockets: Sockets::new(SocketLimits::default()),
             ids: Ids::default(),
+            trusted_proxies: Arc::default(),
             metrics: None,
         }
     }
@@ -76,6 +79,13 @@ impl Api {
     #[must_use]
     pub fn playground(mut self, shown: bool) -> Self {
         self.playground = shown;
+        self
+    }
+
+    /// Sets the networks of proxies that are believed what `X-Forwarded-For` says. None by default.
+    #[must_use]
+    pub fn trusted_proxies(mut self, networks: impl IntoIterator<Item = IpNet>) -> Self {
+        self.trusted_proxies = networks.into_iter().collect();
         self
     }
 
@@ -132,12 +142,17 @@ fn monitoring(ready: Ready, metrics: Option<Metrics>) -> Router {
 pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
     let ids = api.ids.clone();
+    let proxies = Arc::clone(&api.trusted_proxies);
     let monitoring = monitoring(Arc::clone(&api.ready), api.metrics.clone());
     let endpoint = get(graphql::get)
         .post(graphql::post)
         .fallback(graphql::other);
     Router::new()
         .route("/graphql", endpoint.with_state(Arc::new(api)))
+        .layer(middleware::from_fn_with_state(
+            proxies,
+            client_address::identify,
+        ))
         .fallback(unknown)
         .layer(TraceLayer::new_for_http().make_span_with(span))
         // Not traced: readiness is polled every second, and "not ready" is not an error.

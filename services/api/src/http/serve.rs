@@ -1,6 +1,6 @@
 //! Accepts connections until shutdown.
 
-use std::{future::Future, io, time::Duration};
+use std::{future::Future, io, net::SocketAddr, time::Duration};
 
 use axum::{Router, serve::ListenerExt};
 use tokio::{net::TcpListener, sync::oneshot};
@@ -38,7 +38,8 @@ pub async fn serve_with(
             tracing::debug!(%error, "TCP_NODELAY was refused");
         }
     });
-    let serving = axum::serve(listener, router).with_graceful_shutdown(shutdown);
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(shutdown);
     tokio::select! {
         ended = serving.into_future() => ended,
         () = deadline(stopped, grace) => {

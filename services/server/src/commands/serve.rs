@@ -9,9 +9,10 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
-use vitrine_api::graphql::{Session, engine};
+use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine};
 use vitrine_api::http::{
-    Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, monitor, router,
+    Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, client_address,
+    monitor, router,
 };
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
@@ -22,7 +23,7 @@ use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
-use crate::settings::{Cli, Common, Work};
+use crate::settings::{Cli, Common, LimitSettings, Work};
 use crate::workers::Workers;
 
 /// How long running requests may take when the service stops.
@@ -66,6 +67,8 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let service = Service {
         catalog: Arc::clone(&catalog),
         tokens,
+        limits: &cli.limits,
+        rates: cli.limits.rates(),
         workers: &workers,
         playground: false,
     };
@@ -176,6 +179,8 @@ pub(super) struct Service<'a> {
     /// Empty until the catalogue is open.
     pub(super) catalog: Arc<OnceLock<Catalog>>,
     pub(super) tokens: Tokens,
+    pub(super) limits: &'a LimitSettings,
+    pub(super) rates: Option<RateLimits>,
     pub(super) workers: &'a Workers,
     pub(super) playground: bool,
 }
@@ -200,16 +205,24 @@ pub(super) async fn serve<T>(
     let sockets = Sockets::new(SocketLimits::default());
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
+    let (costs, rates) = (service.limits.costs(), service.rates);
     let api = Api::new(engine, limiter.clone())
         .sockets(sockets.clone())
         .playground(service.playground)
+        .trusted_proxies(service.limits.trusted_proxy.iter().copied())
         .ready(service.workers.ready())
         .metrics(service.workers.metrics_with(&sockets))
         .authenticate(move |headers| {
             let catalog = catalog.get().ok_or_else(not_open)?;
             let viewer = tokens.viewer(bearer(headers)?, catalog.now())?;
+            let mut guard = CostGuard::new(catalog, &viewer, costs);
+            if let Some(rates) = &rates {
+                guard = guard.rate(rates, &viewer, client_address(headers));
+            }
             let session = Session::new(catalog.clone(), &viewer);
-            Ok(RequestContext::new().with_context(move |request| session.attach(request)))
+            let context =
+                RequestContext::new().with_context(move |request| session.attach(request));
+            Ok(context.cost_check(move |prepared| guard.check(prepared)))
         });
     let serving = async |stop: CancellationToken| {
         let served = vitrine_api::http::serve(listener, router(api), stop.cancelled_owned());

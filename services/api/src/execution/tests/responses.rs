@@ -150,6 +150,7 @@ async fn the_cost_is_checked_before_execution() {
             } else {
                 Err(Failure::bad_input("Too expensive."))
             },
+            ..CostCheck::free()
         }
     };
     let refused = engine

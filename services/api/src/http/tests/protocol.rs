@@ -1,12 +1,14 @@
 //! Status codes, media types, bodies, methods and headers.
 
+use std::time::Duration;
+
 use axum::http::HeaderValue;
 use serde_json::json;
 
 use super::{JSON, STRICT, Server, query};
 use crate::{
-    execution::{CostCheck, ErrorCode, Failure},
-    http::{Capacity, RequestContext, bearer},
+    execution::{CostCheck, ErrorCode, Failure, RateState},
+    http::{Capacity, RequestContext, bearer, client_address},
 };
 
 #[tokio::test]
@@ -204,7 +206,7 @@ async fn callers_are_authenticated_and_get_a_context() {
             }
             let cost_check = |_: &_| CostCheck {
                 extensions: [("cost".to_owned(), json!(3))].into_iter().collect(),
-                outcome: Ok(()),
+                ..CostCheck::free()
             };
             Ok(RequestContext::new()
                 .with_context(|request| request.data(token))
@@ -233,6 +235,70 @@ async fn callers_are_authenticated_and_get_a_context() {
     assert_eq!(spent.header("retry-after"), Some("7"));
     let curious = ask("", "{ __schema { queryType { name } } }").await;
     assert_eq!(curious.code(), "BAD_USER_INPUT");
+}
+
+#[tokio::test]
+async fn headers_show_the_budget_of_the_caller() {
+    let server = Server::start(Capacity::default(), |api| {
+        api.authenticate(|headers| {
+            let refuse = bearer(headers)?.is_some();
+            let outcome = if refuse {
+                let failure = Failure::new(ErrorCode::RateLimited, "Slow down.");
+                Err(failure.retry_after(Duration::from_millis(1_500)))
+            } else {
+                Ok(())
+            };
+            let rate = RateState {
+                limit: 50_000,
+                left: 120,
+                full_in: Duration::from_millis(9_001),
+            };
+            Ok(RequestContext::new().cost_check(move |_| CostCheck {
+                extensions: serde_json::Map::new(),
+                outcome,
+                rate: Some(rate),
+            }))
+        })
+    })
+    .await;
+    let served = server.post(JSON, &query("{ token }")).await;
+    assert_eq!(served.header("ratelimit"), Some("\"cost\";r=120;t=10"));
+    assert_eq!(served.header("ratelimit-policy"), Some("\"cost\";q=50000"));
+    assert_eq!(served.header("retry-after"), None);
+    let refused = server
+        .post(
+            &format!("{JSON}Authorization: Bearer a\r\n"),
+            &query("{ token }"),
+        )
+        .await;
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (429, Some("2"))
+    );
+    assert_eq!(refused.header("ratelimit"), Some("\"cost\";r=120;t=10"));
+}
+
+#[tokio::test]
+async fn clients_are_known_by_their_address() {
+    let proxies = ["127.0.0.0/8".parse().unwrap()];
+    let server = Server::start(Capacity::default(), |api| {
+        api.trusted_proxies(proxies).authenticate(|headers| {
+            let address = client_address(headers).map(|address| Some(address.to_string()));
+            Ok(RequestContext::new().with_context(|request| request.data(address.flatten())))
+        })
+    })
+    .await;
+    let ask = async |headers: &str| {
+        let answer = server
+            .post(&format!("{JSON}{headers}"), &query("{ token }"))
+            .await;
+        answer.json()["data"]["token"].as_str().map(str::to_owned)
+    };
+    assert_eq!(ask("").await.as_deref(), Some("127.0.0.1"));
+    let forwarded = "X-Forwarded-For: 198.51.100.9, 192.0.2.7\r\n";
+    assert_eq!(ask(forwarded).await.as_deref(), Some("192.0.2.7"));
+    let forged = "X-Vitrine-Client-Address: 192.0.2.7\r\n";
+    assert_eq!(ask(forged).await.as_deref(), Some("127.0.0.1"));
 }
 
 #[tokio::test]

@@ -150,6 +150,7 @@ async fn the_cost_of_operations_is_checked() {
                     outcome: affordable
                         .then_some(())
                         .ok_or_else(|| Failure::new(ErrorCode::CostExceeded, "Too expensive.")),
+                    ..CostCheck::free()
                 }
             }))
         })

@@ -1,0 +1,178 @@
+//! The cost of an operation, computed from its normal form before the first database command.
+
+use apollo_compiler::{Name, Node, Schema, ast::FieldDefinition};
+use async_graphql::Variables;
+use async_graphql::parser::types::{Field, Selection, SelectionSet};
+use async_graphql_value::{ConstValue, Value};
+
+use super::rules::Rules;
+
+/// What a field costs, in microseconds of CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldCost {
+    /// The field itself, with the commands that it sends.
+    pub own: u64,
+    /// How many values it returns; each costs the selection below the field.
+    pub items: u64,
+    /// What the fields below find in [`SelectedField::page`]: the page size of a connection.
+    pub page: u64,
+}
+
+/// What the fields of a schema cost.
+pub trait CostModel {
+    /// Returns the cost of a field.
+    fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost;
+}
+
+/// A field as selected by an operation, with its arguments.
+pub struct SelectedField<'a> {
+    /// The type that has the field.
+    pub parent: &'a str,
+    /// The name of the field, not its alias.
+    pub name: &'a str,
+    /// Whether it returns objects.
+    pub is_composite: bool,
+    /// The page that the field above it has set: see [`FieldCost::page`].
+    pub page: u64,
+    arguments: &'a Field,
+    variables: &'a Variables,
+    schema: &'a Schema,
+}
+
+impl SelectedField<'_> {
+    /// Returns the integer of an argument; `None` without one.
+    #[must_use]
+    pub fn integer(&self, argument: &str) -> Option<i64> {
+        let number = |number: &async_graphql_value::Number| number.as_i64();
+        match self.value(argument)? {
+            Value::Number(value) => number(value),
+            Value::Variable(name) => match self.variables.get(name)? {
+                ConstValue::Number(value) => number(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the number of scalars in all arguments.
+    #[must_use]
+    pub fn argument_scalars(&self) -> u64 {
+        let arguments = self.arguments.arguments.iter();
+        arguments
+            .map(|(_, value)| self.scalars_of(&value.node))
+            .sum()
+    }
+
+    /// Returns true if the type that has the field implements this interface.
+    #[must_use]
+    pub fn implements(&self, interface: &str) -> bool {
+        let object = self.schema.get_object(self.parent);
+        object.is_some_and(|object| object.implements_interfaces.contains(interface))
+    }
+
+    /// Returns the number of scalars in an argument; 0 without one. For a list of scalars this is
+    /// its length.
+    #[must_use]
+    pub fn scalars(&self, argument: &str) -> u64 {
+        self.value(argument)
+            .map_or(0, |value| self.scalars_of(value))
+    }
+
+    fn value(&self, argument: &str) -> Option<&Value> {
+        let arguments = &self.arguments.arguments;
+        let found = arguments.iter().find(|(name, _)| name.node == argument);
+        found.map(|(_, value)| &value.node)
+    }
+
+    fn scalars_of(&self, value: &Value) -> u64 {
+        match value {
+            Value::List(items) => items.iter().map(|item| self.scalars_of(item)).sum(),
+            Value::Object(fields) => fields.values().map(|field| self.scalars_of(field)).sum(),
+            Value::Variable(name) => self.variables.get(name).map_or(0, scalars_of),
+            Value::Null => 0,
+            _ => 1,
+        }
+    }
+}
+
+fn scalars_of(value: &ConstValue) -> u64 {
+    match value {
+        ConstValue::List(items) => items.iter().map(scalars_of).sum(),
+        ConstValue::Object(fields) => fields.values().map(scalars_of).sum(),
+        ConstValue::Null => 0,
+        _ => 1,
+    }
+}
+
+/// Adds up the costs of a selection.
+pub(super) struct Calculator<'a> {
+    pub(super) rules: &'a Rules,
+    pub(super) variables: &'a Variables,
+    pub(super) model: &'a dyn CostModel,
+}
+
+impl Calculator<'_> {
+    /// Returns the cost of a selection on one value of a type. For an abstract type, it is the cost
+    /// of its most expensive object type. Each field is visited once.
+    pub(super) fn set(&self, ty: &Name, set: &SelectionSet, page: u64) -> u64 {
+        let (mut shared, mut conditional) = (0_u64, Vec::new());
+        for item in &set.items {
+            match &item.node {
+                Selection::Field(field) => {
+                    shared = shared.saturating_add(self.field(ty, &field.node, page));
+                }
+                Selection::InlineFragment(fragment) => {
+                    let condition = fragment.node.type_condition.as_ref();
+                    let condition = condition.map_or(ty.as_str(), |of| of.node.on.node.as_str());
+                    let condition = Name::new_unchecked(condition);
+                    let below = &fragment.node.selection_set.node;
+                    conditional.push((self.set(&condition, below, page), condition));
+                }
+                // The normal form has none.
+                Selection::FragmentSpread(_) => {}
+            }
+        }
+        let on = |object: &Name| {
+            let applied = conditional
+                .iter()
+                .filter(|(_, condition)| self.rules.applies(object, condition));
+            applied.fold(0_u64, |sum, (cost, _)| sum.saturating_add(*cost))
+        };
+        let dearest = if self.rules.schema.get_object(ty).is_some() {
+            on(ty)
+        } else {
+            self.rules.possible(ty).iter().map(on).max().unwrap_or(0)
+        };
+        shared.saturating_add(dearest)
+    }
+
+    fn field(&self, parent: &Name, field: &Field, page: u64) -> u64 {
+        let name = field.name.node.as_str();
+        let definition = definition(&self.rules.schema, parent, name);
+        let inner = definition.map(|found| found.ty.inner_named_type());
+        let composite = inner.filter(|ty| {
+            let ty = self.rules.schema.types.get(*ty);
+            ty.is_some_and(|ty| ty.is_object() || ty.is_interface() || ty.is_union())
+        });
+        let cost = self.model.cost_of(&SelectedField {
+            parent,
+            name,
+            is_composite: composite.is_some(),
+            page,
+            arguments: field,
+            variables: self.variables,
+            schema: &self.rules.schema,
+        });
+        let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, cost.page));
+        cost.own.saturating_add(cost.items.saturating_mul(below))
+    }
+}
+
+fn definition<'s>(
+    schema: &'s Schema,
+    parent: &Name,
+    name: &str,
+) -> Option<&'s Node<FieldDefinition>> {
+    let found = schema.type_field(parent, name).ok()?;
+    Some(&found.node)
+}

@@ -1,0 +1,403 @@
+//! What the fields of the schema cost.
+//!
+//! A cost is an estimate from above of the CPU time of the service and the database, in
+//! microseconds. Clients see units of ten microseconds.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use serde_json::Map;
+use vitrine_domain::Catalog;
+use vitrine_model::category::TreeShape;
+use vitrine_model::review::TOP_REVIEWS;
+
+use super::rate_limiter::{Budget, Caller, RateLimiter};
+use super::viewer::{Role, Viewer};
+use crate::execution::{
+    CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState, SelectedField,
+};
+
+/// The cost of every request: its connection, parsing and validation.
+const REQUEST: u64 = 200;
+/// A scalar in the response.
+const SCALAR: u64 = 2;
+/// An object in the response, without its fields.
+const OBJECT: u64 = 6;
+/// A long text: a description, the text of a review.
+const LONG_TEXT: u64 = 20;
+/// A command that reads documents by their ids, and one document.
+const LOOK_UP: u64 = 200;
+/// A command that reads one page of a list.
+const LIST: u64 = 500;
+/// A row of a page: found by its index entry, read, sent and decoded.
+const ROW: u64 = 30;
+/// A search finds words, and reads what has them.
+const SEARCH: u64 = 5_000;
+/// A mutation: a transaction, with its look-ups.
+const MUTATION: u64 = 5_000;
+/// The products that facets count, once for each filter that they leave out.
+const FACET_PASS: u64 = 15_000;
+/// A report that reads many documents.
+const REPORT: u64 = 50_000;
+/// A scalar in an argument.
+const ARGUMENT: u64 = 1;
+/// An index entry that a count reads, in thousandths.
+const COUNTED: u64 = 300;
+/// The default page size.
+const PAGE: u64 = 20;
+/// The maximum page size.
+const MAX_PAGE: u64 = 100;
+/// Where `totalCount` stops without `upTo`.
+const COUNT_UP_TO: u64 = 10_000;
+
+/// How many values a field returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Items {
+    /// A usual number.
+    Usual(u64),
+    /// One connection; its rows are the page size.
+    Connection,
+    /// The rows of the connection that has the field.
+    Rows,
+    /// The value of an argument, or this number without one.
+    Argument(&'static str, u64),
+    /// The number of values in an argument, or this number without one.
+    Values(&'static str, u64),
+    /// The roots of the category tree.
+    Roots,
+    /// The children of a category.
+    Children,
+    /// The ancestors of a category.
+    Ancestors,
+}
+
+use Items::{Ancestors, Argument, Children, Connection, Roots, Rows, Usual, Values};
+
+/// The fields that cost more than one value, and all that return lists. Fields of the interface
+/// `Product` stand for those of all kinds.
+const FIELDS: &[(&str, u64, Items)] = &[
+    ("Apparel.sizeChart", 0, Usual(10)),
+    ("AuthorExport.lines", LONG_TEXT, Usual(1_000)),
+    ("Book.contributors", 0, Usual(5)),
+    ("Bundle.items", 0, Usual(10)),
+    ("BundleItem.product", LOOK_UP, Usual(1)),
+    ("Category.ancestors", 0, Ancestors),
+    ("Category.children", 0, Children),
+    ("Category.path", 0, Ancestors),
+    ("DataVersionProgress.versions", 0, Usual(3)),
+    ("Facet.values", 0, Rows),
+    ("FacetFilter.specs", 0, Usual(2)),
+    ("FairnessReport.byModerator", 0, Usual(50)),
+    ("FairnessReport.byRating", 0, Usual(5)),
+    ("Grocery.nutrition", 0, Usual(10)),
+    ("ModeratorDecisions.byRating", 0, Usual(5)),
+    ("Movie.cast", 0, Usual(20)),
+    ("Product.activity", LIST, Usual(1)),
+    ("Product.description", LONG_TEXT, Usual(1)),
+    ("Product.media", 0, Usual(5)),
+    ("Product.ratingTrend", LOOK_UP, Argument("months", 12)),
+    ("Product.reviews", LIST, Connection),
+    ("Product.specs", OBJECT, Values("keys", PAGE)),
+    (
+        "Product.topReviews",
+        OBJECT,
+        Argument("first", TOP_REVIEWS as u64),
+    ),
+    ("Product.viewerReview", LOOK_UP, Usual(1)),
+    ("ProductActivity.points", 0, Usual(100)),
+    ("ProductConnection.edges", 0, Rows),
+    ("ProductConnection.facets", FACET_PASS, Values("keys", PAGE)),
+    ("ProductConnection.nodes", 0, Rows),
+    ("ProductConnection.search", LIST, Usual(1)),
+    ("Query.categories", 0, Roots),
+    ("Query.dataVersions", LIST, Usual(5)),
+    ("Query.exportAuthor", REPORT, Usual(1)),
+    ("Query.fairnessReport", REPORT, Usual(1)),
+    ("Query.moderationQueue", LIST, Connection),
+    ("Query.node", LOOK_UP, Usual(1)),
+    ("Query.nodes", LOOK_UP, Values("ids", 0)),
+    ("Query.product", LOOK_UP, Usual(1)),
+    ("Query.products", LIST, Connection),
+    ("Query.ratingStatsAudit", REPORT, Usual(1)),
+    ("Query.searchSuggestions", LIST, Argument("first", 10)),
+    ("Query.specKeys", OBJECT, Connection),
+    ("Query.suggestedSpecKeys", LIST, Argument("first", PAGE)),
+    ("Query.suppliers", LIST, Connection),
+    ("Query.trending", LIST, Argument("first", PAGE)),
+    ("Query.units", 0, Usual(120)),
+    ("Query.workers", LIST, Usual(20)),
+    ("RatingMonth.histogram", 0, Usual(5)),
+    ("RatingStats.dimensions", 0, Usual(5)),
+    ("RatingStats.histogram", 0, Usual(5)),
+    ("RatingStats.languages", 0, Usual(5)),
+    ("RatingStats.recent", LOOK_UP, Usual(1)),
+    ("RatingStatsAudit.differences", 0, Usual(20)),
+    ("RecentRatings.histogram", 0, Usual(5)),
+    ("RecordActivityPayload.ignored", 0, Usual(20)),
+    ("RepairRatingStatsPayload.differences", 0, Usual(20)),
+    ("Review.body", LONG_TEXT, Usual(1)),
+    ("Review.dimensions", 0, Usual(3)),
+    ("Review.media", 0, Usual(3)),
+    ("Review.moderation", LOOK_UP, Usual(20)),
+    ("Review.product", LOOK_UP, Usual(1)),
+    ("Review.reports", LOOK_UP, Usual(20)),
+    ("Review.versions", LOOK_UP, Usual(10)),
+    ("Review.viewerVote", LOOK_UP, Usual(1)),
+    ("ReviewConnection.edges", 0, Rows),
+    ("ReviewConnection.nodes", 0, Rows),
+    ("ReviewExcerpt.excerpt", 5, Usual(1)),
+    ("SearchReading.words", 0, Usual(8)),
+    ("SizeChartRow.measurements", 0, Usual(5)),
+    ("SpecKey.coverage", LOOK_UP, Usual(1)),
+    ("SpecKeyConnection.edges", 0, Rows),
+    ("SpecKeyConnection.nodes", 0, Rows),
+    ("SpecKeyCoverage.kinds", 0, Usual(10)),
+    ("Supplier.propagation", LOOK_UP, Usual(1)),
+    ("SupplierConnection.edges", 0, Rows),
+    ("SupplierConnection.nodes", 0, Rows),
+    ("__EnumValue.args", 0, Usual(1)),
+    ("__Field.args", 0, Usual(1)),
+    ("__Directive.args", 0, Usual(2)),
+    ("__Schema.directives", 0, Usual(8)),
+    ("__Schema.types", 0, Usual(300)),
+    ("__Type.enumValues", 0, Usual(2)),
+    ("__Type.fields", 0, Usual(6)),
+    ("__Type.inputFields", 0, Usual(2)),
+    ("__Type.interfaces", 0, Usual(1)),
+    ("__Type.possibleTypes", 0, Usual(1)),
+];
+
+static COSTS: LazyLock<HashMap<(&str, &str), (u64, Items)>> = LazyLock::new(|| {
+    let row = |(field, own, items): &(&'static str, u64, Items)| {
+        let name = field.split_once('.').expect("a type and its field");
+        (name, (*own, *items))
+    };
+    FIELDS.iter().map(row).collect()
+});
+
+/// The highest costs that are allowed, by role of the caller, in units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostLimits {
+    /// For callers without a role of the shop: anonymous ones and shoppers.
+    pub public: u64,
+    /// For moderators, admins and services.
+    pub staff: u64,
+}
+
+impl Default for CostLimits {
+    fn default() -> Self {
+        Self {
+            public: 10_000,
+            staff: 100_000,
+        }
+    }
+}
+
+/// Microseconds in a unit of cost.
+const UNIT: u64 = 10;
+
+/// What callers may ask for over time, in units.
+#[derive(Clone, Debug)]
+pub struct RateLimits {
+    /// Remembers what callers have asked for.
+    pub limiter: RateLimiter,
+    /// For callers without a role of the shop: anonymous ones and shoppers.
+    pub public: Budget,
+    /// For moderators, admins and services.
+    pub staff: Budget,
+}
+
+/// Checks the cost of one request.
+#[derive(Debug)]
+pub struct CostGuard {
+    costs: SchemaCosts,
+    limit: u64,
+    budget: Option<(RateLimiter, Caller, Budget)>,
+}
+
+impl CostGuard {
+    /// Returns a guard with the limits of this caller.
+    #[must_use]
+    pub fn new(catalog: &Catalog, viewer: &Viewer, limits: CostLimits) -> Self {
+        Self {
+            costs: SchemaCosts {
+                tree: catalog.reference().categories.shape(),
+            },
+            limit: if is_staff(viewer) {
+                limits.staff
+            } else {
+                limits.public
+            },
+            budget: None,
+        }
+    }
+
+    /// Limits what the caller may ask for over time. Without a token, callers are known by their
+    /// address.
+    #[must_use]
+    pub fn rate(mut self, limits: &RateLimits, viewer: &Viewer, address: Option<IpAddr>) -> Self {
+        let budget = if is_staff(viewer) {
+            limits.staff
+        } else {
+            limits.public
+        };
+        let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let subject = viewer.subject.as_deref();
+        let caller = subject.map_or_else(
+            || Caller::at(address),
+            |subject| Caller::Subject(subject.into()),
+        );
+        self.budget = Some((limits.limiter.clone(), caller, budget));
+        self
+    }
+
+    /// Compares the cost of a request with the limits, and reports them in `extensions.cost`.
+    #[must_use]
+    pub fn check(&self, prepared: &Prepared) -> CostCheck {
+        let requested = REQUEST.saturating_add(prepared.cost(&self.costs));
+        let requested = requested.div_ceil(UNIT);
+        let mut cost = Map::new();
+        cost.insert("requested".to_owned(), requested.into());
+        cost.insert("limit".to_owned(), self.limit.into());
+        let (outcome, rate) = self.decide(requested);
+        if let Some(rate) = &rate {
+            cost.insert("left".to_owned(), rate.left.into());
+        }
+        CostCheck {
+            extensions: Map::from_iter([("cost".to_owned(), cost.into())]),
+            outcome,
+            rate,
+        }
+    }
+
+    fn decide(&self, requested: u64) -> (Result<(), Failure>, Option<RateState>) {
+        if requested > self.limit {
+            let message = format!(
+                "The request costs {requested} units; the limit is {}. Ask for smaller pages or fewer fields.",
+                self.limit
+            );
+            return (Err(Failure::new(ErrorCode::CostExceeded, message)), None);
+        }
+        let Some((limiter, caller, budget)) = &self.budget else {
+            return (Ok(()), None);
+        };
+        match limiter.take(caller, *budget, requested, Instant::now()) {
+            Ok(state) => (Ok(()), Some(state)),
+            Err((state, wait)) => {
+                let message = format!(
+                    "The request costs {requested} units, and {} are left. {} units are added each second.",
+                    state.left, budget.per_second
+                );
+                let failure = Failure::new(ErrorCode::RateLimited, message).retry_after(wait);
+                (Err(failure), Some(state))
+            }
+        }
+    }
+}
+
+fn is_staff(viewer: &Viewer) -> bool {
+    let roles = [Role::Moderator, Role::Admin, Role::Service];
+    roles.iter().any(|role| viewer.has(*role))
+}
+
+/// The costs of this schema, on a category tree of some shape.
+#[derive(Debug)]
+struct SchemaCosts {
+    tree: TreeShape,
+}
+
+impl SchemaCosts {
+    fn items(&self, items: Items, field: &SelectedField<'_>) -> (u64, u64) {
+        let size = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+        match items {
+            Usual(number) => (number, 1),
+            Connection => (1, page_size(field)),
+            Rows => (field.page, 1),
+            Argument(name, default) => {
+                let number = field.integer(name).and_then(|n| u64::try_from(n).ok());
+                (number.unwrap_or(default).min(1_000), 1)
+            }
+            Values(name, default) => match field.scalars(name) {
+                0 => (default, values_page(field)),
+                values => (values.min(200), values_page(field)),
+            },
+            Roots => (size(self.tree.roots), size(self.tree.roots)),
+            Ancestors => (size(self.tree.levels), 1),
+            // `page` is the number of different categories that have children here: together they
+            // cannot have more children than there are categories.
+            Children => {
+                let parents = field.page.max(1);
+                let children = parents.saturating_mul(size(self.tree.children));
+                let children = children.min(size(self.tree.categories));
+                (children.div_ceil(parents), children)
+            }
+        }
+    }
+}
+
+/// The page size of a connection. A size that is out of bounds fails later.
+fn page_size(field: &SelectedField<'_>) -> u64 {
+    let given = field.integer("first").or_else(|| field.integer("last"));
+    let size = given.and_then(|size| u64::try_from(size).ok());
+    size.unwrap_or(PAGE).min(MAX_PAGE)
+}
+
+/// The number of values that each facet returns.
+fn values_page(field: &SelectedField<'_>) -> u64 {
+    let limit = field.integer("limit").and_then(|n| u64::try_from(n).ok());
+    limit.unwrap_or(PAGE).min(MAX_PAGE)
+}
+
+/// What a field costs beyond its row in the table, because of its arguments.
+fn by_arguments(field: &SelectedField<'_>) -> u64 {
+    match (field.parent, field.name) {
+        ("Query", "products") => {
+            let searched = field.scalars("search") > 0;
+            ROW * page_size(field) + if searched { SEARCH } else { 0 }
+        }
+        (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
+        ("Query", "nodes") => ROW * field.scalars("ids"),
+        ("Query", "trending") => ROW * PAGE,
+        ("ProductConnection" | "ReviewConnection", "totalCount") => {
+            let up_to = field
+                .integer("upTo")
+                .and_then(|up_to| u64::try_from(up_to).ok());
+            LIST + up_to.unwrap_or(COUNT_UP_TO).saturating_mul(COUNTED) / 1_000
+        }
+        ("Mutation", _) => MUTATION,
+        _ => 0,
+    }
+}
+
+impl CostModel for SchemaCosts {
+    fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost {
+        let (own, items) = row(field).unwrap_or((0, Usual(1)));
+        let (items, page) = self.items(items, field);
+        let each = match (field.parent.starts_with("__"), field.is_composite) {
+            (true, composite) => u64::from(composite),
+            (false, true) => OBJECT,
+            (false, false) => SCALAR,
+        };
+        let arguments = ARGUMENT.saturating_mul(field.argument_scalars());
+        let own = own
+            .saturating_add(by_arguments(field))
+            .saturating_add(arguments)
+            .saturating_add(each.saturating_mul(items));
+        FieldCost { own, items, page }
+    }
+}
+
+/// The row of a field in the table.
+fn row(field: &SelectedField<'_>) -> Option<(u64, Items)> {
+    let own = COSTS.get(&(field.parent, field.name));
+    let shared = || {
+        let of_product = field.implements("Product");
+        of_product.then(|| COSTS.get(&("Product", field.name)))?
+    };
+    own.or_else(shared).copied()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+use std::collections::BTreeSet;
+
+use apollo_compiler::Schema;
+use serde_json::json;
+
+use super::*;
+use crate::execution::GraphqlRequest;
+use crate::graphql::engine;
+
+const TREE: TreeShape = TreeShape {
+    categories: 117,
+    roots: 13,
+    children: 12,
+    levels: 3,
+};
+
+/// The cost of a query in microseconds, without that of every request.
+fn cost(query: &str) -> u64 {
+    let engine = engine().unwrap();
+    let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
+    prepared.cost(&SchemaCosts { tree: TREE })
+}
+
+/// The names of the fields of the schema, and of those that return lists of objects.
+fn fields() -> (BTreeSet<String>, BTreeSet<String>) {
+    let engine = engine().unwrap();
+    let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
+    let (mut all, mut lists) = (BTreeSet::new(), BTreeSet::new());
+    for (name, ty) in &schema.types {
+        let (fields, of_product) = match ty {
+            apollo_compiler::schema::ExtendedType::Object(object) => {
+                let of_product = object.implements_interfaces.contains("Product");
+                (&object.fields, of_product)
+            }
+            apollo_compiler::schema::ExtendedType::Interface(interface) => {
+                (&interface.fields, false)
+            }
+            _ => continue,
+        };
+        let shared = &schema.get_interface("Product").unwrap().fields;
+        for (field, definition) in fields {
+            let ty = if of_product && shared.contains_key(field) {
+                "Product"
+            } else {
+                name.as_str()
+            };
+            all.insert(format!("{ty}.{field}"));
+            let inner = schema.types.get(definition.ty.inner_named_type()).unwrap();
+            if definition.ty.is_list() && !(inner.is_scalar() || inner.is_enum()) {
+                lists.insert(format!("{ty}.{field}"));
+            }
+        }
+    }
+    (all, lists)
+}
+
+#[test]
+fn every_list_of_objects_has_a_row() {
+    let (all, lists) = fields();
+    let rows: BTreeSet<String> = FIELDS
+        .iter()
+        .map(|(field, ..)| (*field).to_owned())
+        .collect();
+    assert_eq!(rows.len(), FIELDS.len(), "a field has two rows");
+    let missing: Vec<&String> = lists
+        .difference(&rows)
+        .filter(|field| !field.ends_with(".userErrors"))
+        .collect();
+    assert!(missing.is_empty(), "lists without a row: {missing:?}");
+    let unknown: Vec<&String> = rows
+        .difference(&all)
+        .filter(|field| !field.starts_with("__"))
+        .collect();
+    assert!(unknown.is_empty(), "rows of no field: {unknown:?}");
+}
+
+#[test]
+fn page_sizes_multiply() {
+    let page = |outer: u32, inner: u32| {
+        cost(&format!(
+            "{{ products(first: {outer}) {{ nodes {{ reviews(first: {inner}) {{ nodes {{ rating }} }} }} }} }}"
+        ))
+    };
+    let (one, ten) = (page(1, 10), page(10, 10));
+    assert!(ten > 6 * one, "{one} and {ten}");
+    let difference = page(10, 20) - page(10, 10);
+    assert_eq!(difference, 10 * 10 * (ROW + OBJECT + SCALAR));
+}
+
+#[test]
+fn variables_count_as_their_values() {
+    let query = "query($n: Int) { products(first: $n) { nodes { name } } }";
+    let engine = engine().unwrap();
+    let with = |n: serde_json::Value| {
+        let mut request = GraphqlRequest::new(query);
+        request.variables.insert("n".to_owned(), n);
+        let prepared = engine.prepare(request).unwrap();
+        prepared.cost(&SchemaCosts { tree: TREE })
+    };
+    assert_eq!(
+        with(json!(48)),
+        cost("{ products(first: 48) { nodes { name } } }")
+    );
+    assert_eq!(with(json!(null)), cost("{ products { nodes { name } } }"));
+}
+
+#[test]
+fn an_interface_costs_its_most_expensive_type() {
+    let of = |fragments: &str| cost(&format!("{{ product(slug: \"a\") {{ {fragments} }} }}"));
+    let book = "... on Book { contributors { name role } }";
+    let movie = "... on Movie { cast { name role } }";
+    assert_eq!(of(&format!("{book} {movie}")), of(movie));
+    assert!(of(book) < of(movie));
+    assert_eq!(of(&format!("name {movie}")), of(movie) + SCALAR);
+}
+
+#[test]
+fn categories_cost_what_the_tree_has() {
+    let roots = cost("{ categories { name } }");
+    assert_eq!(roots, 13 * (OBJECT + SCALAR));
+    // All children of all roots are at most all categories.
+    let two = cost("{ categories { children { name } } }");
+    assert!(two <= 13 * OBJECT + (117 + 13) * (OBJECT + SCALAR), "{two}");
+    // Going up and down again multiplies.
+    let again =
+        cost("{ categories { ancestors { children { ancestors { children { name } } } } } }");
+    assert!(again > 13 * 3 * 12 * 3 * 12, "{again}");
+}
+
+#[test]
+fn long_arguments_cost() {
+    let keys = vec!["\"color\""; 150].join(", ");
+    let long = cost(&format!(
+        "{{ product(slug: \"a\") {{ specs(keys: [{keys}]) {{ key }} }} }}"
+    ));
+    let short = cost("{ product(slug: \"a\") { specs(keys: [\"color\"]) { key } } }");
+    assert!(long >= short + 149, "{short} and {long}");
+}
+
+/// The query of the review, with which one caller took the service away from everyone.
+#[test]
+fn nested_pages_exceed_every_limit() {
+    let nested = "{ products(first:100){ nodes{ reviews(first:100){ nodes{ product { reviews(first:100){ nodes{ product { reviews(first:100){ nodes{ __typename } } } } } } } } } } }";
+    let units = cost(nested) / UNIT;
+    assert!(units > 1_000 * CostLimits::default().staff, "{units}");
+}

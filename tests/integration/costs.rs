@@ -1,0 +1,88 @@
+//! What requests may cost: told in each answer, and refused before the first command.
+
+use serde_json::json;
+use vitrine_harness::{App, product, test};
+
+/// The query of a list page: products with specs and ratings, facets, a total.
+const LIST_PAGE: &str = r#"query($keys: [String!]) { products(first: 48, sort: [{ key: POPULARITY }]) { totalCount { value relation }
+    nodes { id slug name brand price { amount currency } media { url alt } ratingStats { count average } specs(keys: $keys) { key label text } }
+    facets(limit: 10) { key label values { label count filter { brand } } } pageInfo { endCursor hasNextPage } } }"#;
+
+/// The query of a product page.
+const PRODUCT_PAGE: &str = r#"{ product(slug: "lamp") { id name description price { amount currency } media { url alt kind } category { name ancestors { name slug } }
+    supplier { name } specs { key label text qualifier } ratingStats { count average histogram { rating count } }
+    topReviews { rating title excerpt author { name } } reviews(first: 20) { nodes { rating title body author { name } } pageInfo { endCursor } } } }"#;
+
+async fn stock(app: &App) {
+    app.has([product("Lamp").number("power", 40.0)]).await;
+}
+
+#[test]
+fn the_pages_of_a_shop_cost_less_than_half_of_what_strangers_may_ask_for() {
+    test(async |app| {
+        stock(app).await;
+        for page in [LIST_PAGE, PRODUCT_PAGE] {
+            let answer = app.query(page).with("keys", json!(["power"])).await;
+            assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+            let cost = answer.cost();
+            let (requested, limit) = (&cost["requested"], &cost["limit"]);
+            assert_eq!(*limit, 10_000);
+            let requested = requested.as_u64().unwrap();
+            assert!((20..5_000).contains(&requested), "{requested}");
+        }
+    });
+}
+
+#[test]
+fn a_request_over_the_limit_sends_no_command() {
+    test(async |app| {
+        stock(app).await;
+        let nested = "{ products(first: 100) { nodes { reviews(first: 100) { nodes { product { reviews(first: 100) { nodes { rating } } } } } } } }";
+        let answer = app.query(nested).await;
+        let errors = answer.errors();
+        assert_eq!(errors.len(), 1);
+        assert!(
+            errors[0].starts_with("COST_EXCEEDED: The request costs ")
+                && errors[0].contains("the limit is 10000"),
+            "{errors:?}"
+        );
+        assert!(answer.body().get("data").is_none());
+        assert_eq!(answer.sent(), [""; 0]);
+        assert!(answer.cost()["requested"].as_u64() > Some(10_000));
+    });
+}
+
+#[test]
+fn staff_may_ask_for_more() {
+    test(async |app| {
+        stock(app).await;
+        let totals = "{ products { totalCount(upTo: 500000) { value } } }";
+        let refused = app.query(totals).as_shopper("ada").await;
+        assert!(refused.errors()[0].starts_with("COST_EXCEEDED"));
+        for answer in [
+            app.query(totals).as_admin().await,
+            app.query(totals).as_moderator("mia").await,
+            app.query(totals).as_service("erp").await,
+        ] {
+            assert_eq!(answer.number("/products/totalCount/value"), 1);
+            assert_eq!(answer.cost()["limit"], 100_000);
+        }
+    });
+}
+
+/// What GraphiQL and generators of code send at first.
+#[test]
+fn the_usual_introspection_query_is_within_the_limit() {
+    test(async |app| {
+        let answer = app.query(INTROSPECTION).await;
+        assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+    });
+}
+
+const INTROSPECTION: &str = "{ __schema { queryType { name } mutationType { name } subscriptionType { name }
+    types { kind name description fields(includeDeprecated: true) { name description args { name description type { ...Ref } defaultValue }
+      type { ...Ref } isDeprecated deprecationReason } inputFields { name description type { ...Ref } defaultValue } interfaces { ...Ref }
+      enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...Ref } }
+    directives { name description locations args { name description type { ...Ref } defaultValue } } } }
+  fragment Ref on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+    ofType { kind name ofType { kind name ofType { kind name } } } } } } } }";
