@@ -91,7 +91,7 @@ fn the_version_of_the_schema_is_that_of_its_files() {
 }
 
 #[test]
-fn descriptions_name_the_number_of_top_reviews() {
+fn descriptions_and_guides_name_the_number_of_top_reviews() {
     let sdl = sdl();
     // The interface, the typed kinds, and the type of all other kinds.
     let products = 1 + Kind::TYPED.len() + 1;
@@ -99,6 +99,27 @@ fn descriptions_name_the_number_of_top_reviews() {
     assert!(sdl.contains(&first_page), "{first_page}");
     let range = format!("The number of reviews: 1 to {TOP_REVIEWS}.");
     assert_eq!(sdl.matches(&range).count(), products);
+    for (path, text) in [
+        (
+            "ARCHITECTURE.md",
+            format!("up to {TOP_REVIEWS} top reviews"),
+        ),
+        (
+            "docs/api.md",
+            format!("the {TOP_REVIEWS} most helpful reviews"),
+        ),
+        (
+            "docs/api.md",
+            format!("reviews(first: {TOP_REVIEWS}, sort: MOST_HELPFUL)"),
+        ),
+        (
+            "schema/mongodb/README.md",
+            format!("// at most {TOP_REVIEWS}\n"),
+        ),
+    ] {
+        let guide = fs::read_to_string(workspace_dir().join(path)).unwrap();
+        assert!(guide.contains(&text), "{path} does not say: {text}");
+    }
 }
 
 #[test]
