@@ -8,9 +8,9 @@ use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
 use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
-use vitrine_model::product::{Kind, MAX_MEDIA};
+use vitrine_model::product::{Kind, MAX_MEDIA, ProductStatus};
 use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, TOP_REVIEWS};
-use vitrine_model::spec::MAX_SPECS;
+use vitrine_model::spec::{MAX_SPECS, ValueType};
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, MigrationFile, Step};
 use vitrine_storage::schema::{schema_digest, schema_version};
@@ -140,6 +140,15 @@ fn validators_allow_what_constants_allow() {
     assert!(limit("products.json", "media") >= MAX_MEDIA);
     assert!(limit("reviews.json", "media") >= MAX_REVIEW_MEDIA);
     assert!(limit("reviews.json", "moderation") >= MAX_DECISIONS);
+    let values = |file: &str, field: &str| {
+        let path = format!("/validator/$jsonSchema/properties/{field}/enum");
+        read(file).pointer(&path).cloned().unwrap()
+    };
+    let types = serde_json::json!(ValueType::ALL.map(ValueType::name));
+    assert_eq!(values("products.json", "specs/items/properties/t"), types);
+    assert_eq!(values("spec_keys.json", "type"), types);
+    let states = serde_json::json!(ProductStatus::ALL.map(ProductStatus::name));
+    assert_eq!(values("products.json", "status"), states);
 }
 
 #[test]
