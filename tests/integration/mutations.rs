@@ -366,7 +366,7 @@ fn a_wrong_field_of_a_product_is_named() {
 fn details_are_checked_field_by_field() {
     test(async |app| {
         category(app).await;
-        for (kind, details, places) in [
+        let wrong = [
             (
                 "book",
                 json!({ "isbn": "12-34", "pages": 0, "contributors": [{ "name": "", "role": "author" }] }),
@@ -392,7 +392,10 @@ fn details_are_checked_field_by_field() {
                 json!({ "fit": "", "sizeChart": [{ "size": "", "measurements": [] }] }),
                 vec!["fit", "sizeChart.0.size"],
             ),
-        ] {
+        ];
+        let tried: BTreeSet<&str> = wrong.iter().map(|(kind, ..)| *kind).collect();
+        assert_eq!(tried, kinds().into_iter().map(|(kind, ..)| kind).collect());
+        for (kind, details, places) in wrong {
             let input = json!({ "kind": kind, "name": "x", "category": "things", "details": { kind: details } });
             let mut found = app.mutate("createProduct", input).await.user_error_paths();
             found.sort();

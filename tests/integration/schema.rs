@@ -8,9 +8,9 @@ use mongodb::{Database, IndexModel};
 use vitrine_api::execution::survey;
 use vitrine_harness::environment::{update_expected, workspace_dir};
 use vitrine_harness::{App, product, test};
-use vitrine_model::product::{Kind, MAX_MEDIA};
+use vitrine_model::product::{Kind, MAX_MEDIA, ProductStatus};
 use vitrine_model::review::{MAX_DECISIONS, MAX_REVIEW_MEDIA, TOP_REVIEWS};
-use vitrine_model::spec::MAX_SPECS;
+use vitrine_model::spec::{MAX_SPECS, ValueType};
 use vitrine_storage::Store;
 use vitrine_storage::migrations::{FILES, MigrationFile, Step};
 use vitrine_storage::schema::{schema_digest, schema_version};
@@ -91,7 +91,7 @@ fn the_version_of_the_schema_is_that_of_its_files() {
 }
 
 #[test]
-fn descriptions_name_the_number_of_top_reviews() {
+fn descriptions_and_guides_name_the_number_of_top_reviews() {
     let sdl = sdl();
     // The interface, the typed kinds, and the type of all other kinds.
     let products = 1 + Kind::TYPED.len() + 1;
@@ -99,6 +99,27 @@ fn descriptions_name_the_number_of_top_reviews() {
     assert!(sdl.contains(&first_page), "{first_page}");
     let range = format!("The number of reviews: 1 to {TOP_REVIEWS}.");
     assert_eq!(sdl.matches(&range).count(), products);
+    for (path, text) in [
+        (
+            "ARCHITECTURE.md",
+            format!("up to {TOP_REVIEWS} top reviews"),
+        ),
+        (
+            "docs/api.md",
+            format!("the {TOP_REVIEWS} most helpful reviews"),
+        ),
+        (
+            "docs/api.md",
+            format!("reviews(first: {TOP_REVIEWS}, sort: MOST_HELPFUL)"),
+        ),
+        (
+            "schema/mongodb/README.md",
+            format!("// at most {TOP_REVIEWS}\n"),
+        ),
+    ] {
+        let guide = fs::read_to_string(workspace_dir().join(path)).unwrap();
+        assert!(guide.contains(&text), "{path} does not say: {text}");
+    }
 }
 
 #[test]
@@ -119,6 +140,15 @@ fn validators_allow_what_constants_allow() {
     assert!(limit("products.json", "media") >= MAX_MEDIA);
     assert!(limit("reviews.json", "media") >= MAX_REVIEW_MEDIA);
     assert!(limit("reviews.json", "moderation") >= MAX_DECISIONS);
+    let values = |file: &str, field: &str| {
+        let path = format!("/validator/$jsonSchema/properties/{field}/enum");
+        read(file).pointer(&path).cloned().unwrap()
+    };
+    let types = serde_json::json!(ValueType::ALL.map(ValueType::name));
+    assert_eq!(values("products.json", "specs/items/properties/t"), types);
+    assert_eq!(values("spec_keys.json", "type"), types);
+    let states = serde_json::json!(ProductStatus::ALL.map(ProductStatus::name));
+    assert_eq!(values("products.json", "status"), states);
 }
 
 #[test]

@@ -146,7 +146,10 @@ fn is_clearly_small(product: &Product) -> bool {
                 (text.len(), 10 * text.len())
             }
             SpecValue::Text(text) => (text.len(), 0),
-            _ => (16, 0),
+            SpecValue::Number(_)
+            | SpecValue::Quantity { .. }
+            | SpecValue::Boolean(_)
+            | SpecValue::Date(_) => (16, 0),
         };
         100 + 3 * (spec.key.len() + text + length(&spec.qualifier)) + keywords
     };

@@ -296,7 +296,10 @@ impl Catalog {
         let names = reference.dictionary.stored_names(key);
         Ok(Some(SpecSort {
             names: names.into_iter().map(str::to_owned).collect(),
-            by_token: matches!(entry.value_type, ValueType::Text | ValueType::Boolean),
+            by_token: match entry.value_type {
+                ValueType::Text | ValueType::Boolean => true,
+                ValueType::Number | ValueType::Quantity | ValueType::Date => false,
+            },
         }))
     }
 

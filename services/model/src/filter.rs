@@ -6,6 +6,7 @@
 
 use rust_decimal::Decimal;
 use serde::Serialize;
+use strum::VariantArray;
 
 use crate::clock::Timestamp;
 use crate::facet::FacetKey;
@@ -414,7 +415,7 @@ pub fn equality_band(value: f64) -> (f64, f64) {
 
 /// The fields products can be sorted by. Products without a value come last in both directions;
 /// ties are broken by id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, VariantArray)]
 pub enum ProductSortKey {
     /// The price in the shop's currency.
     Price,
@@ -434,6 +435,11 @@ pub enum ProductSortKey {
     /// The relevance to the words of a search, best first. Only in a search: it is not stored, so
     /// no index has this sort.
     Relevance,
+}
+
+impl ProductSortKey {
+    /// All keys.
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 }
 
 /// A sort direction.

@@ -313,8 +313,11 @@ const fn is_invisible(c: char) -> bool {
 
 fn short_text(spec: &Spec) -> Option<&str> {
     match &spec.value {
-        SpecValue::Text(text) if text.len() <= MAX_KEYWORD_TEXT_BYTES => Some(text),
-        _ => None,
+        SpecValue::Text(text) => (text.len() <= MAX_KEYWORD_TEXT_BYTES).then_some(text),
+        SpecValue::Number(_)
+        | SpecValue::Quantity { .. }
+        | SpecValue::Boolean(_)
+        | SpecValue::Date(_) => None,
     }
 }
 

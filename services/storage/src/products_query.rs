@@ -613,4 +613,29 @@ mod tests {
         let expected = doc! { "specs": { "$elemMatch": { "k": "a", "n": { "$gt": 1.0, "$lte": f64::INFINITY } } } };
         assert_eq!(predicate(&range()), expected);
     }
+
+    /// Whether the validator requires a field, which may be nested.
+    fn is_required(object: &Document, field: &str) -> bool {
+        let (first, rest) = field.split_once('.').unwrap_or((field, ""));
+        let required = object.get_array("required");
+        let is_there = required.is_ok_and(|all| all.contains(&first.into()));
+        let properties = object.get_document("properties").unwrap();
+        is_there && (rest.is_empty() || is_required(properties.get_document(first).unwrap(), rest))
+    }
+
+    #[test]
+    fn a_sort_is_nullable_if_products_may_lack_its_column() {
+        let files = crate::schema::desired();
+        let products = files.iter().find(|file| file.collection == "products");
+        let validator = products
+            .unwrap()
+            .validator
+            .get_document("$jsonSchema")
+            .unwrap();
+        for key in ProductSortKey::ALL {
+            let column = sorting(*key).column;
+            let required = is_required(validator, column.field);
+            assert_eq!(column.nullable, !required, "{key:?}");
+        }
+    }
 }

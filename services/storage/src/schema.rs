@@ -348,7 +348,39 @@ fn normalized(document: &Document) -> Document {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    /// The text of all source files below a directory.
+    fn source(directory: &Path) -> String {
+        let entries = fs::read_dir(directory).unwrap();
+        let text = |path: &Path| {
+            if path.is_dir() {
+                source(path)
+            } else {
+                fs::read_to_string(path).unwrap()
+            }
+        };
+        entries.map(|entry| text(&entry.unwrap().path())).collect()
+    }
+
+    #[test]
+    fn every_index_is_named_by_a_query_or_enforces_something() {
+        let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+        for schema in desired() {
+            for index in &schema.indexes {
+                let name = index.get_str("name").unwrap();
+                let enforces = ["unique", "expireAfterSeconds"];
+                let enforces = enforces.iter().any(|option| index.contains_key(option));
+                // The name of this one has a number.
+                let is_named =
+                    name.starts_with("older_than_") || source.contains(&format!("\"{name}\""));
+                assert!(enforces || is_named, "{}.{name}", schema.collection);
+            }
+        }
+    }
 
     #[test]
     fn every_schema_file_parses_and_its_index_names_are_unique() {

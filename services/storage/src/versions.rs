@@ -191,3 +191,34 @@ fn older(newest: i32) -> Document {
 fn older_index(newest: i32) -> Hint {
     Hint::Name(format!("older_than_{newest}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::desired;
+
+    #[test]
+    fn every_older_version_has_a_step_and_an_index() {
+        for (name, newest) in [
+            (products::COLLECTION, PRODUCT_VERSION),
+            (reviews::COLLECTION, REVIEW_VERSION),
+        ] {
+            let of = |step: &VersionStep| (step.collection == name).then_some(step.from);
+            let steps: Vec<i32> = steps().iter().filter_map(of).collect();
+            assert_eq!(steps, (1..newest).collect::<Vec<_>>(), "steps of {name}");
+            let schema = desired().into_iter().find(|one| one.collection == name);
+            let indexes = schema.expect("a file").indexes;
+            let expected = format!("older_than_{newest}");
+            let found = indexes
+                .iter()
+                .find(|index| index.get_str("name").ok() == Some(&expected));
+            let found = found.unwrap_or_else(|| panic!("{name} has no index {expected}"));
+            let filter = found.get_document("partialFilterExpression");
+            let filter = filter.expect("only older documents").to_string();
+            assert_eq!(filter, older(newest).to_string(), "{name}");
+        }
+        for step in steps() {
+            assert!(!step.read().is_empty());
+        }
+    }
+}

@@ -9,10 +9,14 @@ use vitrine_domain::workers::Worker;
 use vitrine_harness::documents::Document;
 use vitrine_harness::environment::workspace_dir;
 use vitrine_harness::test;
+use vitrine_model::product::Kind;
 
 use super::none;
 
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const DATABASE: &str = "schema/mongodb/README.md";
 const GUIDE: &str = "docs/api.md";
+const MAPPINGS: &str = "services/ingest/mappings/README.md";
 const OPERATIONS: &str = "docs/operations.md";
 
 /// Enumerations all of whose values the guide explains.
@@ -82,6 +86,56 @@ fn the_guide_names_every_query_mutation_and_subscription() {
 fn the_guide_explains_every_value_of_what_it_explains() {
     let guide = Document::read(GUIDE).text;
     none(&EXPLAINED.map(|name| unnamed(name, &guide)).concat());
+}
+
+#[test]
+fn the_guides_name_every_kind_with_fields_of_its_own() {
+    let (guide, mappings) = (Document::read(GUIDE).text, Document::read(MAPPINGS).text);
+    let mut missing = Vec::new();
+    for kind in Kind::TYPED {
+        let name = kind.name();
+        // The name of the variant is that of the type in the schema.
+        if !guide.contains(&format!("`{kind:?}`")) {
+            missing.push(format!("{GUIDE} does not name {kind:?}"));
+        }
+        // A mapping cannot fill a bundle.
+        let is_mapped = *kind == Kind::Bundle
+            || [format!("`{name}`, "), format!("| `{name}` |")]
+                .iter()
+                .all(|text| mappings.contains(text));
+        if !is_mapped {
+            missing.push(format!("{MAPPINGS} does not name {name} in both tables"));
+        }
+    }
+    none(&missing);
+}
+
+/// The first cells of the tables below a heading.
+fn first_cells(path: &str, heading: &str) -> Vec<String> {
+    let rows = Document::read(path).rows(heading).into_iter();
+    rows.filter_map(|cells| cells.into_iter().next()).collect()
+}
+
+#[test]
+fn the_tables_of_collections_have_all_of_them() {
+    let (mut sharded, mut whole) = (BTreeSet::new(), BTreeSet::new());
+    for entry in fs::read_dir(workspace_dir().join("schema/mongodb")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "json") {
+            continue;
+        }
+        let file: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let name = format!("`{}`", file["collection"].as_str().unwrap());
+        if file["shardKey"].is_object() {
+            sharded.insert(name);
+        } else {
+            whole.insert(name);
+        }
+    }
+    let shown = |heading| BTreeSet::from_iter(first_cells(DATABASE, heading));
+    assert_eq!(shown("Sharded collections"), sharded);
+    assert_eq!(shown("Collections that stay whole"), whole);
 }
 
 /// All codes of errors; a new one has to be added here before this compiles.
@@ -202,15 +256,17 @@ fn the_table_of_metrics_has_all_that_the_program_exports_and_no_others() {
 }
 
 #[test]
-fn the_table_of_workers_has_all_of_them() {
-    let rows = Document::read(OPERATIONS).rows("Watch it");
-    let shown = rows.iter().map(|cells| cells[0].as_str());
-    let shown: Vec<&str> = shown.flat_map(|cell| cell.split(", ")).collect();
-    let missing = Worker::ALL
-        .iter()
-        .map(|worker| format!("`{}`", worker.name()))
-        .filter(|name| !shown.contains(&name.as_str()));
-    none(&missing.collect::<Vec<String>>());
+fn the_tables_of_workers_have_all_of_them() {
+    for (path, heading) in [(OPERATIONS, "Watch it"), (ARCHITECTURE, "The workers")] {
+        let cells = first_cells(path, heading);
+        let shown: Vec<&str> = cells.iter().flat_map(|cell| cell.split(", ")).collect();
+        let missing = Worker::ALL
+            .iter()
+            .map(|worker| format!("`{}`", worker.name()))
+            .filter(|name| !shown.contains(&name.as_str()));
+        let missing = missing.map(|name| format!("{path} does not name {name}"));
+        none(&missing.collect::<Vec<String>>());
+    }
 }
 
 #[test]
