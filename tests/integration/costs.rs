@@ -4,9 +4,9 @@ use serde_json::json;
 use vitrine_harness::{App, product, test};
 
 /// The query of a list page: products with specs and ratings, facets, a total.
-const LIST_PAGE: &str = r#"query($keys: [String!]) { products(first: 48, sort: [{ key: POPULARITY }]) { totalCount { value relation }
+const LIST_PAGE: &str = "query($keys: [String!]) { products(first: 48, sort: [{ key: POPULARITY }]) { totalCount { value relation }
     nodes { id slug name brand price { amount currency } media { url alt } ratingStats { count average } specs(keys: $keys) { key label text } }
-    facets(limit: 10) { key label values { label count filter { brand } } } pageInfo { endCursor hasNextPage } } }"#;
+    facets(limit: 10) { key label values { label count filter { brand } } } pageInfo { endCursor hasNextPage } } }";
 
 /// The query of a product page.
 const PRODUCT_PAGE: &str = r#"{ product(slug: "lamp") { id name description price { amount currency } media { url alt kind } category { name ancestors { name slug } }

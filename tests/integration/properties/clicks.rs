@@ -29,6 +29,7 @@ pub(crate) async fn click(app: &App, rest: &Value, value: &Value, search: &Value
         .query(query)
         .with("filter", both)
         .with("search", search.clone())
+        .as_admin()
         .await;
     assert_eq!(answer.text("/products/totalCount/relation"), "EXACT");
     answer.number("/products/totalCount/value")

@@ -169,7 +169,10 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("__Type.possibleTypes", 0, Usual(1)),
 ];
 
-static COSTS: LazyLock<HashMap<(&str, &str), (u64, Items)>> = LazyLock::new(|| {
+/// The rows of [`FIELDS`] by type and field.
+type CostTable = HashMap<(&'static str, &'static str), (u64, Items)>;
+
+static COSTS: LazyLock<CostTable> = LazyLock::new(|| {
     let row = |(field, own, items): &(&'static str, u64, Items)| {
         let name = field.split_once('.').expect("a type and its field");
         (name, (*own, *items))
