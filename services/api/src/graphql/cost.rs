@@ -1,7 +1,8 @@
 //! What the fields of the schema cost.
 //!
-//! A cost is an estimate from above of the CPU time of the service and the database, in
-//! microseconds. Clients see units of ten microseconds.
+//! A cost is an estimate of the CPU time of the service and the database, in microseconds, that is
+//! meant to be too high rather than too low. Clients see units of ten microseconds. The numbers are
+//! not yet compared with measurements.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use serde_json::Map;
-use vitrine_domain::Catalog;
+use vitrine_domain::{Catalog, facets};
 use vitrine_model::category::TreeShape;
 use vitrine_model::review::TOP_REVIEWS;
 
@@ -37,7 +38,7 @@ const ROW: u64 = 30;
 const SEARCH: u64 = 5_000;
 /// A mutation: a transaction, with its look-ups.
 const MUTATION: u64 = 5_000;
-/// The products that facets count, once for each filter that they leave out.
+/// The counts of a set of facets, however many filters there are.
 const FACET_PASS: u64 = 15_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
@@ -49,6 +50,8 @@ const COUNTED: u64 = 300;
 const PAGE: u64 = 20;
 /// The maximum page size.
 const MAX_PAGE: u64 = 100;
+/// The maximum number of values of a facet.
+const MAX_FACET_VALUES: u64 = facets::MAX_FACET_VALUES as u64;
 /// Where `totalCount` stops without `upTo`.
 const COUNT_UP_TO: u64 = 10_000;
 
@@ -75,8 +78,9 @@ enum Items {
 
 use Items::{Ancestors, Argument, Children, Connection, Roots, Rows, Usual, Values};
 
-/// The fields that cost more than one value, and all that return lists. Fields of the interface
-/// `Product` stand for those of all kinds.
+/// Fields with what they cost beside their values, in microseconds, and how many values they
+/// return: all fields that return lists of objects, and others that cost more than one value.
+/// Fields of the interface `Product` stand for those of all kinds.
 const FIELDS: &[(&str, u64, Items)] = &[
     ("Apparel.sizeChart", 0, Usual(10)),
     ("AuthorExport.lines", LONG_TEXT, Usual(1_000)),
@@ -157,7 +161,6 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Supplier.propagation", LOOK_UP, Usual(1)),
     ("SupplierConnection.edges", 0, Rows),
     ("SupplierConnection.nodes", 0, Rows),
-    ("__EnumValue.args", 0, Usual(1)),
     ("__Field.args", 0, Usual(1)),
     ("__Directive.args", 0, Usual(2)),
     ("__Schema.directives", 0, Usual(8)),
@@ -180,7 +183,7 @@ static COSTS: LazyLock<CostTable> = LazyLock::new(|| {
     FIELDS.iter().map(row).collect()
 });
 
-/// The highest costs that are allowed, by role of the caller, in units.
+/// The maximum costs of a request, by role of the caller, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostLimits {
     /// For callers without a role of the shop: anonymous ones and shoppers.
@@ -350,7 +353,7 @@ fn page_size(field: &SelectedField<'_>) -> u64 {
 /// The number of values that each facet returns.
 fn values_page(field: &SelectedField<'_>) -> u64 {
     let limit = field.integer("limit").and_then(|n| u64::try_from(n).ok());
-    limit.unwrap_or(PAGE).min(MAX_PAGE)
+    limit.unwrap_or(PAGE).min(MAX_FACET_VALUES)
 }
 
 /// What a field costs beyond its row in the table, because of its arguments.

@@ -47,6 +47,7 @@ pub struct Budget {
 /// The budgets of all callers.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
+    /// By caller and size of the budget: the same subject may have tokens with and without a role.
     buckets: Cache<(Caller, u64), Arc<Mutex<Bucket>>>,
 }
 

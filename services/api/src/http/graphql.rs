@@ -102,18 +102,24 @@ async fn execute(
     }
 }
 
-/// Executes a request in its own task: see [`super::RequestLimiter`].
+/// Executes a request in its own task: see [`super::RequestLimiter`]. One that costs too much is
+/// refused at once and takes no place in it.
 pub(super) async fn run(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
     let engine = api.engine.clone();
+    let cost_check = (context.cost_check)(&prepared);
+    let refused = cost_check.outcome.is_err();
     let work = async move {
         engine
-            .run(prepared, context.cost_check, context.add_context)
+            .run(prepared, |_| cost_check, context.add_context)
             .await
     };
+    if refused {
+        return Ok(work.await);
+    }
     api.request_limiter.run(work).await
 }
 

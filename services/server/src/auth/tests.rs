@@ -157,7 +157,7 @@ fn a_key_verifies_only_the_algorithm_that_it_is_for() {
     }
 }
 
-/// A public key is no secret: whoever knows it could sign.
+/// If a public key verified HS256, everybody who has it could sign.
 #[test]
 fn public_keys_are_not_secrets() {
     let (rsa, p256) = (TestKey::rsa(), TestKey::p256());

@@ -22,7 +22,7 @@ pub struct LimitSettings {
         long,
         global = true,
         env = "VITRINE_COST_PER_SECOND",
-        default_value_t = 5_000
+        default_value_t = 20_000
     )]
     pub cost_per_second: u64,
     /// The network of a proxy whose `X-Forwarded-For` is believed: `10.0.0.0/8`. May be repeated,
@@ -83,7 +83,7 @@ mod tests {
         let rates = limits("").unwrap().rates().unwrap();
         assert_eq!(
             (rates.public.per_second, rates.public.burst),
-            (5_000, 50_000)
+            (20_000, 200_000)
         );
         assert!(limits("--cost-per-second 0").unwrap().rates().is_none());
     }

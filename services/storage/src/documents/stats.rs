@@ -102,10 +102,9 @@ pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
 
 /// The rank fields that follow from activity; those without a value are not stored.
 pub(crate) fn activity_rank(activity: &ActivitySummary) -> [(&'static str, Option<Bson>); 2] {
-    let positive = |value: Bson, counts: bool| counts.then_some(value);
     [
-        ("sold", positive(activity.units.into(), activity.units > 0)),
-        ("trend", positive(activity.trend.into(), activity.trend > 0)),
+        ("sold", (activity.units > 0).then(|| activity.units.into())),
+        ("trend", (activity.trend > 0).then(|| activity.trend.into())),
     ]
 }
 

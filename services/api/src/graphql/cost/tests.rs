@@ -88,6 +88,17 @@ fn page_sizes_multiply() {
 }
 
 #[test]
+fn all_values_of_facets_cost() {
+    let facets = |limit: u32| {
+        cost(&format!(
+            "{{ products {{ facets(keys: [\"color\"], limit: {limit}) {{ values {{ label }} }} }} }}"
+        ))
+    };
+    assert_eq!(facets(200) - facets(100), 100 * (OBJECT + SCALAR));
+    assert_eq!(facets(201), facets(200), "more is refused later");
+}
+
+#[test]
 fn variables_count_as_their_values() {
     let query = "query($n: Int) { products(first: $n) { nodes { name } } }";
     let engine = engine().unwrap();
