@@ -11,10 +11,12 @@
 
 mod accept;
 mod body;
+mod caching;
 mod client_address;
 mod graphql;
 mod health;
 mod metrics;
+mod persisted_queries;
 mod query_string;
 mod request_context;
 mod request_id;
@@ -26,6 +28,7 @@ mod socket;
 
 pub use client_address::client_address;
 pub use metrics::Metrics;
+pub use persisted_queries::{PersistedQueries, PersistedQueryStore, TrustedDocuments};
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
 pub use request_limiter::{AtDeadline, Capacity, RequestLimiter};

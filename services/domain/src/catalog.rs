@@ -33,6 +33,7 @@ use crate::clock::SystemClock;
 use crate::concurrency::{ConcurrencyLimit, Permit};
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
+use crate::persisted_queries::PersistedQueryLimit;
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{HotProducts, Moderation};
@@ -62,6 +63,10 @@ pub struct CatalogOptions {
     pub cursor_secret: Vec<u8>,
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
+    pub(crate) fn persisted_query_limit(&self) -> &PersistedQueryLimit {
+        &self.shared.persisted_query_limit
+    }
+
     /// Whether reviews are visible before a moderator approves them.
     pub moderation: Moderation,
     /// The maximum number of concurrent reads. The sum with writes and background work must be
@@ -123,6 +128,7 @@ struct Shared {
     rated: RatedCategories,
     busy: BusyProducts,
     hot_products: HotProducts,
+    persisted_query_limit: PersistedQueryLimit,
     activity_buffer: ActivityBuffer,
     hub: Hub,
     moderation: Moderation,
@@ -182,6 +188,7 @@ impl Catalog {
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),
             hot_products: HotProducts::default(),
+            persisted_query_limit: PersistedQueryLimit::default(),
             activity_buffer: ActivityBuffer::default(),
             hub: Hub::default(),
             moderation: options.moderation,

@@ -1,7 +1,9 @@
 //! Tests of the router behind a real socket, with a client that sends raw bytes.
 
+mod clients;
 mod feed;
 mod lifecycle;
+mod persisted_queries;
 mod protocol;
 mod request_limiter;
 mod sockets;
@@ -191,6 +193,16 @@ impl Server {
 
     async fn post(&self, headers: &str, body: &str) -> Answer {
         self.ask(&post(headers, body)).await
+    }
+
+    /// Sends a request; returns the head of the response and the length of its body.
+    async fn ask_bytes(&self, headers: &str, body: &str) -> (Answer, usize) {
+        let mut stream = self.send(&post(headers, body)).await;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let end = bytes.windows(4).position(|at| at == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        (Answer::parse(&head), bytes.len() - end)
     }
 
     async fn get(&self, target: &str, headers: &str) -> Answer {

@@ -43,7 +43,14 @@ impl Operation {
         let context = authenticate(&self.api, &self.headers)
             .map_err(|failure| refusal(&failure, &self.request.request_id))?;
         self.request.hide_schema = context.hide_schema;
+        let persisted_queries = &self.api.persisted_queries;
+        let registration = persisted_queries.resolve(&mut self.request).await;
+        let registration =
+            registration.map_err(|failure| refusal(&failure, &self.request.request_id))?;
         let prepared = self.api.engine.prepare(self.request)?;
+        if let Some(registration) = registration {
+            persisted_queries.register(registration);
+        }
         if prepared.kind().is_subscription() {
             subscribe(&self.api, prepared, context, operation_sink).await
         } else {
