@@ -63,10 +63,6 @@ pub struct CatalogOptions {
     pub cursor_secret: Vec<u8>,
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    pub(crate) fn persisted_query_limit(&self) -> &PersistedQueryLimit {
-        &self.shared.persisted_query_limit
-    }
-
     /// Whether reviews are visible before a moderator approves them.
     pub moderation: Moderation,
     /// The maximum number of concurrent reads. The sum with writes and background work must be
@@ -324,6 +320,10 @@ impl Catalog {
 
     pub(crate) fn hot_products(&self) -> &HotProducts {
         &self.shared.hot_products
+    }
+
+    pub(crate) fn persisted_query_limit(&self) -> &PersistedQueryLimit {
+        &self.shared.persisted_query_limit
     }
 
     /// Whether reviews are visible before a moderator approves them.

@@ -24,7 +24,10 @@ impl PersistedQueryLimit {
     /// Counts one more; returns false if the minute has had its share.
     fn allows(&self, now: Timestamp) -> bool {
         let minute = now.as_millis().div_euclid(MINUTE_MILLIS);
-        let mut counted = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut counted = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if counted.0 != minute {
             *counted = (minute, 0);
         }
