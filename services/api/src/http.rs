@@ -13,6 +13,7 @@ mod body;
 mod client_address;
 mod graphql;
 mod health;
+mod line_limiter;
 mod metrics;
 mod query_string;
 mod request_context;
@@ -24,12 +25,13 @@ mod serve;
 mod socket;
 
 pub use client_address::client_address;
+pub use line_limiter::LineLimiter;
 pub use metrics::Metrics;
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
 pub use request_limiter::{Capacity, RequestLimiter};
 pub use routes::{Api, monitor, router};
-pub use serve::{serve, serve_with};
+pub use serve::{ConnectionEvent, ConnectionLimits, Connections, Listener, serve, serve_with};
 pub use socket::{SocketLimits, Sockets};
 
 #[cfg(test)]

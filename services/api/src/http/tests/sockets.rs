@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use self::client::Client;
+pub(super) use self::client::Client;
 use self::memory::MemoryServer;
 use super::Server;
 use crate::http::{Api, Capacity, SocketLimits, Sockets};
@@ -32,7 +32,7 @@ async fn limited(limit: impl FnOnce(&mut SocketLimits)) -> Server {
 }
 
 /// Waits until a condition holds.
-async fn until(mut condition: impl FnMut() -> bool) {
+pub(super) async fn until(mut condition: impl FnMut() -> bool) {
     let waiting = async {
         while !condition() {
             tokio::task::yield_now().await;
