@@ -11,6 +11,7 @@
 mod accept;
 mod body;
 mod client_address;
+mod client_counts;
 mod graphql;
 mod health;
 mod line_limiter;

@@ -1,10 +1,9 @@
 //! All connections of a listener: counting and limiting.
 
 use std::{
-    collections::HashMap,
     net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -12,7 +11,10 @@ use std::{
 use ipnet::IpNet;
 
 use super::limits::ConnectionLimits;
-use crate::graphql::Caller;
+use crate::{
+    graphql::Caller,
+    http::client_counts::{ClientCounts, ClientPlace},
+};
 
 /// The number of connections that are answered once when the limit is reached.
 const RESERVE: usize = 32;
@@ -26,7 +28,7 @@ struct Shared {
     limits: ConnectionLimits,
     trusted_proxies: Vec<IpNet>,
     open: AtomicUsize,
-    by_client: Mutex<HashMap<Caller, usize>>,
+    by_client: ClientCounts,
     events: [AtomicU64; ConnectionEvent::ALL.len()],
 }
 
@@ -83,7 +85,8 @@ pub(super) enum Refusal {
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     connections: Connections,
-    client: Option<Caller>,
+    /// `None` for a trusted proxy.
+    _place: Option<ClientPlace>,
     pub(super) service: Service,
 }
 
@@ -96,7 +99,7 @@ impl Connections {
             limits,
             trusted_proxies: trusted_proxies.into_iter().collect(),
             open: AtomicUsize::new(0),
-            by_client: Mutex::default(),
+            by_client: ClientCounts::new(limits.connections_per_address),
             events: Default::default(),
         }))
     }
@@ -123,16 +126,21 @@ impl Connections {
 
     /// Admits a connection from an address, unless a limit is reached.
     pub(super) fn admit(&self, address: IpAddr) -> Result<ConnectionPermit, Refusal> {
-        let client = self.client(address);
-        if !client.as_ref().is_none_or(|client| self.enter(client)) {
-            return Err(Refusal::ByAddress);
-        }
+        let address = address.to_canonical();
+        let mut networks = self.0.trusted_proxies.iter();
+        let is_proxy = networks.any(|network| network.contains(&address));
+        let enter = || self.0.by_client.enter(&Caller::at(address));
+        let place = if is_proxy {
+            None
+        } else {
+            Some(enter().ok_or(Refusal::ByAddress)?)
+        };
         // From here on, dropping the permit undoes both.
         let before = self.0.open.fetch_add(1, Ordering::Relaxed);
         let limit = self.0.limits.connections;
         let permit = ConnectionPermit {
             connections: self.clone(),
-            client,
+            _place: place,
             service: if before < limit {
                 Service::Full
             } else {
@@ -143,35 +151,6 @@ impl Connections {
             return Err(Refusal::InAll);
         }
         Ok(permit)
-    }
-
-    /// Returns whose connections are counted together; `None` for a trusted proxy.
-    fn client(&self, address: IpAddr) -> Option<Caller> {
-        let address = address.to_canonical();
-        let mut networks = self.0.trusted_proxies.iter();
-        let is_proxy = networks.any(|network| network.contains(&address));
-        (!is_proxy).then(|| Caller::at(address))
-    }
-
-    /// Counts one more connection of a client. Returns false if it has too many.
-    fn enter(&self, client: &Caller) -> bool {
-        let by_client = self.0.by_client.lock();
-        let mut by_client = by_client.unwrap_or_else(PoisonError::into_inner);
-        let count = by_client.entry(client.clone()).or_default();
-        let admitted = *count < self.0.limits.connections_per_address.max(1);
-        *count += usize::from(admitted);
-        admitted
-    }
-
-    fn leave(&self, client: &Caller) {
-        let by_client = self.0.by_client.lock();
-        let mut by_client = by_client.unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = by_client.get_mut(client) {
-            *count -= 1;
-            if *count == 0 {
-                by_client.remove(client);
-            }
-        }
     }
 }
 
@@ -190,9 +169,6 @@ impl Default for Connections {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.connections.0.open.fetch_sub(1, Ordering::Relaxed);
-        if let Some(client) = &self.client {
-            self.connections.leave(client);
-        }
     }
 }
 
@@ -228,7 +204,6 @@ mod tests {
         let third = admit(&connections, "192.0.2.1").unwrap();
         drop((second, third, other));
         assert_eq!(connections.open(), 0);
-        assert!(connections.0.by_client.lock().unwrap().is_empty());
     }
 
     #[test]
