@@ -228,7 +228,7 @@ fn log_accept_error(error: &io::Error) {
     if let Some(left_out) = FAILED.permit() {
         tracing::error!(
             left_out,
-            "connections cannot be accepted: {error}; if too many files are open, raise the limit of the process (`ulimit -n`) or lower --max-connections"
+            "connections cannot be accepted: {error}; if too many files are open, raise the limit of this process (`ulimit -n`)"
         );
     }
 }
