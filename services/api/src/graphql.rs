@@ -10,6 +10,7 @@ mod failures;
 mod inputs;
 mod loaders;
 mod mutation;
+mod once;
 mod query;
 mod rate_limiter;
 mod scalars;

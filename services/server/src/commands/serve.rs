@@ -208,7 +208,7 @@ pub(super) async fn serve<T>(
             if let Some(rates) = &rates {
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
-            let session = Session::new(catalog.clone(), &viewer);
+            let session = Session::new(catalog, &viewer);
             let valid_for = identity.valid_for;
             Ok(RequestContext::new()
                 .subject(viewer.subject.map(Arc::from))

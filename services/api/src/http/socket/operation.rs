@@ -99,10 +99,11 @@ async fn subscribe(
         let check = (context.cost_check)(priced);
         let paid = check.outcome;
         paid.map_err(|failure| refusal(&failure, priced.request_id()))?;
-        Ok::<_, Errors>(check.extensions)
+        Ok::<_, Errors>((check.extensions, check.limits))
     };
-    let mut extensions = Some(pay()?);
-    let mut answers = api.engine.subscribe(prepared, context.add_context);
+    let (extensions, limits) = pay()?;
+    let mut extensions = Some(extensions);
+    let mut answers = api.engine.subscribe(prepared, limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);
