@@ -12,6 +12,7 @@ use axum::{
 };
 use ipnet::IpNet;
 use tower_http::{
+    classify::ServerErrorsFailureClass,
     compression::{
         CompressionLayer, CompressionLevel, DefaultPredicate, Predicate, predicate::SizeAbove,
     },
@@ -22,8 +23,8 @@ use tower_http::{
 use tracing::Span;
 
 use super::{
-    PersistedQueries, RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets,
-    client_address, graphql,
+    LineLimiter, PersistedQueries, RequestContext, RequestId, RequestLimiter, SocketLimits,
+    Sockets, client_address, graphql,
     health::{self, Ready},
     metrics::{self, Metrics},
     request_context::Authenticate,
@@ -184,7 +185,11 @@ pub fn router(api: Api) -> Router {
             client_address::identify,
         ))
         .fallback(unknown)
-        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(span)
+                .on_failure(|failure, latency, _: &Span| log_failure(&failure, latency)),
+        )
         // Not traced: readiness is polled every second, and "not ready" is not an error.
         .merge(monitoring)
         .layer(compression())
@@ -221,6 +226,25 @@ fn span(request: &Request) -> Span {
         path = request.uri().path(),
         id = id.map(RequestId::as_str),
     )
+}
+
+/// Logs a response with a status of 500 or more. Strangers can cause them: by asking for more than
+/// the service can do, for example.
+fn log_failure(failure: &ServerErrorsFailureClass, latency: Duration) {
+    static OVERLOADED: LineLimiter = LineLimiter::new();
+    static FAILED: LineLimiter = LineLimiter::new();
+    let status = match failure {
+        ServerErrorsFailureClass::StatusCode(status) => Some(*status),
+        ServerErrorsFailureClass::Error(_) => None,
+    };
+    let overloaded = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT];
+    if status.is_some_and(|status| overloaded.contains(&status)) {
+        if let Some(left_out) = OVERLOADED.permit() {
+            tracing::warn!(left_out, ?latency, "a request was not answered: {failure}");
+        }
+    } else if let Some(left_out) = FAILED.permit() {
+        tracing::error!(left_out, ?latency, "a request failed: {failure}");
+    }
 }
 
 /// Without origins the layer adds no headers, so that browsers block pages of other origins.

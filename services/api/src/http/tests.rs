@@ -1,6 +1,7 @@
 //! Tests of the router behind a real socket, with a client that sends raw bytes.
 
 mod clients;
+mod connections;
 mod feed;
 mod lifecycle;
 mod persisted_queries;
@@ -24,7 +25,7 @@ use tokio::{
 };
 
 use self::feed::{Feed, Subscription};
-use super::{Api, Capacity, RequestLimiter, Sockets, router, serve_with};
+use super::{Api, Capacity, Connections, Listener, RequestLimiter, Sockets, router, serve_with};
 use crate::execution::{At, Engine, Failure, R, Scalars};
 
 /// Lets tests observe and block the work of requests.
@@ -151,18 +152,36 @@ impl Server {
         capacity: Capacity,
         configure: impl FnOnce(Api) -> Api,
     ) -> Self {
+        let parts = Parts::new(capacity, configure);
+        Self::listening(grace, parts, |listener| listener).await
+    }
+
+    /// Starts a server with limited connections.
+    async fn with_connections(connections: &Connections) -> Self {
+        let grace = std::time::Duration::from_secs(20);
+        let parts = Parts::new(Capacity::default(), |api| api);
+        let limited = |listener: Listener| listener.connections(connections.clone());
+        Self::listening(grace, parts, limited).await
+    }
+
+    async fn listening(
+        grace: std::time::Duration,
+        parts: Parts,
+        configure: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
         let Parts {
             router,
             gate,
             feed,
             request_limiter,
             sockets,
-        } = Parts::new(capacity, configure);
+        } = parts;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let mut tasks = JoinSet::new();
         let shutdown = async move { drop(stopped.await) };
+        let listener = configure(Listener::from(listener));
         tasks.spawn(serve_with(listener, router, shutdown, grace));
         Self {
             address,

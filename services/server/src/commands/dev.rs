@@ -10,10 +10,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use vitrine_domain::Catalog;
 use vitrine_mongod::Instance;
-use vitrine_storage::migrations::FILES;
 
-use super::serve::{Service, close, listen, serve};
-use super::{log_progress, print, process_name, shutdown_signal};
+use super::endpoints::{Endpoints, listen};
+use super::serve::{Service, close, serve};
+use super::{apply_migrations, log_progress, print, process_name, shutdown_signal};
 use crate::auth::{KeyKeeper, Tokens};
 use crate::database::{Database, cannot_use_data, token_keys, tokens};
 use crate::demo;
@@ -66,10 +66,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 
 /// Migrates the database and opens the catalogue in it.
 async fn open_catalog(cli: &Cli, database: &Database) -> anyhow::Result<Catalog> {
-    database
-        .store
-        .migrate(FILES, &process_name(), false, &log_progress)
-        .await?;
+    apply_migrations(&database.store, false).await?;
     database.require_schema().await?;
     let moderation = cli.dev.review_moderation.into();
     database.catalog(&cli.common, moderation).await
@@ -95,6 +92,7 @@ async fn run_service(
         tokens,
         limits,
         rates: None,
+        endpoints: Endpoints::local(listener)?,
         workers: &workers,
         playground: true,
     };
@@ -102,9 +100,7 @@ async fn run_service(
     let stop = watch_mongod(shutdown, database.instance.take(), exited);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
-        serve(service, listener, async { drop(stopping.await) }, async {
-            Ok(())
-        }),
+        serve(service, async { drop(stopping.await) }, async { Ok(()) }),
         async {
             let instance = stop.await;
             drop(stopped);
