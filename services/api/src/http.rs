@@ -28,6 +28,7 @@ mod routes;
 mod serve;
 mod socket;
 
+pub use axum::http::HeaderValue;
 pub use client_address::client_address;
 pub use line_limiter::LineLimiter;
 pub use metrics::Metrics;

@@ -12,10 +12,12 @@ use clap::{
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
+mod clients;
 mod connections;
 mod limits;
 mod tokens;
 
+pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
 pub(crate) use limits::LimitSettings;
 pub(crate) use tokens::{Secret, TokenSettings};
@@ -42,6 +44,9 @@ pub struct Cli {
     /// Connections.
     #[command(flatten)]
     pub connections: ConnectionSettings,
+    /// What clients may rely on.
+    #[command(flatten)]
+    pub clients: ClientSettings,
 }
 
 impl Cli {

@@ -18,7 +18,7 @@ use crate::auth::{KeyKeeper, Tokens};
 use crate::database::{Database, cannot_use_data, token_keys, tokens};
 use crate::demo;
 use crate::local::LocalData;
-use crate::settings::{Cli, LimitSettings, StartCatalogue};
+use crate::settings::{Cli, StartCatalogue};
 use crate::workers::Workers;
 
 /// The validity of the printed token, in hours.
@@ -61,7 +61,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     )?;
     print_welcome(&cli, &database, &listener.local_addr()?.to_string(), &token);
     let auth = (tokens, keys);
-    run_service(listener, (database, catalog), auth, &cli.limits, shutdown).await
+    run_service(listener, (database, catalog), auth, &cli, shutdown).await
 }
 
 /// Migrates the database and opens the catalogue in it.
@@ -77,7 +77,7 @@ async fn run_service(
     listener: TcpListener,
     (mut database, catalog): (Database, Catalog),
     (tokens, keys): (Tokens, Option<KeyKeeper>),
-    limits: &LimitSettings,
+    cli: &Cli,
     shutdown: Pin<Box<impl Future<Output = ()>>>,
 ) -> anyhow::Result<ExitCode> {
     let workers = Workers::new(database.health.clone());
@@ -90,7 +90,9 @@ async fn run_service(
     let service = Service {
         catalog: Arc::clone(&catalog),
         tokens,
-        limits,
+        limits: &cli.limits,
+        clients: &cli.clients,
+        public_schema: true,
         rates: None,
         endpoints: Endpoints::local(listener)?,
         workers: &workers,

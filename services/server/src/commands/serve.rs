@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine};
 use vitrine_api::http::{
-    Api, Capacity, RequestContext, RequestLimiter, bearer, client_address, monitor,
+    Api, Capacity, PersistedQueries, RequestContext, RequestLimiter, bearer, client_address,
+    monitor,
 };
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
@@ -23,7 +24,7 @@ use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
-use crate::settings::{Cli, Common, LimitSettings};
+use crate::settings::{Cli, ClientSettings, Common, LimitSettings};
 use crate::workers::Workers;
 
 /// How long running requests may take when the service stops.
@@ -70,10 +71,12 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         catalog: Arc::clone(&catalog),
         tokens,
         limits: &cli.limits,
+        clients: &cli.clients,
+        public_schema: cli.clients.public_introspection,
         rates: cli.limits.rates(),
         endpoints,
         workers: &workers,
-        playground: false,
+        playground: cli.clients.graphiql,
     };
     let database = Box::pin(serve(service, shutdown, opening)).await?;
     close(workers, &catalog).await;
@@ -179,6 +182,9 @@ pub(super) struct Service<'a> {
     pub(super) catalog: Arc<OnceLock<Catalog>>,
     pub(super) tokens: Tokens,
     pub(super) limits: &'a LimitSettings,
+    pub(super) clients: &'a ClientSettings,
+    /// Whether introspection is answered to all callers.
+    pub(super) public_schema: bool,
     pub(super) rates: Option<RateLimits>,
     pub(super) endpoints: Endpoints,
     pub(super) workers: &'a Workers,
@@ -197,8 +203,17 @@ pub(super) async fn serve<T>(
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
     let (costs, rates) = (service.limits.costs(), service.rates);
+    let (clients, public_schema) = (service.clients, service.public_schema);
+    let shared = Arc::clone(&service.catalog);
+    let mut persisted_queries = PersistedQueries::in_memory().shared(shared);
+    if let Some(trusted) = clients.trusted()? {
+        persisted_queries = persisted_queries.only(trusted);
+    }
     let api = Api::new(engine, limiter.clone())
         .playground(service.playground)
+        .origins(clients.allowed_origin.iter().cloned())
+        .cache_max_age(clients.max_age())
+        .persisted_queries(persisted_queries)
         .trusted_proxies(service.limits.trusted_proxy.iter().copied())
         .authenticate(move |headers| {
             let catalog = catalog.get().ok_or_else(not_open)?;
@@ -210,7 +225,11 @@ pub(super) async fn serve<T>(
             }
             let session = Session::new(catalog, &viewer);
             let valid_for = identity.valid_for;
-            Ok(RequestContext::new()
+            let context = match public_schema || viewer.is_staff() {
+                true => RequestContext::new(),
+                false => RequestContext::new().hide_schema(),
+            };
+            Ok(context
                 .subject(viewer.subject.map(Arc::from))
                 // A token that is valid for centuries does not end any connection.
                 .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
