@@ -77,7 +77,22 @@ impl Service {
     /// When it cannot be run.
     #[must_use]
     pub fn start(arguments: &[&str]) -> Self {
-        let mut command = Command::new(binary());
+        Self::spawn(Command::new(binary()), arguments)
+    }
+
+    /// Starts the binary, which may open only this many files at a time.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    #[must_use]
+    pub fn start_with_files(files: u32, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+        shell.args(["-c", &script]).arg(binary());
+        Self::spawn(shell, arguments)
+    }
+
+    fn spawn(mut command: Command, arguments: &[&str]) -> Self {
         command.args(arguments).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");

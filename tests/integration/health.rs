@@ -103,9 +103,9 @@ fn processes_that_start_before_their_database_wait_for_it() {
             let ready = http::get(address, "/health/ready").await.unwrap();
             assert_eq!(ready.status, 503);
             assert_eq!(ready.json()["reason"], "waiting for the database");
-            let metrics = http::get(address, "/metrics").await.unwrap();
-            assert_eq!(metrics.status, 200);
         }
+        let metrics = http::get(&monitor, "/metrics").await.unwrap();
+        assert_eq!(metrics.status, 200);
         let refused = http::graphql(&api, PRODUCTS, None).await.unwrap();
         assert_eq!(refused.status, 503);
         let error = &refused.json()["errors"][0]["extensions"];

@@ -97,14 +97,14 @@ fn no_root_field_shows_shoppers_a_product_that_is_not_on_sale() {
         stock(app).await;
         let mut shown_to_admins = Vec::new();
         for slug in ["sekret-draft", "sekret-archived"] {
-            let ids = "query($slug: String!) { product(slug: $slug) { id supplier { id } topReviews { id } } }";
+            let ids = "query($slug: String!) { product(slug: $slug) { id supplier { supplierId } topReviews { reviewId } } }";
             let ids = app.query(ids).with("slug", slug).as_admin().await;
             for (field, query) in QUERIES {
                 let ask = || {
                     app.query(query)
                         .with("id", ids.text("/product/id"))
-                        .with("r", ids.text("/product/topReviews/0/id"))
-                        .with("s", ids.text("/product/supplier/id"))
+                        .with("r", ids.text("/product/topReviews/0/reviewId"))
+                        .with("s", ids.text("/product/supplier/supplierId"))
                 };
                 for answer in [ask().await, ask().as_shopper("ada").await] {
                     let text = answer.body().to_string();

@@ -142,11 +142,11 @@ async fn shirt(app: &App) -> [String; 3] {
     ])
     .await;
     let ids = app
-        .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
+        .query(r#"{ product(slug: "shirt") { id supplier { supplierId } category { id } } }"#)
         .await;
     [
         "/product/id",
-        "/product/supplier/id",
+        "/product/supplier/supplierId",
         "/product/category/id",
     ]
     .map(|at| ids.text(at))

@@ -95,12 +95,12 @@ async fn shop(app: &App) -> Ids {
         .await
         .done();
     let ids = app
-        .query(r#"{ product(slug: "shirt") { id supplier { id } category { id } } }"#)
+        .query(r#"{ product(slug: "shirt") { id supplier { supplierId } category { id } } }"#)
         .await;
     Ids {
         product: ids.text("/product/id"),
         category: ids.text("/product/category/id"),
-        supplier: ids.text("/product/supplier/id"),
+        supplier: ids.text("/product/supplier/supplierId"),
     }
 }
 

@@ -10,6 +10,7 @@ mod architecture;
 mod bad_input;
 mod caps;
 mod conformance;
+mod connections;
 mod costs;
 mod demo;
 mod dictionary;

@@ -315,7 +315,7 @@ fn one(
 
 /// Nodes by their ids.
 async fn nodes(app: &App) -> Vec<Shape> {
-    let ids = app.query("{ products(first: 50) { nodes { id supplier { id } } } product(slug: \"p0\") { id topReviews { id } } }").await;
+    let ids = app.query("{ products(first: 50) { nodes { id supplier { supplierId } } } product(slug: \"p0\") { id topReviews { reviewId } } }").await;
     let of = |pointer: &str, n: usize| {
         (0..n)
             .map(|at| format!("{:?}", ids.text(&pointer.replace('#', &at.to_string()))))
@@ -345,7 +345,7 @@ async fn nodes(app: &App) -> Vec<Shape> {
             "10 reviews by id",
             format!(
                 "{{ nodes(ids: [{}]) {{ id }} }}",
-                of("/product/topReviews/#/id", 10)
+                of("/product/topReviews/#/reviewId", 10)
             ),
             "_id_",
             (3, 0),
@@ -355,7 +355,7 @@ async fn nodes(app: &App) -> Vec<Shape> {
             "supplier by id",
             format!(
                 "{{ supplier(id: {}) {{ name }} }}",
-                of("/products/nodes/#/supplier/id", 1)
+                of("/products/nodes/#/supplier/supplierId", 1)
             ),
             "_id_",
             (1, 0),

@@ -12,6 +12,7 @@ use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_harness::process::{Service, run};
 use vitrine_harness::{eventually, http, mongod, product, test};
 use vitrine_model::money::Currency;
+use vitrine_mongod::Claim;
 use vitrine_storage::{Store, StoreOptions};
 
 /// Runs a future on a runtime of its own.
@@ -106,6 +107,10 @@ fn a_first_start_answers_and_a_second_keeps_the_data() {
     block_on(async {
         let service = start(&data);
         let address = service.ready().await;
+        let said = service.output();
+        assert!(!said.contains('\u{1b}'), "no colours in a file: {said}");
+        let created: Vec<&str> = said.lines().filter(|line| line.contains("creat")).collect();
+        assert_eq!(created.len(), 1, "{created:?}");
         assert_eq!(names(&address).await, [""; 0]);
         for path in ["/health/live", "/health/ready"] {
             assert_eq!(
@@ -218,6 +223,22 @@ fn a_data_directory_that_cannot_be_created_is_reported_in_one_line() {
         said.contains(below.to_str().unwrap()) && said.contains("--data-dir"),
         "{said}"
     );
+}
+
+/// Nothing is looked for or downloaded that could not be used.
+#[test]
+fn a_data_directory_that_is_in_use_is_reported_before_mongod_is_looked_for() {
+    let data = tempfile::tempdir().unwrap();
+    let _claim = block_on(Claim::new(&data.path().join("mongodb"))).unwrap();
+    let said = complaint(&[
+        "--data-dir",
+        data.path().to_str().unwrap(),
+        "--listen",
+        "127.0.0.1:0",
+        "--mongod",
+        "/nowhere/mongod",
+    ]);
+    assert!(said.contains("another vitrine"), "{said}");
 }
 
 /// A mongod without a replica set, which ends with the test.

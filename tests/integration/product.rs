@@ -801,13 +801,13 @@ fn only_admins_find_products_that_are_not_on_sale_by_id() {
     test(async |app| {
         three_states(app).await;
         app.has_reviews([review("draft", 1, 5)]).await;
-        let ids = r#"{ a: product(slug: "draft") { id topReviews { id } } b: product(slug: "archived") { id } }"#;
+        let ids = r#"{ a: product(slug: "draft") { id topReviews { reviewId } } b: product(slug: "archived") { id } }"#;
         let ids = app.query(ids).as_admin().await;
         let (draft, archived) = (ids.text("/a/id"), ids.text("/b/id"));
         let nodes = "query($a: ID!, $b: ID!, $r: ID!) { node(id: $a) { __typename } nodes(ids: [$a, $b, $r]) { __typename
             ... on Review { rating product { name } } } product(id: $b) { name } }";
         let request = || {
-            let review = ids.text("/a/topReviews/0/id");
+            let review = ids.text("/a/topReviews/0/reviewId");
             app.query(nodes)
                 .with("a", draft.clone())
                 .with("b", archived.clone())

@@ -21,9 +21,9 @@ fn a_renamed_supplier_is_propagated_to_products_while_they_are_edited() {
         app.has(stock).await;
         app.has([product("other").supplier("South", "DE")]).await;
         let ids = app
-            .query(r#"{ a: product(slug: "p0") { id supplier { id } } }"#)
+            .query(r#"{ a: product(slug: "p0") { id supplier { supplierId } } }"#)
             .await;
-        let supplier = ids.text("/a/supplier/id");
+        let supplier = ids.text("/a/supplier/supplierId");
         let rename = json!({ "id": supplier, "name": "Norden", "country": "AT" });
         app.mutate("updateSupplier", rename).await.done();
         // Concurrent edits, also in another process.
@@ -288,9 +288,9 @@ fn a_product_that_cannot_be_written_does_not_delay_others() {
             .await;
         app.run_background_work().await;
         let part = app
-            .query("{ product(slug: \"part-0\") { id supplier { id } } }")
+            .query("{ product(slug: \"part-0\") { id supplier { supplierId } } }")
             .await;
-        let rename = json!({ "id": part.text("/product/supplier/id"), "name": "Nord" });
+        let rename = json!({ "id": part.text("/product/supplier/supplierId"), "name": "Nord" });
         let dearer = json!({ "id": part.text("/product/id"), "price": { "amount": "7.00" } });
         // All other products are written at once; then the failure is reported.
         let all_but_one = async |worker: Worker| {

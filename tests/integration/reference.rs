@@ -136,10 +136,10 @@ fn suppliers_are_the_same_when_their_folded_names_are() {
             product("b").supplier("NORD", "DK"),
         ])
         .await;
-        let both = app.query("{ products(sort: [{ key: NAME }]) { nodes { supplier { id name country supplier { id name country } } } } }").await;
+        let both = app.query("{ products(sort: [{ key: NAME }]) { nodes { supplier { supplierId name country supplier { id name country } } } } }").await;
         assert_eq!(
-            both.text("/products/nodes/0/supplier/id"),
-            both.text("/products/nodes/1/supplier/id")
+            both.text("/products/nodes/0/supplier/supplierId"),
+            both.text("/products/nodes/1/supplier/supplierId")
         );
         insta::assert_snapshot!(both.pretty(), @r#"
         {
@@ -167,7 +167,7 @@ fn suppliers_are_the_same_when_their_folded_names_are() {
           }
         }
         "#);
-        let id = both.text("/products/nodes/0/supplier/id");
+        let id = both.text("/products/nodes/0/supplier/supplierId");
         let one = app
             .query("query($id: ID!) { supplier(id: $id) { name } }")
             .with("id", id)

@@ -623,7 +623,7 @@ fn with_moderation_before_publishing_no_review_is_seen_before_approval() {
         let seen = async |by: &str| {
             settle(app).await;
             let page = app
-                .query("query($id: ID) { product(id: $id) { viewerReview { status } ratingStats { count } topReviews { id } reviews { nodes { rating } totalCount { value } } } }")
+                .query("query($id: ID) { product(id: $id) { viewerReview { status } ratingStats { count } topReviews { reviewId } reviews { nodes { rating } totalCount { value } } } }")
                 .with("id", id.as_str())
                 .with_roles(by, &[Role::Shopper])
                 .await;

@@ -215,7 +215,7 @@ fn a_review_page_is_one_command() {
 fn nodes_are_one_command_per_type() {
     test(async |app| {
         seed(app).await;
-        let ids = r"{ products(first: 3) { nodes { id supplier { id } category { id } topReviews(first: 2) { id } } } specKeys { nodes { id } } }";
+        let ids = r"{ products(first: 3) { nodes { id supplier { supplierId } category { id } topReviews(first: 2) { reviewId } } } specKeys { nodes { id } } }";
         let ids = app.query(ids).await;
         let mut all = Vec::new();
         collect_ids(ids.data(), &mut all);
@@ -522,12 +522,14 @@ fn a_mutation_is_one_transaction_of_few_commands() {
     test(async |app| {
         seed(app).await;
         let ids = app
-            .query(r#"{ product(slug: "monitor-1") { id category { id } supplier { id } } }"#)
+            .query(
+                r#"{ product(slug: "monitor-1") { id category { id } supplier { supplierId } } }"#,
+            )
             .await;
         let [id, category, supplier] = [
             "/product/id",
             "/product/category/id",
-            "/product/supplier/id",
+            "/product/supplier/supplierId",
         ]
         .map(|at| ids.text(at));
         let cases = product_mutations(&id)
@@ -569,7 +571,7 @@ fn a_mutation_is_one_transaction_of_few_commands() {
 
 /// Queries with all fields of `Query`.
 const ALL_QUERIES: [&str; 4] = [
-    r#"{ product(slug: "monitor-1") { id topReviews { id } reviews { nodes { id } } } category(slug: "gaming") { productCount }
+    r#"{ product(slug: "monitor-1") { id topReviews { reviewId } reviews { nodes { id } } } category(slug: "gaming") { productCount }
         categories { id } units { symbol } specKey(key: "color") { coverage { products } } searchSuggestions(prefix: "mon")
         suggestedSpecKeys(category: "gaming") { products } trending(window: DAY) { rank } viewer { subject } }"#,
     r#"{ products(filter: { category: ["gaming"] }) { nodes { id } totalCount { value } facets { key } }
@@ -592,13 +594,13 @@ fn no_query_writes_anything_but_cached_counts() {
             let queried = ALL_QUERIES.iter().any(|query| query.contains(name));
             assert!(queried, "{name} is a field of Query");
         }
-        let ids = r#"{ product(slug: "monitor-1") { id supplier { id } } }"#;
+        let ids = r#"{ product(slug: "monitor-1") { id supplier { supplierId } } }"#;
         let ids = app.query(ids).await;
         for query in ALL_QUERIES {
             let mut request = app.query(query).as_admin();
             if query.contains("$id") {
                 request = request.with("id", ids.text("/product/id"));
-                request = request.with("supplier", ids.text("/product/supplier/id"));
+                request = request.with("supplier", ids.text("/product/supplier/supplierId"));
             }
             let answer = request.await;
             assert_eq!(answer.errors(), [""; 0], "{query}");

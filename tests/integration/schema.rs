@@ -17,19 +17,7 @@ use vitrine_storage::schema::{schema_digest, schema_version};
 
 /// Root fields that are never null: they read nothing that could fail, fail item by item, or are
 /// selected alone, as suggestions are.
-const NEVER_NULL: [&str; 11] = [
-    "categories",
-    "dataVersions",
-    "exportAuthor",
-    "fairnessReport",
-    "moderationQueue",
-    "nodes",
-    "ratingStatsAudit",
-    "searchSuggestions",
-    "trending",
-    "units",
-    "workers",
-];
+const NEVER_NULL: [&str; 2] = ["categories", "units"];
 
 fn sdl() -> String {
     let engine = vitrine_api::graphql::engine().unwrap();

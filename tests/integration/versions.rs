@@ -317,7 +317,7 @@ fn no_edit_is_lost_while_products_are_upgraded() {
         shop(app, 120).await;
         app.run_background_work().await;
         let ids = app
-            .query("{ a: product(slug: \"thing-1\") { id supplier { id } } b: product(slug: \"thing-2\") { id } }")
+            .query("{ a: product(slug: \"thing-1\") { id supplier { supplierId } } b: product(slug: \"thing-2\") { id } }")
             .await;
         let other = app.with_version_steps(steps()).await.catalog;
         // An older release runs beside and writes documents of its version.
@@ -343,7 +343,7 @@ fn no_edit_is_lost_while_products_are_upgraded() {
         let rename = async {
             for n in 0..10 {
                 let name = format!("Name {n}");
-                let input = json!({ "id": ids.text("/a/supplier/id"), "name": name });
+                let input = json!({ "id": ids.text("/a/supplier/supplierId"), "name": name });
                 app.mutate("updateSupplier", input).await.done();
                 app.catalog.work_off(Worker::Suppliers).await.unwrap();
             }
@@ -417,14 +417,14 @@ async fn newer_product(app: &App) -> NewerProduct {
         .price("5.00")
         .text("colour", "Red")])
         .await;
-    let page = "{ product(slug: \"lamp\") { ... on Book { isbn } id name price { amount } supplier { id name } ratingStats { count } specs { text } } }";
+    let page = "{ product(slug: \"lamp\") { ... on Book { isbn } id name price { amount } supplier { supplierId name } ratingStats { count } specs { text } } }";
     let seen = app.query(page).await;
     let id = seen.text("/product/id");
     let newer = of_the_future(app, "products").await;
     assert_eq!(app.query(page).await.data(), seen.data());
     NewerProduct {
         id,
-        supplier: seen.text("/product/supplier/id"),
+        supplier: seen.text("/product/supplier/supplierId"),
         document: newer,
     }
 }

@@ -212,10 +212,9 @@ fn a_change_wakes_its_worker_also_after_the_stream_was_lost() {
     test_on_own_server(async |app| {
         app.has([product("Lamp").supplier("North", "DE")]).await;
         let supplier = app
-            .query("{ product(slug: \"lamp\") { id supplier { id } } }")
+            .query("{ product(slug: \"lamp\") { id supplier { supplierId } } }")
             .await;
-        let rename =
-            |name: &str| json!({ "id": supplier.text("/product/supplier/id"), "name": name });
+        let rename = |name: &str| json!({ "id": supplier.text("/product/supplier/supplierId"), "name": name });
         let mut wakeups = app.catalog.wakeups().await.unwrap();
         assert!(!wakeups.resumed, "nothing was noted yet");
         app.mutate("updateSupplier", rename("Nord")).await.done();
@@ -287,9 +286,9 @@ async fn carried(app: &App) -> String {
 async fn supplied(app: &App) -> String {
     app.has([product("Lamp").supplier("North", "DE")]).await;
     let lamp = app
-        .query("{ product(slug: \"lamp\") { supplier { id } } }")
+        .query("{ product(slug: \"lamp\") { supplier { supplierId } } }")
         .await;
-    lamp.text("/product/supplier/id")
+    lamp.text("/product/supplier/supplierId")
 }
 
 #[test]

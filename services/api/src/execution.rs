@@ -70,6 +70,7 @@ mod rules;
 mod scalars;
 mod scan;
 mod strict;
+mod suggestions;
 mod survey;
 mod usages;
 mod validated_document;

@@ -11,10 +11,14 @@
 
 mod accept;
 mod body;
+mod caching;
 mod client_address;
+mod client_counts;
 mod graphql;
 mod health;
+mod line_limiter;
 mod metrics;
+mod persisted_queries;
 mod query_string;
 mod request_context;
 mod request_id;
@@ -24,13 +28,16 @@ mod routes;
 mod serve;
 mod socket;
 
+pub use axum::http::HeaderValue;
 pub use client_address::client_address;
+pub use line_limiter::LineLimiter;
 pub use metrics::Metrics;
+pub use persisted_queries::{PersistedQueries, PersistedQueryStore, TrustedDocuments};
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
 pub use request_limiter::{AtDeadline, Capacity, RequestLimiter};
 pub use routes::{Api, monitor, router};
-pub use serve::{serve, serve_with};
+pub use serve::{ConnectionEvent, ConnectionLimits, Connections, Listener, serve, serve_with};
 pub use socket::{SocketLimits, Sockets};
 
 #[cfg(test)]

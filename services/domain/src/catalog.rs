@@ -33,6 +33,7 @@ use crate::clock::SystemClock;
 use crate::concurrency::{ConcurrencyLimit, Permit};
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
+use crate::persisted_queries::PersistedQueryLimit;
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{HotProducts, Moderation};
@@ -123,6 +124,7 @@ struct Shared {
     rated: RatedCategories,
     busy: BusyProducts,
     hot_products: HotProducts,
+    persisted_query_limit: PersistedQueryLimit,
     activity_buffer: ActivityBuffer,
     hub: Hub,
     moderation: Moderation,
@@ -182,6 +184,7 @@ impl Catalog {
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),
             hot_products: HotProducts::default(),
+            persisted_query_limit: PersistedQueryLimit::default(),
             activity_buffer: ActivityBuffer::default(),
             hub: Hub::default(),
             moderation: options.moderation,
@@ -317,6 +320,10 @@ impl Catalog {
 
     pub(crate) fn hot_products(&self) -> &HotProducts {
         &self.shared.hot_products
+    }
+
+    pub(crate) fn persisted_query_limit(&self) -> &PersistedQueryLimit {
+        &self.shared.persisted_query_limit
     }
 
     /// Whether reviews are visible before a moderator approves them.

@@ -39,6 +39,7 @@ mod limits;
 pub mod maintenance;
 pub mod outcome;
 pub mod page;
+mod persisted_queries;
 pub mod products;
 pub mod propagation;
 mod recent;

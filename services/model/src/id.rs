@@ -137,6 +137,10 @@ pub enum GlobalId {
     Supplier(SupplierId),
     /// A key of the spec dictionary.
     SpecKey(String),
+    /// The part of a review that is stored with its product.
+    ReviewExcerpt(ProductId, ReviewId),
+    /// The part of a supplier that is stored with a product.
+    ProductSupplier(ProductId, SupplierId),
 }
 
 /// The text is not a global id of this service.
@@ -151,12 +155,16 @@ impl GlobalId {
         let mut bytes = vec![self.tag()];
         match self {
             Self::Product(id) => id.push(&mut bytes),
-            Self::Review(product, id) => {
+            Self::Review(product, id) | Self::ReviewExcerpt(product, id) => {
                 product.push(&mut bytes);
                 id.push(&mut bytes);
             }
             Self::Category(id) => id.push(&mut bytes),
             Self::Supplier(id) => id.push(&mut bytes),
+            Self::ProductSupplier(product, id) => {
+                product.push(&mut bytes);
+                id.push(&mut bytes);
+            }
             Self::SpecKey(key) => bytes.extend_from_slice(key.as_bytes()),
         }
         URL_SAFE_NO_PAD.encode(bytes)
@@ -169,6 +177,8 @@ impl GlobalId {
             Self::Category(_) => b'c',
             Self::Supplier(_) => b's',
             Self::SpecKey(_) => b'k',
+            Self::ReviewExcerpt(..) => b'x',
+            Self::ProductSupplier(..) => b'u',
         }
     }
 
@@ -181,13 +191,9 @@ impl GlobalId {
         let (tag, key) = bytes.split_first().ok_or(InvalidId)?;
         match tag {
             b'p' => Ok(Self::Product(ProductId(number(key)?))),
-            b'r' if key.len() == 2 * ID_BYTES => {
-                let (product, review) = key.split_at(ID_BYTES);
-                Ok(Self::Review(
-                    ProductId(number(product)?),
-                    ReviewId(number(review)?),
-                ))
-            }
+            b'r' => pair(key).map(|(product, id)| Self::Review(product, ReviewId(id))),
+            b'x' => pair(key).map(|(product, id)| Self::ReviewExcerpt(product, ReviewId(id))),
+            b'u' => pair(key).map(|(product, id)| Self::ProductSupplier(product, SupplierId(id))),
             b'c' => Ok(Self::Category(CategoryId(number(key)?))),
             b's' => Ok(Self::Supplier(SupplierId(number(key)?))),
             b'k' if !key.is_empty() => {
@@ -197,6 +203,12 @@ impl GlobalId {
             _ => Err(InvalidId),
         }
     }
+}
+
+/// Reads the id of a product and another id.
+fn pair(key: &[u8]) -> Result<(ProductId, i64), InvalidId> {
+    let (product, id) = key.split_at_checked(ID_BYTES).ok_or(InvalidId)?;
+    Ok((ProductId(number(product)?), number(id)?))
 }
 
 fn number(bytes: &[u8]) -> Result<i64, InvalidId> {

@@ -29,6 +29,22 @@ pub struct Instance {
     uri: String,
 }
 
+/// A data directory that this process owns, before an instance is started in it. No other process
+/// can start one there until this value is dropped.
+#[derive(Debug)]
+pub struct Claim(DataDir);
+
+impl Claim {
+    /// Creates the directory if needed and takes it. Waits for a previous owner that is shutting
+    /// down.
+    ///
+    /// # Errors
+    /// [`StartError`] if the directory cannot be used, for example because another process owns it.
+    pub async fn new(data_dir: &Path) -> Result<Self, StartError> {
+        Ok(Self(DataDir::claim(data_dir).await?))
+    }
+}
+
 /// An instance did not stop cleanly. Its data is safe: mongod recovers from its journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -56,7 +72,20 @@ impl Instance {
     /// # Errors
     /// [`StartError`] says what is wrong and what to do; no process is left running.
     pub async fn start(mongod: &Mongod, options: &StartOptions) -> Result<Self, StartError> {
-        let mut directory = DataDir::claim(&options.data_dir).await?;
+        let claim = Claim::new(&options.data_dir).await?;
+        Self::start_on(claim, mongod, options).await
+    }
+
+    /// Like [`Instance::start`], in a directory that was claimed before.
+    ///
+    /// # Errors
+    /// As [`Instance::start`].
+    pub async fn start_on(
+        claim: Claim,
+        mongod: &Mongod,
+        options: &StartOptions,
+    ) -> Result<Self, StartError> {
+        let mut directory = claim.0;
         for _ in 0..PORT_ATTEMPTS {
             let port = directory.free_port()?;
             let log = directory.start_log()?;

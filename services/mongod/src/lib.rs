@@ -46,7 +46,7 @@ mod wrapper;
 
 pub use exit::ExitReason;
 pub use find::{Attempt, FindError, Mongod, Problem, Search, default_cache_dir};
-pub use instance::{Instance, StopError};
+pub use instance::{Claim, Instance, StopError};
 pub use members::{Member, ReplicaSet};
 pub use options::StartOptions;
 pub use probe::Rejection;

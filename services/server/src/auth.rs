@@ -2,6 +2,7 @@
 //! provider (RS256, ES256, Ed25519).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -41,6 +42,15 @@ struct Codec {
     /// The secrets of accepted tokens.
     secrets: Vec<DecodingKey>,
     keys: Option<KeySource>,
+}
+
+/// Who sent a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Identity {
+    /// The caller.
+    pub(crate) viewer: Viewer,
+    /// For how long its token is still valid; `None` without a token.
+    pub(crate) valid_for: Option<Duration>,
 }
 
 /// Why a token is refused. The client does not see it.
@@ -129,16 +139,20 @@ impl Tokens {
             .context("signing the token")
     }
 
-    /// Verifies a token and returns its subject and roles; an anonymous viewer without a token.
+    /// Verifies a token and returns who it is of; an anonymous viewer without a token.
     ///
     /// # Errors
     /// [`ErrorCode::Unauthenticated`] if the token is forged, malformed, expired, not valid yet,
     /// or not for this service.
-    pub(crate) fn viewer(&self, token: Option<&str>, now: Timestamp) -> Result<Viewer, Failure> {
+    pub(crate) fn identity(
+        &self,
+        token: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Identity, Failure> {
         let Some(token) = token else {
-            return Ok(Viewer::default());
+            return Ok(Identity::default());
         };
-        self.0.viewer(token, now).map_err(|refusal| {
+        self.0.identity(token, now).map_err(|refusal| {
             tracing::debug!("a token is refused: {refusal}");
             invalid_token()
         })
@@ -146,7 +160,7 @@ impl Tokens {
 }
 
 impl Codec {
-    fn viewer(&self, token: &str, now: Timestamp) -> Result<Viewer, Refusal> {
+    fn identity(&self, token: &str, now: Timestamp) -> Result<Identity, Refusal> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(Refusal::TooLong);
         }
@@ -157,7 +171,7 @@ impl Codec {
         let (_, claims) = message.rsplit_once('.').ok_or(Refusal::Malformed)?;
         let claims = BASE64.decode(claims).map_err(|_| Refusal::Malformed)?;
         let claims: Claims = serde_json::from_slice(&claims).map_err(|_| Refusal::Malformed)?;
-        self.rules.viewer(&claims, now)
+        self.rules.identity(&claims, now)
     }
 
     /// Verifies the signature. The key decides which algorithm is used: what the header names only

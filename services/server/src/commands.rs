@@ -1,6 +1,7 @@
 //! The commands of the binary.
 
 mod dev;
+mod endpoints;
 mod import;
 mod serve;
 
@@ -36,7 +37,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => Box::pin(serve::run(&cli)).await,
-        Command::Work(options) => serve::work(&cli.common, &options).await,
+        Command::Work => serve::work(&cli).await,
         Command::Migrate(command) => migrate(&cli.common, command).await,
         Command::Import(options) => import::run(&cli.common, options).await,
         Command::Audit(options) => audit(&cli.common, options).await,
@@ -120,10 +121,7 @@ async fn print_migration_plan(store: &Store, drop_indexes: bool) -> anyhow::Resu
 
 async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<()> {
     let store = &database.store;
-    let process_name = process_name();
-    let done = store
-        .migrate(FILES, &process_name, drop_indexes, &log_progress)
-        .await?;
+    let done = apply_migrations(store, drop_indexes).await?;
     if done.is_empty() {
         print("nothing to migrate");
     }
@@ -133,6 +131,25 @@ async fn migrate_up(database: &Database, drop_indexes: bool) -> anyhow::Result<(
     let remaining = store.migration_plan(FILES).await?.unwanted;
     print_unneeded_indexes(&remaining, false);
     database.require_schema().await
+}
+
+/// Brings the database to the schema of this release and logs the progress. New collections are one
+/// line: at a first start there are dozens, and each is created at once.
+async fn apply_migrations(store: &Store, drop_indexes: bool) -> anyhow::Result<Vec<Step>> {
+    let steps = store.migration_plan(FILES).await?.steps;
+    let created = steps.iter().filter(|step| matches!(step, Step::Create(_)));
+    let created: BTreeSet<String> = created.map(Step::to_string).collect();
+    if !created.is_empty() {
+        log_progress(&format!("creating {} collections", created.len()));
+    }
+    let report = |line: &str| {
+        if !created.contains(line) {
+            log_progress(line);
+        }
+    };
+    let owner = process_name();
+    let done = store.migrate(FILES, &owner, drop_indexes, &report);
+    Ok(done.await?)
 }
 
 /// Lists the indexes that this release does not need, and how to drop them unless this run has

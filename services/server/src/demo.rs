@@ -40,8 +40,7 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
         seed,
         ..DemoOptions::new(catalog.now())
     });
-    let rows = demo.product_count() + demo.review_count();
-    let bar = bar(u64::try_from(rows).unwrap_or(u64::MAX));
+    let progress = Progress::begin(&demo);
     let mut session = catalog.import(ImportMode::Write);
     let mut products = demo.products();
     loop {
@@ -49,7 +48,7 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
         if batch.is_empty() {
             break;
         }
-        bar.inc(u64::try_from(batch.len()).unwrap_or(0));
+        progress.add(batch.len());
         fail_if_rejected(&session.products(batch).await?)?;
     }
     let mut reviews = demo.reviews();
@@ -58,14 +57,14 @@ async fn load(catalog: &Catalog, seed: u64) -> anyhow::Result<()> {
         if batch.is_empty() {
             break;
         }
-        bar.inc(u64::try_from(batch.len()).unwrap_or(0));
+        progress.add(batch.len());
         fail_if_rejected(&session.reviews(batch).await?)?;
     }
-    bar.set_message("computing ratings");
+    progress.next("computing ratings");
     session.finish().await?;
-    bar.set_message("recording views and orders");
+    progress.next("recording views and orders");
     record_activity(catalog, &demo).await?;
-    bar.finish_and_clear();
+    progress.end();
     Ok(())
 }
 
@@ -140,11 +139,45 @@ fn fail_if_rejected(outcomes: &[LineOutcome]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bar(rows: u64) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("loading the demo catalogue [{bar:30}] {pos}/{len} {msg}");
-    let style = style
-        .expect("the template is a constant")
-        .progress_chars("=> ");
-    ProgressBar::new(rows).with_style(style)
+/// Shows how far the load is: a bar on a terminal, lines in the log otherwise.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn begin(demo: &Demo) -> Self {
+        let (products, reviews) = (demo.product_count(), demo.review_count());
+        tracing::info!(
+            "loading the demo catalogue of {products} products and {reviews} reviews; this takes about half a minute, only at the first start"
+        );
+        let style =
+            ProgressStyle::with_template("loading the demo catalogue [{bar:30}] {pos}/{len} {msg}");
+        let style = style
+            .expect("the template is a constant")
+            .progress_chars("=> ");
+        let rows = u64::try_from(products + reviews).unwrap_or(u64::MAX);
+        Self(ProgressBar::new(rows).with_style(style))
+    }
+
+    /// Adds products or reviews. Each quarter is a line.
+    fn add(&self, rows: usize) {
+        let quarter = || 4 * self.0.position() / self.0.length().unwrap_or(1).max(1);
+        let before = quarter();
+        self.0.inc(u64::try_from(rows).unwrap_or(0));
+        if self.0.is_hidden() && quarter() > before {
+            let percent = 25 * quarter();
+            tracing::info!("{percent} % of the demo catalogue are loaded");
+        }
+    }
+
+    /// Begins the next part.
+    fn next(&self, part: &'static str) {
+        self.0.set_message(part);
+        if self.0.is_hidden() {
+            tracing::info!("loading the demo catalogue: {part}");
+        }
+    }
+
+    fn end(self) {
+        self.0.finish_and_clear();
+        tracing::info!("the demo catalogue is loaded");
+    }
 }

@@ -4,6 +4,7 @@
 //! same binary, so that one container image serves all of them.
 
 mod auth;
+mod certificate;
 mod commands;
 mod database;
 mod demo;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use vitrine_model::id::random_bytes;
-use vitrine_mongod::{Instance, Mongod, Search, StartOptions};
+use vitrine_mongod::{Claim, Instance, Mongod, Search, StartOptions};
 
 use crate::settings::Common;
 
@@ -87,8 +87,11 @@ impl LocalData {
             cache_dir: settings.cache_dir()?,
             provision: true,
         };
+        // First, so that nothing is downloaded for a directory that another process uses.
+        let claim = Claim::new(&self.mongo_dir()).await?;
         let mongod = Mongod::find(&search, report).await?;
-        let instance = Instance::start(&mongod, &StartOptions::new(self.mongo_dir())).await?;
+        let options = StartOptions::new(self.mongo_dir());
+        let instance = Instance::start_on(claim, &mongod, &options).await?;
         fs::write(self.running_file(), instance.uri())
             .with_context(|| format!("writing to {}", self.0.display()))?;
         Ok(instance)
@@ -135,6 +138,15 @@ fn create_secrets(path: &Path) -> anyhow::Result<Secrets> {
         }
         Err(error) => Err(error).with_context(context),
     }
+}
+
+/// The number of files that this process may have open at a time, where the system says it.
+pub(crate) fn open_file_limit() -> Option<usize> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"))?;
+    line.split_whitespace().nth(3)?.parse().ok()
 }
 
 /// Returns 224 random bits in hexadecimal digits.

@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use vitrine_api::http::Sockets;
+use vitrine_api::http::{ConnectionEvent, Connections, Sockets};
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
 use vitrine_storage::fold::FoldBacklog;
@@ -37,8 +37,10 @@ struct Counters {
     own_uncounted_age: Gauge<f64, AtomicU64>,
     activity: Gauge,
     connections: Gauge,
+    sockets: Gauge,
     operations: Gauge,
     slow: Counter,
+    connection_events: Family<Event, Counter>,
     folded: Counter,
     recounted: Counter,
     rounds: Counter,
@@ -53,6 +55,24 @@ struct Worker {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Field {
     field: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Event {
+    event: &'static str,
+}
+
+/// The name of something that happens to connections.
+fn event_name(event: ConnectionEvent) -> &'static str {
+    match event {
+        ConnectionEvent::Accepted => "accepted",
+        ConnectionEvent::RefusedInAll => "refused",
+        ConnectionEvent::RefusedByAddress => "refused_by_address",
+        ConnectionEvent::AcceptFailed => "accept_failed",
+        ConnectionEvent::HandshakeFailed => "handshake_failed",
+        ConnectionEvent::HeaderTimeout => "header_timeout",
+        ConnectionEvent::ResponseTimeout => "response_timeout",
+    }
 }
 
 impl Metrics {
@@ -71,8 +91,10 @@ impl Metrics {
             own_uncounted_age: Gauge::default(),
             activity: Gauge::default(),
             connections: Gauge::default(),
+            sockets: Gauge::default(),
             operations: Gauge::default(),
             slow: Counter::default(),
+            connection_events: Family::default(),
             folded: Counter::default(),
             recounted: Counter::default(),
             rounds: Counter::default(),
@@ -96,7 +118,9 @@ impl Metrics {
             uncounted_age: "uncounted_review_age_seconds", "Age of the oldest uncounted review";
             own_uncounted_age: "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
             activity: "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
-            connections: "sockets", "Open WebSocket connections";
+            connections: "connections", "Open connections of the API, including those of WebSockets";
+            connection_events: "connection_events", "What has happened to connections of the API";
+            sockets: "sockets", "Open WebSocket connections";
             operations: "subscriptions", "Running operations on WebSocket connections";
             slow: "slow_sockets", "WebSocket connections closed because the client did not read its messages";
             folded: "folded_reviews", "Reviews that the workers have counted in their products";
@@ -164,10 +188,24 @@ impl Metrics {
         self.0.activity.set(waiting);
     }
 
-    /// Sets the numbers of connections and of their operations.
+    /// Sets the numbers of connections and of what has happened to them.
+    pub(crate) fn set_connections(&self, connections: &Connections) {
+        let open = i64::try_from(connections.open()).unwrap_or(i64::MAX);
+        self.0.connections.set(open);
+        for event in ConnectionEvent::ALL {
+            let label = Event {
+                event: event_name(event),
+            };
+            let counter = self.0.connection_events.get_or_create(&label);
+            let count = connections.count(event);
+            counter.inner().store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the numbers of WebSocket connections and of their operations.
     pub(crate) fn set_sockets(&self, sockets: &Sockets) {
         let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        self.0.connections.set(whole(sockets.connections() as u64));
+        self.0.sockets.set(whole(sockets.connections() as u64));
         self.0.operations.set(whole(sockets.operations() as u64));
         let slow = self.0.slow.inner();
         slow.store(sockets.dropped_slow(), Ordering::Relaxed);

@@ -12,9 +12,13 @@ use clap::{
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
+mod clients;
+mod connections;
 mod limits;
 mod tokens;
 
+pub(crate) use clients::ClientSettings;
+pub(crate) use connections::ConnectionSettings;
 pub(crate) use limits::LimitSettings;
 pub(crate) use tokens::{Secret, TokenSettings};
 
@@ -37,6 +41,12 @@ pub struct Cli {
     /// What callers may ask for.
     #[command(flatten)]
     pub limits: LimitSettings,
+    /// Connections.
+    #[command(flatten)]
+    pub connections: ConnectionSettings,
+    /// What clients may rely on.
+    #[command(flatten)]
+    pub clients: ClientSettings,
 }
 
 impl Cli {
@@ -67,6 +77,14 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("staff_cost_limit", "dev and serve", &["dev", "serve"]),
         ("cost_per_second", "serve", &["serve"]),
         ("trusted_proxy", "dev and serve", &["dev", "serve"]),
+        ("monitor_listen", "serve and work", &["serve", "work"]),
+        ("public_metrics", "serve", &["serve"]),
+        ("tls_certificate", "serve", &["serve"]),
+        ("tls_key", "serve", &["serve"]),
+        ("connection_limit", "serve", &["serve"]),
+        ("connection_limit_per_address", "serve", &["serve"]),
+        ("socket_limit_per_client", "serve", &["serve"]),
+        ("subscription_limit_per_client", "serve", &["serve"]),
         ("catalogue", "dev", &["dev"]),
         ("reset", "dev", &["dev"]),
         ("seed", "dev", &["dev"]),
@@ -210,15 +228,6 @@ pub enum StartCatalogue {
     Empty,
 }
 
-/// Settings of `work`.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Work {
-    /// The address for health checks and metrics: /health/live, /health/ready and /metrics. Without
-    /// it, the process does not listen.
-    #[arg(long, env = "VITRINE_MONITOR_LISTEN")]
-    pub monitor_listen: Option<SocketAddr>,
-}
-
 /// The commands of the binary.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
@@ -227,7 +236,7 @@ pub enum Command {
     /// Serve the API from a migrated database.
     Serve,
     /// Run the background workers.
-    Work(Work),
+    Work,
     /// Bring the database to the schema of this release, or compare them.
     #[command(subcommand)]
     Migrate(Migrate),
@@ -398,6 +407,15 @@ mod tests {
             ("--listen 127.0.0.1:1 work", "--listen is for dev and serve"),
             ("serve --catalogue empty", "--catalogue is for dev"),
             ("serve --reset", "--reset is for dev"),
+            (
+                "--monitor-listen 127.0.0.1:1",
+                "--monitor-listen is for serve and work",
+            ),
+            ("work --public-metrics", "--public-metrics is for serve"),
+            (
+                "dev --connection-limit 7",
+                "--connection-limit is for serve",
+            ),
             ("migrate up --seed 3", "--seed is for dev"),
             (
                 "audit --review-moderation before",
@@ -411,7 +429,8 @@ mod tests {
             "--reset --seed 3 --catalogue empty",
             "dev --listen 127.0.0.1:1",
             "serve --listen 127.0.0.1:1 --review-moderation before",
-            "work --data-dir x",
+            "work --data-dir x --monitor-listen 127.0.0.1:1",
+            "serve --monitor-listen 127.0.0.1:1 --connection-limit 7",
         ] {
             assert_eq!(error_of(line), None, "{line}");
         }

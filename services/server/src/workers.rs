@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use vitrine_api::http::Sockets;
+use vitrine_api::http::{Connections, Sockets};
 use vitrine_domain::maintenance::UncountedWatch;
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::worker::WorkerRun;
 
 use crate::auth::KeyKeeper;
+use crate::certificate::CertificateKeeper;
 use crate::health::DatabaseHealth;
 use crate::metrics::{MEDIA_TYPE, Metrics};
 
@@ -119,6 +120,19 @@ impl Workers {
         self
     }
 
+    /// Starts the task that reads the certificate again when it is renewed, if there is one.
+    pub(crate) fn start_certificate_refresh(
+        &self,
+        certificate: Option<CertificateKeeper>,
+    ) -> &Self {
+        if let Some(certificate) = certificate {
+            let metrics = self.metrics.clone();
+            let report = move |failed| metrics.record_run("certificate", failed);
+            self.tasks.spawn(certificate.run(self.stop.clone(), report));
+        }
+        self
+    }
+
     /// Starts the task that writes buffered activity counts, once a second. [`Catalog::drain`]
     /// writes the rest at shutdown.
     pub(crate) fn start_activity_flush(&self, catalog: &Catalog) -> &Self {
@@ -188,10 +202,16 @@ impl Workers {
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || metrics.text())
     }
 
-    /// Returns the metrics of this process, including those of WebSocket connections.
-    pub(crate) fn metrics_with(&self, sockets: &Sockets) -> vitrine_api::http::Metrics {
-        let (metrics, sockets) = (self.metrics.clone(), sockets.clone());
+    /// Returns the metrics of this process, including those of connections.
+    pub(crate) fn metrics_with(
+        &self,
+        connections: &Connections,
+        sockets: &Sockets,
+    ) -> vitrine_api::http::Metrics {
+        let (metrics, connections) = (self.metrics.clone(), connections.clone());
+        let sockets = sockets.clone();
         vitrine_api::http::Metrics::new(MEDIA_TYPE, move || {
+            metrics.set_connections(&connections);
             metrics.set_sockets(&sockets);
             metrics.text()
         })

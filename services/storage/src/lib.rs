@@ -28,6 +28,7 @@
 //! | [`trending`] | trending lists and activity summaries of products |
 //! | [`erasure`] | erasing an author's data, and exporting it |
 //! | [`feed`] | the change stream of reviews and ratings for subscriptions |
+//! | [`persisted_queries`] | the texts of queries that clients name by their hash |
 //! | [`shards`] | how collections are sharded |
 //! | [`durability`] | when a write is confirmed |
 //! | `names` | uniqueness of SKUs, slugs and external ids |
@@ -64,6 +65,7 @@ pub mod leases;
 pub mod migrations;
 pub mod moderation;
 mod names;
+pub mod persisted_queries;
 pub mod products;
 pub mod propagation;
 pub mod ranks;

@@ -168,9 +168,11 @@ async fn written(desk: &Desk, of: &Rated, act: Act) -> Duration {
 /// The review that something is done about, and by whom.
 async fn prepare(desk: &Desk, of: &Rated, act: Act) -> (String, Option<ReviewKey>) {
     let somebody = format!("somebody {}", mongodb::bson::Uuid::new());
-    let query = "query($id: ID!) { product(id: $id) { topReviews(first: 1) { id } } }";
+    let query = "query($id: ID!) { product(id: $id) { topReviews(first: 1) { reviewId } } }";
     let top = desk.data(query, &json!({ "id": of.global() })).await;
-    let top = top["product"]["topReviews"][0]["id"].as_str().unwrap();
+    let top = top["product"]["topReviews"][0]["reviewId"]
+        .as_str()
+        .unwrap();
     let Ok(GlobalId::Review(product, top)) = GlobalId::decode(top) else {
         panic!("{top} is the id of a review")
     };

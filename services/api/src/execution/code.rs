@@ -13,6 +13,8 @@ pub enum ErrorCode {
     InvalidCursor,
     /// The request is larger or more expensive than the limits for this caller.
     CostExceeded,
+    /// The client named a query by its hash, and the service does not have it: send its text, too.
+    PersistedQueryNotFound,
     /// The caller must authenticate.
     Unauthenticated,
     /// The caller is authenticated but not permitted to do this.
@@ -39,6 +41,7 @@ impl ErrorCode {
             Self::BadUserInput => "BAD_USER_INPUT",
             Self::InvalidCursor => "INVALID_CURSOR",
             Self::CostExceeded => "COST_EXCEEDED",
+            Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
             Self::Unauthenticated => "UNAUTHENTICATED",
             Self::Forbidden => "FORBIDDEN",
             Self::NotFound => "NOT_FOUND",

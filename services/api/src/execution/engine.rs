@@ -96,7 +96,11 @@ impl Engine {
     /// errors for the client.
     pub fn prepare(&self, request: GraphqlRequest) -> Result<Prepared, Vec<ResponseError>> {
         let validated = self.validator.validate(&request.query);
-        let plan = validated.outcome.as_ref().map_err(Clone::clone)?;
+        let plan = validated.outcome.as_ref().map_err(|errors| {
+            let errors = errors.iter().cloned();
+            let presented = errors.map(|error| error.presented(request.hide_schema));
+            presented.collect::<Vec<_>>()
+        })?;
         let name = request.operation_name.as_deref();
         let index = plan.find(name).map_err(|error| vec![error])?;
         let operation = &plan.operations[index];

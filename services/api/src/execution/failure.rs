@@ -155,6 +155,14 @@ pub trait At<T> {
     /// Records that the error happened in the field that `ctx` is resolving.
     fn at<C>(self, ctx: &ContextBase<'_, C>) -> R<T>;
 
+    /// Does the same in a nullable field that has a value unless it fails.
+    fn some_at<C>(self, ctx: &ContextBase<'_, C>) -> Option<R<T>>
+    where
+        Self: Sized,
+    {
+        Some(self.at(ctx))
+    }
+
     /// Records that the error happened in one item of the list that `ctx` is resolving.
     fn item_at<C>(self, ctx: &ContextBase<'_, C>, index: usize) -> R<T>;
 }

@@ -1,6 +1,6 @@
 //! A GraphQL request as received.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::strict;
@@ -12,15 +12,20 @@ use super::strict;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphqlRequest {
-    /// The text of the document.
-    pub query: String,
-    /// The name of the operation to run; may be omitted if there is only one.
+    /// The text of the document; empty if the client only names it.
     #[serde(default)]
+    pub query: String,
+    /// The name of the operation to run; may be omitted if there is only one. An empty name counts
+    /// as none.
+    #[serde(default, deserialize_with = "name")]
     pub operation_name: Option<String>,
     /// The values of the variables.
     #[serde(default, deserialize_with = "strict::object")]
     pub variables: Map<String, Value>,
-    /// Protocol extensions of the client; ignored.
+    /// The id of a trusted document.
+    #[serde(default, alias = "doc_id")]
+    pub document_id: Option<String>,
+    /// Protocol extensions of the client. Of these only `persistedQuery` is read.
     #[serde(default, deserialize_with = "strict::object")]
     pub extensions: Map<String, Value>,
     /// The request id in log lines and internal errors.
@@ -31,6 +36,11 @@ pub struct GraphqlRequest {
     pub hide_schema: bool,
 }
 
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    Ok(name.filter(|name| !name.is_empty()))
+}
+
 impl GraphqlRequest {
     /// Creates a request for the only operation of `query`, without variables.
     pub fn new(query: impl Into<String>) -> Self {
@@ -38,6 +48,13 @@ impl GraphqlRequest {
             query: query.into(),
             ..Self::default()
         }
+    }
+
+    /// Returns true if the request has a document, or names one.
+    #[must_use]
+    pub fn has_document(&self) -> bool {
+        let named = self.extensions.get("persistedQuery");
+        !self.query.is_empty() || self.document_id.is_some() || named.is_some()
     }
 
     /// Sets the name of the operation to run.

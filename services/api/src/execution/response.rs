@@ -94,6 +94,10 @@ pub struct ResponseError {
     pub path: Vec<PathSegment>,
     /// The code and further machine-readable information.
     pub extensions: ErrorExtensions,
+    /// What may have been meant by a wrong name. Part of the message only for callers that may
+    /// know the schema: see [`Self::presented`].
+    #[serde(skip)]
+    pub(super) suggestion: Option<String>,
 }
 
 /// The machine-readable part of an error.
@@ -119,7 +123,18 @@ impl ResponseError {
                 retry_after: None,
                 request_id: None,
             },
+            suggestion: None,
         }
+    }
+
+    /// Returns the error as it is sent: with its suggestion, unless the schema is hidden.
+    #[must_use]
+    pub(super) fn presented(mut self, hide_schema: bool) -> Self {
+        match self.suggestion.take() {
+            Some(suggestion) if !hide_schema => self.message.push_str(&suggestion),
+            _ => {}
+        }
+        self
     }
 
     /// Creates the error that a client receives for a failure.

@@ -8,8 +8,8 @@ use apollo_compiler::{
 
 use super::ValidatorError;
 
-/// Returns the findings about a schema, one line each, in the order of the text: root query fields
-/// that are not nullable, and types, fields, arguments, input fields and enum values without a
+/// Returns the findings about a schema, one line each, in the order of the text: fields of queries
+/// and mutations that are not nullable, and types, fields, arguments, input fields and enum values without a
 /// description. Intended for a test that compares them with the known exceptions.
 pub fn survey(sdl: &str) -> Result<Vec<String>, ValidatorError> {
     let schema = Schema::parse_and_validate(sdl, "schema.graphql")
@@ -28,12 +28,16 @@ pub fn survey(sdl: &str) -> Result<Vec<String>, ValidatorError> {
 }
 
 fn roots(schema: &Schema, findings: &mut Vec<String>) {
-    let query = schema.schema_definition.query.as_ref();
-    let Some(query) = query.and_then(|query| schema.get_object(&query.name)) else {
-        return;
-    };
-    for field in query.fields.values().filter(|field| field.ty.is_non_null()) {
-        findings.push(format!("{}.{} is not nullable", query.name, field.name));
+    let roots = &schema.schema_definition;
+    for root in [&roots.query, &roots.mutation].into_iter().flatten() {
+        let fields = schema
+            .get_object(&root.name)
+            .map(|root| root.fields.values());
+        for field in fields.into_iter().flatten() {
+            if field.ty.is_non_null() {
+                findings.push(format!("{}.{} is not nullable", root.name, field.name));
+            }
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
     plan::DocumentPlan,
     rules::Rules,
     scan,
+    suggestions::suggestion,
 };
 
 /// The cache key of a normal form: the hash of the document, the index of the operation and the
@@ -105,6 +106,8 @@ impl DocumentValidator {
     }
 
     fn examine(&self, query: &str) -> Result<DocumentPlan, Vec<ResponseError>> {
+        // The specification ignores a byte order mark.
+        let query = query.strip_prefix('\u{feff}').unwrap_or(query);
         small_enough(query).map_err(|error| vec![error])?;
         let document = self.parse_and_validate(query)?;
         let never_null = literals::check(&self.rules, &document)?;
@@ -123,7 +126,13 @@ impl DocumentValidator {
             .map_err(|error| errors(ErrorCode::GraphqlParseFailed, &error.errors))?;
         syntax
             .to_executable_validate(&self.rules.schema)
-            .map_err(|error| errors(ErrorCode::GraphqlValidationFailed, &error.errors))
+            .map_err(|error| {
+                let mut errors = errors(ErrorCode::GraphqlValidationFailed, &error.errors);
+                for error in &mut errors {
+                    error.suggestion = suggestion(&self.rules.schema, &error.message);
+                }
+                errors
+            })
     }
 }
 

@@ -50,6 +50,9 @@ pub(super) fn coerce(
 
 type Coerced<T> = Result<T, String>;
 
+/// The field of every object that names its type.
+const TYPENAME: &str = "__typename";
+
 fn one(
     rules: &Rules,
     definition: &VariableDefinition,
@@ -190,10 +193,9 @@ impl<'a> Coercion<'a> {
                 object.name
             ));
         };
-        if let Some(name) = fields
-            .keys()
-            .find(|name| !object.fields.contains_key(name.as_str()))
-        {
+        // Caches of clients add `__typename` to what they have read, which comes back in inputs.
+        let given = || fields.keys().filter(|name| *name != TYPENAME);
+        if let Some(name) = given().find(|name| !object.fields.contains_key(name.as_str())) {
             return Err(format!(
                 "{path}: the type {} has no field {name:?}.",
                 object.name
@@ -234,7 +236,10 @@ fn one_of(object: &InputObjectType, fields: &Map<String, Json>, path: &Path<'_>)
     if !object.directives.has("oneOf") {
         return Ok(());
     }
-    if fields.len() == 1 && fields.values().all(|value| !value.is_null()) {
+    let mut given = fields.iter().filter(|(name, _)| *name != TYPENAME);
+    if let (Some((_, value)), None) = (given.next(), given.next())
+        && !value.is_null()
+    {
         return Ok(());
     }
     Err(format!(
@@ -243,9 +248,22 @@ fn one_of(object: &InputObjectType, fields: &Map<String, Json>, path: &Path<'_>)
     ))
 }
 
+/// JSON has one type of numbers, so `1.0` is the integer 1. In documents it is not.
 fn int(provided: &Json) -> Option<Value> {
-    let number = i32::try_from(provided.as_i64()?).ok()?;
+    let number = provided.as_i64().or_else(|| whole(provided.as_f64()?))?;
+    let number = i32::try_from(number).ok()?;
     Some(Value::Number(number.into()))
+}
+
+/// Returns a float as an integer, if it is one that both types can hold.
+fn whole(number: f64) -> Option<i64> {
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let fits = number.fract() == 0.0 && number.abs() <= MAX_EXACT;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it has no fraction and fits"
+    )]
+    fits.then_some(number as i64)
 }
 
 fn float(provided: &Json) -> Option<Value> {
@@ -258,6 +276,7 @@ fn id(provided: &Json) -> Option<Value> {
         Json::Number(number) if number.is_i64() || number.is_u64() => {
             Some(Value::String(number.to_string()))
         }
+        Json::Number(number) => whole(number.as_f64()?).map(|id| Value::String(id.to_string())),
         _ => None,
     }
 }

@@ -15,7 +15,7 @@ use vitrine_model::category::TreeShape;
 use vitrine_model::review::TOP_REVIEWS;
 
 use super::rate_limiter::{Budget, Caller, RateLimiter};
-use super::viewer::{Role, Viewer};
+use super::viewer::Viewer;
 use crate::execution::{
     AnswerLimits, CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState,
     SelectedField,
@@ -241,7 +241,7 @@ impl CostGuard {
     /// Returns a guard with the limits of this caller.
     #[must_use]
     pub fn new(catalog: &Catalog, viewer: &Viewer, limits: CostLimits) -> Self {
-        let staff = is_staff(viewer);
+        let staff = viewer.is_staff();
         Self {
             costs: SchemaCosts {
                 tree: catalog.reference().categories.shape(),
@@ -256,7 +256,7 @@ impl CostGuard {
     /// address.
     #[must_use]
     pub fn rate(mut self, limits: &RateLimits, viewer: &Viewer, address: Option<IpAddr>) -> Self {
-        let budget = if is_staff(viewer) {
+        let budget = if viewer.is_staff() {
             limits.staff
         } else {
             limits.public
@@ -314,11 +314,6 @@ impl CostGuard {
             }
         }
     }
-}
-
-fn is_staff(viewer: &Viewer) -> bool {
-    let roles = [Role::Moderator, Role::Admin, Role::Service];
-    roles.iter().any(|role| viewer.has(*role))
 }
 
 /// The costs of this schema, on a category tree of some shape.

@@ -72,11 +72,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new product.")] input: CreateProductInput,
-    ) -> R<CreateProductPayload> {
+    ) -> Option<R<CreateProductPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
             catalog.create_product(request, new).await
         });
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Changes a product, except its specs.
@@ -84,7 +84,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product and its changes.")] input: UpdateProductInput,
-    ) -> R<UpdateProductPayload> {
+    ) -> Option<R<UpdateProductPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -92,7 +92,7 @@ impl Mutation {
                 catalog.update_product(request, id, patch).await
             },
         );
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Sets specs of a product; its other specs stay unchanged. A new spec key can be used in
@@ -101,13 +101,13 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product and the specs to set.")] input: SetSpecsInput,
-    ) -> R<SetSpecsPayload> {
+    ) -> Option<R<SetSpecsPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
             |catalog, request, (id, specs)| async move { catalog.set_specs(request, id, specs).await },
         );
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Removes specs from a product.
@@ -115,13 +115,13 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product and the specs to remove.")] input: RemoveSpecsInput,
-    ) -> R<RemoveSpecsPayload> {
+    ) -> Option<R<RemoveSpecsPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
             |catalog, request, (id, refs)| async move { catalog.remove_specs(request, id, refs).await },
         );
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Archives a product: takes it off sale until it is restored. It keeps its slug and stays
@@ -130,11 +130,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product to archive.")] input: ArchiveProductInput,
-    ) -> R<ArchiveProductPayload> {
+    ) -> Option<R<ArchiveProductPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
             catalog.set_archived(request, id, true).await
         });
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Restores an archived product and puts it back on sale.
@@ -142,11 +142,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product to restore.")] input: RestoreProductInput,
-    ) -> R<RestoreProductPayload> {
+    ) -> Option<R<RestoreProductPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, id| async move {
             catalog.set_archived(request, id, false).await
         });
-        product(done.await).map(Into::into).at(ctx)
+        product(done.await).map(Into::into).some_at(ctx)
     }
 
     /// Creates a category.
@@ -154,11 +154,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new category.")] input: CreateCategoryInput,
-    ) -> R<CreateCategoryPayload> {
+    ) -> Option<R<CreateCategoryPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
             catalog.create_category(request, new).await
         });
-        category(ctx, done.await).await.map(Into::into).at(ctx)
+        category(ctx, done.await).await.map(Into::into).some_at(ctx)
     }
 
     /// Renames or moves a category.
@@ -166,7 +166,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The category and its changes.")] input: UpdateCategoryInput,
-    ) -> R<UpdateCategoryPayload> {
+    ) -> Option<R<UpdateCategoryPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -174,7 +174,7 @@ impl Mutation {
                 catalog.update_category(request, id, patch).await
             },
         );
-        category(ctx, done.await).await.map(Into::into).at(ctx)
+        category(ctx, done.await).await.map(Into::into).some_at(ctx)
     }
 
     /// Creates a supplier.
@@ -182,11 +182,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new supplier.")] input: CreateSupplierInput,
-    ) -> R<CreateSupplierPayload> {
+    ) -> Option<R<CreateSupplierPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
             catalog.create_supplier(request, new).await
         });
-        shown(done.await, Supplier).map(Into::into).at(ctx)
+        shown(done.await, Supplier).map(Into::into).some_at(ctx)
     }
 
     /// Changes a supplier. The new name and country are copied to its products in the background.
@@ -194,7 +194,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The supplier and its changes.")] input: UpdateSupplierInput,
-    ) -> R<UpdateSupplierPayload> {
+    ) -> Option<R<UpdateSupplierPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -202,7 +202,7 @@ impl Mutation {
                 catalog.update_supplier(request, id, patch).await
             },
         );
-        shown(done.await, Supplier).map(Into::into).at(ctx)
+        shown(done.await, Supplier).map(Into::into).some_at(ctx)
     }
 
     /// Defines a unit of measure.
@@ -210,11 +210,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new unit.")] input: DefineUnitInput,
-    ) -> R<DefineUnitPayload> {
+    ) -> Option<R<DefineUnitPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, unit| async move {
             catalog.define_unit(request, unit).await
         });
-        shown(done.await, Unit::from).map(Into::into).at(ctx)
+        shown(done.await, Unit::from).map(Into::into).some_at(ctx)
     }
 
     /// Defines a spec key before any product has it.
@@ -222,11 +222,11 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new spec key.")] input: DefineSpecKeyInput,
-    ) -> R<DefineSpecKeyPayload> {
+    ) -> Option<R<DefineSpecKeyPayload>> {
         let done = run_command(ctx, input.parse(), |catalog, request, new| async move {
             catalog.define_spec_key(request, new).await
         });
-        shown(done.await, spec_key).map(Into::into).at(ctx)
+        shown(done.await, spec_key).map(Into::into).some_at(ctx)
     }
 
     /// Changes a spec key.
@@ -234,7 +234,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The spec key and its changes.")] input: UpdateSpecKeyInput,
-    ) -> R<UpdateSpecKeyPayload> {
+    ) -> Option<R<UpdateSpecKeyPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -242,7 +242,7 @@ impl Mutation {
                 catalog.update_spec_key(request, key, patch).await
             },
         );
-        shown(done.await, spec_key).map(Into::into).at(ctx)
+        shown(done.await, spec_key).map(Into::into).some_at(ctx)
     }
 
     /// Merges two spec keys into one. Both names refer to the remaining key from then on.
@@ -250,7 +250,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The key to merge and the remaining key.")] input: MergeSpecKeysInput,
-    ) -> R<MergeSpecKeysPayload> {
+    ) -> Option<R<MergeSpecKeysPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -258,7 +258,7 @@ impl Mutation {
                 catalog.merge_spec_keys(request, from, into).await
             },
         );
-        shown(done.await, Merge::from).map(Into::into).at(ctx)
+        shown(done.await, Merge::from).map(Into::into).some_at(ctx)
     }
 
     /// Submits a review of a product. Needs the role shopper; the author is the subject of the
@@ -268,7 +268,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product and the content of the review.")] input: SubmitReviewInput,
-    ) -> R<SubmitReviewPayload> {
+    ) -> Option<R<SubmitReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(product, _)| *product);
         let done = run_command_as(
@@ -283,7 +283,7 @@ impl Mutation {
         );
         review_outcome(product_id, done.await)
             .map(SubmitReviewPayload)
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Edits the caller's own review. Needs the role shopper. The review keeps its votes. A
@@ -292,7 +292,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and its changes.")] input: EditReviewInput,
-    ) -> R<EditReviewPayload> {
+    ) -> Option<R<EditReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(key, _, _)| key.0);
         let done = run_command_as(
@@ -306,7 +306,7 @@ impl Mutation {
         );
         review_outcome(product_id, done.await)
             .map(EditReviewPayload)
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Deletes the caller's own review. Needs the role shopper. Repeating the mutation has no
@@ -315,7 +315,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review to delete.")] input: DeleteReviewInput,
-    ) -> R<DeleteReviewPayload> {
+    ) -> Option<R<DeleteReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |key| key.0);
         let done = run_command_as(
@@ -329,7 +329,7 @@ impl Mutation {
         );
         review_outcome(product_id, done.await)
             .map(DeleteReviewPayload)
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Votes on whether another author's review is helpful. Needs the role shopper. Repeating the
@@ -338,7 +338,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the vote.")] input: VoteReviewInput,
-    ) -> R<VoteReviewPayload> {
+    ) -> Option<R<VoteReviewPayload>> {
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -347,7 +347,7 @@ impl Mutation {
                 catalog.vote_review(&request.subject, key, Some(vote)).await
             },
         );
-        shown(done.await, Review::from).map(Into::into).at(ctx)
+        shown(done.await, Review::from).map(Into::into).some_at(ctx)
     }
 
     /// Removes the caller's vote. Needs the role shopper. Without a vote it has no effect.
@@ -355,7 +355,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review whose vote to remove.")] input: RemoveVoteInput,
-    ) -> R<RemoveVotePayload> {
+    ) -> Option<R<RemoveVotePayload>> {
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -364,7 +364,7 @@ impl Mutation {
                 catalog.vote_review(&request.subject, key, None).await
             },
         );
-        shown(done.await, Review::from).map(Into::into).at(ctx)
+        shown(done.await, Review::from).map(Into::into).some_at(ctx)
     }
 
     /// Reports a review to the moderators. Needs the role shopper. A reader can report a review
@@ -373,7 +373,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the reason for the report.")] input: ReportReviewInput,
-    ) -> R<ReportReviewPayload> {
+    ) -> Option<R<ReportReviewPayload>> {
         let done = run_command_as(
             Viewer::shopper,
             ctx,
@@ -383,7 +383,7 @@ impl Mutation {
                 catalog.report_review(reader, key, reason, note).await
             },
         );
-        shown(done.await, Review::from).map(Into::into).at(ctx)
+        shown(done.await, Review::from).map(Into::into).some_at(ctx)
     }
 
     /// Publishes, rejects or requeues a review. Needs the role moderator or admin. Every decision
@@ -392,7 +392,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the decision.")] input: ModerateReviewInput,
-    ) -> R<ModerateReviewPayload> {
+    ) -> Option<R<ModerateReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(key, _)| key.0);
         let done = run_command_as(
@@ -407,7 +407,7 @@ impl Mutation {
         );
         review_outcome(product_id, done.await)
             .map(ModerateReviewPayload)
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Writes, replaces or removes the shop's public reply to a review. Needs the role moderator or
@@ -416,7 +416,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the parts.")] input: ReplyToReviewInput,
-    ) -> R<ReplyToReviewPayload> {
+    ) -> Option<R<ReplyToReviewPayload>> {
         let done = run_command_as(
             Viewer::moderator,
             ctx,
@@ -430,7 +430,7 @@ impl Mutation {
         let review = |done: Reviewed| done.review.into();
         shown::<_, Review>(done.await, review)
             .map(Into::into)
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Records a purchase, so that the customer's review of the product is marked as verified.
@@ -439,7 +439,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The purchase.")] input: RecordPurchaseInput,
-    ) -> R<RecordPurchasePayload> {
+    ) -> Option<R<RecordPurchasePayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |purchase| purchase.product);
         let done = run_command_as(
@@ -450,7 +450,7 @@ impl Mutation {
         );
         let done = done.await;
         done.and_then(|outcome| RecordPurchasePayload::of(product_id, outcome))
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Records views and carts of products, up to 500 per request. Events are counted in memory and
@@ -460,8 +460,8 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The events.")] input: RecordActivityInput,
-    ) -> R<RecordActivityPayload> {
-        record_activity(ctx, input).await.at(ctx)
+    ) -> Option<R<RecordActivityPayload>> {
+        record_activity(ctx, input).await.some_at(ctx)
     }
 
     /// Erases an author from reviews and copies of them, earlier versions, votes, replies, reports
@@ -471,7 +471,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The author and what to do with the author's reviews.")]
         input: EraseAuthorInput,
-    ) -> R<EraseAuthorPayload> {
+    ) -> Option<R<EraseAuthorPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -480,7 +480,9 @@ impl Mutation {
                 catalog.erase_author(by, AuthorId(author), policy).await
             },
         );
-        shown(done.await, |erased| erased).map(Into::into).at(ctx)
+        shown(done.await, |erased| erased)
+            .map(Into::into)
+            .some_at(ctx)
     }
 
     /// Recounts the reviews of a product and corrects its rating numbers.
@@ -488,7 +490,7 @@ impl Mutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The product to repair.")] input: RepairRatingStatsInput,
-    ) -> R<RepairRatingStatsPayload> {
+    ) -> Option<R<RepairRatingStatsPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |product| *product);
         let done = run_command(ctx, input, |catalog, _, product| async move {
@@ -496,7 +498,7 @@ impl Mutation {
         });
         let done = done.await;
         done.and_then(|outcome| RepairRatingStatsPayload::of(product_id, outcome))
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// Defines the aspects that reviews may rate in addition to the overall rating, for the
@@ -506,7 +508,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The kind or category and its aspects.")]
         input: DefineReviewDimensionsInput,
-    ) -> R<DefineReviewDimensionsPayload> {
+    ) -> Option<R<DefineReviewDimensionsPayload>> {
         let done = run_command(
             ctx,
             input.parse(),
@@ -514,7 +516,9 @@ impl Mutation {
                 catalog.define_review_dimensions(request, dimensions).await
             },
         );
-        shown(done.await, |defined| defined).map(Into::into).at(ctx)
+        shown(done.await, |defined| defined)
+            .map(Into::into)
+            .some_at(ctx)
     }
 }
 

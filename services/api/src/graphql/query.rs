@@ -64,16 +64,17 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The global ids; at most 100.")] ids: Vec<ID>,
-    ) -> R<List<Option<R<Node>>>> {
+    ) -> Option<R<List<Option<R<Node>>>>> {
         if ids.len() > MAX_NODES {
             let message = format!("ids: at most {MAX_NODES} at once, not {}", ids.len());
-            return Err(Failure::bad_input(message)).at(ctx);
+            return Err(Failure::bad_input(message)).some_at(ctx);
         }
         let found = futures_util::future::join_all(ids.iter().map(|id| node(ctx, id))).await;
         let numbered = found.into_iter().enumerate();
-        Ok(numbered
+        let found = numbered
             .map(|(at, node)| node.nullable_item_at(ctx, at))
-            .collect())
+            .collect();
+        Some(Ok(found))
     }
 
     /// A product by its id, slug or SKU; null if it does not exist or the caller may not see it.
@@ -275,8 +276,8 @@ impl Query {
             desc = "The maximum number of completions: 1 to 50."
         )]
         first: Option<i32>,
-    ) -> R<Vec<String>> {
-        search_suggestions(ctx, &prefix, first).await.at(ctx)
+    ) -> Option<R<Vec<String>>> {
+        search_suggestions(ctx, &prefix, first).await.some_at(ctx)
     }
 
     /// Trending products, highest score first. Precomputed (see `asOf`), so that the list needs one
@@ -294,10 +295,10 @@ impl Query {
             desc = "The maximum number of products: 1 to 100."
         )]
         first: Option<i32>,
-    ) -> R<List<TrendingProduct>> {
+    ) -> Option<R<List<TrendingProduct>>> {
         trending(ctx, category.as_deref(), window, first)
             .await
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// The caller, identified by the token of the request; null without a token.
@@ -325,7 +326,7 @@ impl Query {
         #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
             String,
         >,
-    ) -> R<ReviewConnection> {
+    ) -> Option<R<ReviewConnection>> {
         let query = QueueQuery {
             reason: reason.map(Into::into),
             page: PageArguments {
@@ -335,7 +336,7 @@ impl Query {
                 before,
             },
         };
-        moderation_queue(ctx, query).await.at(ctx)
+        moderation_queue(ctx, query).await.some_at(ctx)
     }
 
     /// Statistics of moderation decisions over a period, by rating and by moderator. Needs the role
@@ -345,8 +346,8 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "The start of the period.")] from: DateTime,
         #[graphql(desc = "The end of the period, exclusive.")] to: DateTime,
-    ) -> R<FairnessReport> {
-        fairness_report(ctx, from, to).await.at(ctx)
+    ) -> Option<R<FairnessReport>> {
+        fairness_report(ctx, from, to).await.some_at(ctx)
     }
 
     /// Recounts the reviews of some products and compares the result with the stored rating
@@ -359,8 +360,10 @@ impl Query {
         after: Option<String>,
         #[graphql(default_with = "Some(20)", desc = "The number of products: 1 to 100.")]
         first: Option<i32>,
-    ) -> R<RatingStatsAudit> {
-        rating_stats_audit(ctx, product, after, first).await.at(ctx)
+    ) -> Option<R<RatingStatsAudit>> {
+        rating_stats_audit(ctx, product, after, first)
+            .await
+            .some_at(ctx)
     }
 
     /// Exports everything an author wrote, page by page: reviews in any status, their earlier
@@ -376,21 +379,21 @@ impl Query {
         first: Option<i32>,
         #[graphql(desc = "The `endCursor` of the previous page; from the start when absent.")]
         after: Option<String>,
-    ) -> R<AuthorExport> {
+    ) -> Option<R<AuthorExport>> {
         export_author(ctx, &author_id, first, after.as_deref())
             .await
-            .at(ctx)
+            .some_at(ctx)
     }
 
     /// The status of all background workers. Needs the role admin.
-    async fn workers(&self, ctx: &Context<'_>) -> R<List<WorkerStatus>> {
-        workers(ctx).await.at(ctx)
+    async fn workers(&self, ctx: &Context<'_>) -> Option<R<List<WorkerStatus>>> {
+        workers(ctx).await.some_at(ctx)
     }
 
     /// The progress of upgrading stored documents to the newest schema version. Needs the role
     /// admin.
-    async fn data_versions(&self, ctx: &Context<'_>) -> R<List<DataVersionProgress>> {
-        data_versions(ctx).await.at(ctx)
+    async fn data_versions(&self, ctx: &Context<'_>) -> Option<R<List<DataVersionProgress>>> {
+        data_versions(ctx).await.some_at(ctx)
     }
 }
 
@@ -513,6 +516,8 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             let key = session.catalog.spec_key(&key).boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
+        // Parts of a product, which are no nodes.
+        GlobalId::ReviewExcerpt(..) | GlobalId::ProductSupplier(..) => Ok(None),
     }
 }
 

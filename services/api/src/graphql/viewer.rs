@@ -55,6 +55,13 @@ impl Viewer {
         self.roles.contains(&role)
     }
 
+    /// Returns true for moderators, admins and services.
+    #[must_use]
+    pub fn is_staff(&self) -> bool {
+        let roles = [Role::Moderator, Role::Admin, Role::Service];
+        roles.iter().any(|role| self.has(*role))
+    }
+
     /// Returns the subject of an admin.
     ///
     /// # Errors

@@ -33,6 +33,10 @@ impl BodyError {
 
 /// Reads the body as a GraphQL request.
 pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<GraphqlRequest, BodyError> {
+    if !is_identity(headers) {
+        let message = "The body is compressed; send it as it is.";
+        return Err(BodyError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
     if declared_length(headers).is_some_and(|length| length > MAX_BYTES) {
         return Err(too_large());
     }
@@ -58,14 +62,23 @@ async fn collect(mut chunks: BodyDataStream) -> Result<Vec<u8>, BodyError> {
     Ok(bytes)
 }
 
+/// Whether the body is not compressed. Decompression could turn a small body into a large one.
+fn is_identity(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut codings = codings.filter_map(|value| value.to_str().ok());
+    codings.all(|coding| coding.trim().eq_ignore_ascii_case("identity"))
+}
+
 fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
+    // RFC 8259 section 8.1 allows to ignore a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'[') {
         return Err(bad(
             "Batches are not supported: send one request at a time.",
         ));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
+    let request: GraphqlRequest = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         if error.is_data() {
             bad(format!("The body is not a GraphQL request: {error}."))
@@ -74,7 +87,11 @@ fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
                 "The body is not JSON, see line {line}, column {column}."
             ))
         }
-    })
+    })?;
+    if !request.has_document() {
+        return Err(bad("The body has no query."));
+    }
+    Ok(request)
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {

@@ -13,7 +13,9 @@ use axum::{
 use super::{
     AtDeadline, RequestContext, RequestId,
     accept::{self, Media},
-    body, query_string, response,
+    body,
+    caching::{CachePolicy, no_store},
+    query_string, response,
     routes::Api,
     socket::{self, Upgrade},
 };
@@ -34,7 +36,10 @@ pub(super) async fn post(
         return response::protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
     match body::read(&headers, body).await {
-        Ok(request) => execute(&api, &id, &headers, media, request, Allowed::All).await,
+        Ok(request) => {
+            let response = execute(&api, &id, &headers, media, request, Allowed::All).await;
+            no_store(response)
+        }
         Err(error) => response::protocol(error.status, &error.message),
     }
 }
@@ -59,7 +64,7 @@ pub(super) async fn get(
     let Some(media) = accept::negotiate(&headers) else {
         return not_acceptable();
     };
-    execute(&api, &id, &headers, media, request, Allowed::Queries).await
+    no_store(execute(&api, &id, &headers, media, request, Allowed::Queries).await)
 }
 
 /// All other methods.
@@ -89,17 +94,41 @@ async fn execute(
     };
     id.as_str().clone_into(&mut request.request_id);
     request.hide_schema = context.hide_schema;
+    let registration = match api.persisted_queries.resolve(&mut request).await {
+        Ok(registration) => registration,
+        Err(failure) => {
+            crate::execution::log_internal(&failure, "", id.as_str());
+            let answer = GraphqlResponse::failed(&failure, id.as_str());
+            return response::graphql(media, &answer);
+        }
+    };
     let prepared = match api.engine.prepare(request) {
         Ok(prepared) => prepared,
         Err(errors) => return response::graphql(media, &GraphqlResponse::refused(errors)),
     };
+    if let Some(registration) = registration {
+        api.persisted_queries.register(registration);
+    }
     if allowed == Allowed::Queries && !prepared.kind().is_query() {
         return method_not_allowed("Mutations must be sent with POST.", "POST");
     }
     match run(api, prepared, context).await {
-        Ok(response) => response::graphql(media, &response),
+        Ok(answer) if allowed == Allowed::Queries => cached(api, headers, media, answer),
+        Ok(answer) => response::graphql(media, &answer),
         Err(failure) => refused(media, &failure, id),
     }
+}
+
+/// Returns the response to a GET, with the headers for caches.
+fn cached(
+    api: &Api,
+    headers: &HeaderMap,
+    media: Media,
+    mut answer: GraphqlResponse,
+) -> Response<Body> {
+    let policy = CachePolicy::of(headers, api.cache_max_age);
+    policy.adapt(&mut answer);
+    policy.apply(headers, &answer, response::graphql(media, &answer))
 }
 
 /// Executes a request in its own task: see [`super::RequestLimiter`]. One that costs too much is

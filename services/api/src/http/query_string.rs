@@ -4,23 +4,23 @@ use serde_json::{Map, Value};
 
 use crate::execution::{GraphqlRequest, object_from_text};
 
-/// Reads `query`, `operationName`, `variables` and `extensions`. Returns `None` if there is no
-/// `query`; the error message is for the client.
+/// Reads `query`, `documentId`, `operationName`, `variables` and `extensions`. Returns `None` if
+/// there is no document; the error message is for the client.
 pub(super) fn read(text: &str) -> Result<Option<GraphqlRequest>, &'static str> {
     let mut request = GraphqlRequest::default();
-    let mut has_query = false;
     for pair in text.split('&') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (decoded(key)?, decoded(value)?);
         match key.as_str() {
-            "query" => (request.query, has_query) = (value, true),
+            "query" => request.query = value,
+            "documentId" => request.document_id = Some(value).filter(|id| !id.is_empty()),
             "operationName" => request.operation_name = Some(value).filter(|name| !name.is_empty()),
             "variables" => request.variables = object(&value)?,
             "extensions" => request.extensions = object(&value)?,
             _ => {}
         }
     }
-    Ok(has_query.then_some(request))
+    Ok(request.has_document().then_some(request))
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, &'static str> {

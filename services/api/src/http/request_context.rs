@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use async_graphql::Request;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
+use tokio::time::Instant;
 
 use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
@@ -12,13 +13,15 @@ pub(super) type Authenticate =
     Arc<dyn Fn(&HeaderMap) -> Result<RequestContext, Failure> + Send + Sync>;
 
 type AddContext = Box<dyn FnOnce(Request) -> Request + Send>;
-type CheckCost = Box<dyn FnOnce(&Prepared) -> CostCheck + Send>;
+type CheckCost = Box<dyn Fn(&Prepared) -> CostCheck + Send + Sync>;
 
 /// The context of one authenticated request.
 pub struct RequestContext {
     pub(super) add_context: AddContext,
     pub(super) cost_check: CheckCost,
     pub(super) hide_schema: bool,
+    pub(super) subject: Option<Arc<str>>,
+    pub(super) expires_at: Option<Instant>,
 }
 
 impl RequestContext {
@@ -29,6 +32,8 @@ impl RequestContext {
             add_context: Box::new(|request| request),
             cost_check: Box::new(|_| CostCheck::free()),
             hide_schema: false,
+            subject: None,
+            expires_at: None,
         }
     }
 
@@ -43,13 +48,28 @@ impl RequestContext {
         self
     }
 
-    /// Sets the check of the prepared request before it runs.
+    /// Sets the check of the prepared request before it runs. For a subscription it is called once
+    /// at the start, which covers the first event, and before each further event is sent.
     #[must_use]
     pub fn cost_check(
         mut self,
-        cost_check: impl FnOnce(&Prepared) -> CostCheck + Send + 'static,
+        cost_check: impl Fn(&Prepared) -> CostCheck + Send + Sync + 'static,
     ) -> Self {
         self.cost_check = Box::new(cost_check);
+        self
+    }
+
+    /// Sets who the caller is. The limits of web sockets count by it, and without it by address.
+    #[must_use]
+    pub fn subject(mut self, subject: Option<Arc<str>>) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// Sets when the caller's token expires. A WebSocket that was opened with it is closed then.
+    #[must_use]
+    pub fn expires_at(mut self, expires_at: Option<Instant>) -> Self {
+        self.expires_at = expires_at;
         self
     }
 

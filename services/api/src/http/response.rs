@@ -80,6 +80,10 @@ fn body(status: StatusCode, media: Media, bytes: Vec<u8>) -> Response<Body> {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, media.content_type());
+    headers.append(header::VARY, HeaderValue::from_static("accept"));
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     response
 }
 
@@ -96,6 +100,8 @@ fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden => StatusCode::FORBIDDEN,
+        // Clients answer this one by sending the text; some read only answers with status 200.
+        ErrorCode::PersistedQueryNotFound => StatusCode::OK,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::Timeout => StatusCode::GATEWAY_TIMEOUT,

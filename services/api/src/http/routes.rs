@@ -1,21 +1,30 @@
 //! The routes of the service.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Body,
     extract::Request,
-    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header},
     middleware,
     routing::get,
 };
 use ipnet::IpNet;
-use tower_http::{cors::CorsLayer, trace::TraceLayer};
+use tower_http::{
+    classify::ServerErrorsFailureClass,
+    compression::{
+        CompressionLayer, CompressionLevel, DefaultPredicate, Predicate, predicate::SizeAbove,
+    },
+    cors::CorsLayer,
+    set_header::SetResponseHeaderLayer,
+    trace::TraceLayer,
+};
 use tracing::Span;
 
 use super::{
-    RequestContext, RequestId, RequestLimiter, SocketLimits, Sockets, client_address, graphql,
+    LineLimiter, PersistedQueries, RequestContext, RequestId, RequestLimiter, SocketLimits,
+    Sockets, client_address, graphql,
     health::{self, Ready},
     metrics::{self, Metrics},
     request_context::Authenticate,
@@ -23,6 +32,9 @@ use super::{
     response,
 };
 use crate::execution::{Engine, Failure};
+
+/// Smaller responses are not compressed, in bytes.
+const MIN_COMPRESSED: u16 = 2_048;
 
 /// The configuration of a router.
 #[derive(Clone)]
@@ -35,6 +47,8 @@ pub struct Api {
     pub(super) origins: Vec<HeaderValue>,
     pub(super) sockets: Sockets,
     pub(super) ids: Ids,
+    pub(super) cache_max_age: Duration,
+    pub(super) persisted_queries: PersistedQueries,
     trusted_proxies: Arc<[IpNet]>,
     metrics: Option<Metrics>,
 }
@@ -53,6 +67,8 @@ impl Api {
             origins: Vec::new(),
             sockets: Sockets::new(SocketLimits::default()),
             ids: Ids::default(),
+            cache_max_age: Duration::ZERO,
+            persisted_queries: PersistedQueries::in_memory(),
             trusted_proxies: Arc::default(),
             metrics: None,
         }
@@ -86,6 +102,21 @@ impl Api {
     #[must_use]
     pub fn trusted_proxies(mut self, networks: impl IntoIterator<Item = IpNet>) -> Self {
         self.trusted_proxies = networks.into_iter().collect();
+        self
+    }
+
+    /// Sets how long caches may use answers to queries sent with GET by callers without a token,
+    /// without asking again. Zero by default.
+    #[must_use]
+    pub fn cache_max_age(mut self, max_age: Duration) -> Self {
+        self.cache_max_age = max_age;
+        self
+    }
+
+    /// Sets the queries that clients may name instead of sending them.
+    #[must_use]
+    pub fn persisted_queries(mut self, persisted_queries: PersistedQueries) -> Self {
+        self.persisted_queries = persisted_queries;
         self
     }
 
@@ -154,11 +185,33 @@ pub fn router(api: Api) -> Router {
             client_address::identify,
         ))
         .fallback(unknown)
-        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(span)
+                .on_failure(|failure, latency, _: &Span| log_failure(&failure, latency)),
+        )
         // Not traced: readiness is polled every second, and "not ready" is not an error.
         .merge(monitoring)
+        .layer(compression())
         .layer(cors)
+        .layer(set_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(set_header(header::X_FRAME_OPTIONS, "DENY"))
+        .layer(set_header(header::REFERRER_POLICY, "no-referrer"))
         .layer(middleware::from_fn_with_state(ids, request_id::identify))
+}
+
+/// Compresses what is larger than a few packets, as quickly as possible: better compression would
+/// take longer than it saves.
+fn compression() -> CompressionLayer<impl Predicate> {
+    let worthwhile = DefaultPredicate::new().and(SizeAbove::new(MIN_COMPRESSED));
+    CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(worthwhile)
+}
+
+/// Adds a header to all responses: what browsers may not do with them.
+fn set_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
 }
 
 async fn unknown() -> Response<Body> {
@@ -175,6 +228,25 @@ fn span(request: &Request) -> Span {
     )
 }
 
+/// Logs a response with a status of 500 or more. Strangers can cause them: by asking for more than
+/// the service can do, for example.
+fn log_failure(failure: &ServerErrorsFailureClass, latency: Duration) {
+    static OVERLOADED: LineLimiter = LineLimiter::new();
+    static FAILED: LineLimiter = LineLimiter::new();
+    let status = match failure {
+        ServerErrorsFailureClass::StatusCode(status) => Some(*status),
+        ServerErrorsFailureClass::Error(_) => None,
+    };
+    let overloaded = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT];
+    if status.is_some_and(|status| overloaded.contains(&status)) {
+        if let Some(left_out) = OVERLOADED.permit() {
+            tracing::warn!(left_out, ?latency, "a request was not answered: {failure}");
+        }
+    } else if let Some(left_out) = FAILED.permit() {
+        tracing::error!(left_out, ?latency, "a request failed: {failure}");
+    }
+}
+
 /// Without origins the layer adds no headers, so that browsers block pages of other origins.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
     if origins.is_empty() {
@@ -187,7 +259,14 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
             header::ACCEPT,
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
+            header::IF_NONE_MATCH,
             request_id::HEADER,
         ])
-        .expose_headers([request_id::HEADER, header::RETRY_AFTER])
+        .expose_headers([
+            request_id::HEADER,
+            header::ETAG,
+            header::RETRY_AFTER,
+            HeaderName::from_static("ratelimit"),
+            HeaderName::from_static("ratelimit-policy"),
+        ])
 }

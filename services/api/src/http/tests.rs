@@ -1,7 +1,10 @@
 //! Tests of the router behind a real socket, with a client that sends raw bytes.
 
+mod clients;
+mod connections;
 mod feed;
 mod lifecycle;
+mod persisted_queries;
 mod protocol;
 mod request_limiter;
 mod sockets;
@@ -22,7 +25,7 @@ use tokio::{
 };
 
 use self::feed::{Feed, Subscription};
-use super::{Api, Capacity, RequestLimiter, Sockets, router, serve_with};
+use super::{Api, Capacity, Connections, Listener, RequestLimiter, Sockets, router, serve_with};
 use crate::execution::{At, Engine, Failure, R, Scalars};
 
 /// Lets tests observe and block the work of requests.
@@ -149,18 +152,36 @@ impl Server {
         capacity: Capacity,
         configure: impl FnOnce(Api) -> Api,
     ) -> Self {
+        let parts = Parts::new(capacity, configure);
+        Self::listening(grace, parts, |listener| listener).await
+    }
+
+    /// Starts a server with limited connections.
+    async fn with_connections(connections: &Connections) -> Self {
+        let grace = std::time::Duration::from_secs(20);
+        let parts = Parts::new(Capacity::default(), |api| api);
+        let limited = |listener: Listener| listener.connections(connections.clone());
+        Self::listening(grace, parts, limited).await
+    }
+
+    async fn listening(
+        grace: std::time::Duration,
+        parts: Parts,
+        configure: impl FnOnce(Listener) -> Listener,
+    ) -> Self {
         let Parts {
             router,
             gate,
             feed,
             request_limiter,
             sockets,
-        } = Parts::new(capacity, configure);
+        } = parts;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let mut tasks = JoinSet::new();
         let shutdown = async move { drop(stopped.await) };
+        let listener = configure(Listener::from(listener));
         tasks.spawn(serve_with(listener, router, shutdown, grace));
         Self {
             address,
@@ -191,6 +212,16 @@ impl Server {
 
     async fn post(&self, headers: &str, body: &str) -> Answer {
         self.ask(&post(headers, body)).await
+    }
+
+    /// Sends a request; returns the head of the response and the length of its body.
+    async fn ask_bytes(&self, headers: &str, body: &str) -> (Answer, usize) {
+        let mut stream = self.send(&post(headers, body)).await;
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let end = bytes.windows(4).position(|at| at == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        (Answer::parse(&head), bytes.len() - end)
     }
 
     async fn get(&self, target: &str, headers: &str) -> Answer {

@@ -1,11 +1,13 @@
 //! The claims of a token: what the settings require of them, and the caller that they describe.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 use vitrine_api::graphql::{Role, Viewer};
 use vitrine_domain::reviewing::is_subject;
 use vitrine_model::clock::Timestamp;
 
-use super::Refusal;
+use super::{Identity, Refusal};
 
 pub(super) type Claims = Map<String, Value>;
 
@@ -47,29 +49,33 @@ impl ClaimRules {
     }
 
     /// Checks the claims of a token whose signature is verified, and returns the caller.
-    pub(super) fn viewer(&self, claims: &Claims, now: Timestamp) -> Result<Viewer, Refusal> {
-        self.check_times(claims, now.as_millis())?;
+    pub(super) fn identity(&self, claims: &Claims, now: Timestamp) -> Result<Identity, Refusal> {
+        let valid_for = self.check_times(claims, now.as_millis())?;
         self.check_origin(claims)?;
         let subject = found(claims, &self.subject_claim).and_then(Value::as_str);
         let subject = subject.filter(|subject| is_subject(subject));
-        Ok(Viewer {
-            subject: Some(subject.ok_or(Refusal::Subject)?.to_owned()),
-            roles: self.roles(claims),
+        Ok(Identity {
+            viewer: Viewer {
+                subject: Some(subject.ok_or(Refusal::Subject)?.to_owned()),
+                roles: self.roles(claims),
+            },
+            valid_for: Some(valid_for),
         })
     }
 
-    fn check_times(&self, claims: &Claims, now: i64) -> Result<(), Refusal> {
+    /// Returns for how long the token is still valid.
+    fn check_times(&self, claims: &Claims, now: i64) -> Result<Duration, Refusal> {
         let leeway = i64::from(self.leeway_seconds) * 1000;
         let exp = millis(claims, "exp")?.ok_or(Refusal::NoExpiry)?;
-        if now >= exp.saturating_add(leeway) {
-            return Err(Refusal::Expired);
-        }
+        let left = exp.saturating_add(leeway).saturating_sub(now);
+        let left = u64::try_from(left).ok().filter(|left| *left > 0);
+        let left = left.ok_or(Refusal::Expired)?;
         let begin = millis(claims, "nbf")?;
         if begin.is_some_and(|begin| now < begin.saturating_sub(leeway)) {
             return Err(Refusal::NotYetValid);
         }
         millis(claims, "iat")?;
-        Ok(())
+        Ok(Duration::from_millis(left))
     }
 
     fn check_origin(&self, claims: &Claims) -> Result<(), Refusal> {
@@ -167,7 +173,20 @@ mod tests {
         let mut whole = json!({ "sub": "ada", "exp": NOW + 60 });
         let whole = whole.as_object_mut().unwrap();
         whole.extend(claims.as_object().unwrap().clone());
-        rules.viewer(whole, Timestamp::from_millis(NOW * 1000))
+        let identity = rules.identity(whole, Timestamp::from_millis(NOW * 1000))?;
+        Ok(identity.viewer)
+    }
+
+    #[test]
+    fn a_token_is_valid_until_it_expires_and_the_leeway_is_over() {
+        let claims = json!({ "sub": "ada", "exp": NOW + 60 });
+        let claims = claims.as_object().unwrap();
+        let valid_for = |millis: i64| {
+            let now = Timestamp::from_millis(NOW * 1000 + millis);
+            rules().identity(claims, now).unwrap().valid_for.unwrap()
+        };
+        assert_eq!(valid_for(0), Duration::from_secs(65));
+        assert_eq!(valid_for(64_999), Duration::from_millis(1));
     }
 
     #[test]
@@ -202,7 +221,7 @@ mod tests {
         }
         let mut lasting = Claims::new();
         lasting.insert("sub".to_owned(), json!("ada"));
-        let refused = rules().viewer(&lasting, Timestamp::from_millis(NOW));
+        let refused = rules().identity(&lasting, Timestamp::from_millis(NOW));
         assert_eq!(refused.err(), Some(Refusal::NoExpiry));
     }
 

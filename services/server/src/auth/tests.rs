@@ -46,19 +46,21 @@ fn claims() -> Value {
 
 /// Returns why the token is refused, or `None`.
 fn refusal(tokens: &Tokens, token: &str) -> Option<Refusal> {
-    tokens.0.viewer(token, clock().now()).err()
+    tokens.0.identity(token, clock().now()).err()
 }
 
 #[test]
 fn tokens_identify_their_subject_and_roles() {
     let (tokens, now) = (tokens(), clock().now());
     let token = tokens.issue("ada", &["admin".to_owned()], now, 1).unwrap();
-    let viewer = tokens.viewer(Some(&token), now).unwrap();
+    let viewer = tokens.identity(Some(&token), now).unwrap().viewer;
     assert_eq!(
         (viewer.subject.as_deref(), viewer.has(Role::Admin)),
         (Some("ada"), true)
     );
-    assert_eq!(tokens.viewer(None, now).unwrap(), Viewer::default());
+    let anonymous = tokens.identity(None, now).unwrap();
+    assert_eq!(anonymous.viewer, Viewer::default());
+    assert_eq!(anonymous.valid_for, None);
     assert!(tokens.issue("ada", &["root".to_owned()], now, 1).is_err());
     for subject in ["", " ada", "a\nb", &"x".repeat(201)] {
         let made = tokens.issue(subject, &[], now, 1);
@@ -78,7 +80,7 @@ fn issued_tokens_obey_the_rules_for_claims() {
     };
     let (tokens, now) = (Tokens::new(rules, &[SECRET], None), clock().now());
     let token = tokens.issue("ada", &["admin".to_owned()], now, 1).unwrap();
-    let viewer = tokens.viewer(Some(&token), now).unwrap();
+    let viewer = tokens.identity(Some(&token), now).unwrap().viewer;
     assert_eq!(viewer.subject.as_deref(), Some("ada"));
     assert_eq!(viewer.roles, [Role::Admin]);
 }
@@ -118,7 +120,7 @@ fn tokens_of_every_type_of_key_are_accepted() {
             &claims(),
         );
         assert_eq!(refusal(&tokens, &good), None, "{id}");
-        let viewer = tokens.viewer(Some(&good), clock().now()).unwrap();
+        let viewer = tokens.identity(Some(&good), clock().now()).unwrap().viewer;
         assert_eq!(viewer.roles, [Role::Admin]);
         let (message, signature) = good.rsplit_once('.').unwrap();
         let forged = encoded(&json!({ "sub": "eve", "exp": i64::MAX }));
@@ -314,7 +316,7 @@ fn clients_do_not_learn_why_a_token_is_refused() {
         token(&key, &json!({ "alg": "EdDSA", "kid": "a" }), &expired),
         signed_with_secret(PREVIOUS, &json!({ "alg": "HS256" }), &claims()),
     ] {
-        let refused = tokens.viewer(Some(&bad), now).unwrap_err();
+        let refused = tokens.identity(Some(&bad), now).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Unauthenticated);
         assert!(format!("{refused:?}").contains("The token is not valid or has expired."));
     }
@@ -330,7 +332,7 @@ fn secrets_are_not_shown() {
 fn tokens_expire_by_the_given_clock() {
     let (tokens, clock) = (tokens(), clock());
     let token = tokens.issue("ada", &[], clock.now(), 1).unwrap();
-    let is_valid = || tokens.viewer(Some(&token), clock.now()).is_ok();
+    let is_valid = || tokens.identity(Some(&token), clock.now()).is_ok();
     assert!(is_valid());
     clock.advance(HOUR + 4_000);
     assert!(is_valid(), "clocks may differ by a few seconds");

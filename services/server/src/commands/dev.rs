@@ -10,15 +10,15 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use vitrine_domain::Catalog;
 use vitrine_mongod::Instance;
-use vitrine_storage::migrations::FILES;
 
-use super::serve::{Service, close, listen, serve};
-use super::{log_progress, print, process_name, shutdown_signal};
+use super::endpoints::{Endpoints, listen};
+use super::serve::{Service, close, serve};
+use super::{apply_migrations, log_progress, print, process_name, shutdown_signal};
 use crate::auth::{KeyKeeper, Tokens};
 use crate::database::{Database, cannot_use_data, token_keys, tokens};
 use crate::demo;
 use crate::local::LocalData;
-use crate::settings::{Cli, LimitSettings, StartCatalogue};
+use crate::settings::{Cli, StartCatalogue};
 use crate::workers::Workers;
 
 /// The validity of the printed token, in hours.
@@ -61,15 +61,12 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     )?;
     print_welcome(&cli, &database, &listener.local_addr()?.to_string(), &token);
     let auth = (tokens, keys);
-    run_service(listener, (database, catalog), auth, &cli.limits, shutdown).await
+    run_service(listener, (database, catalog), auth, &cli, shutdown).await
 }
 
 /// Migrates the database and opens the catalogue in it.
 async fn open_catalog(cli: &Cli, database: &Database) -> anyhow::Result<Catalog> {
-    database
-        .store
-        .migrate(FILES, &process_name(), false, &log_progress)
-        .await?;
+    apply_migrations(&database.store, false).await?;
     database.require_schema().await?;
     let moderation = cli.dev.review_moderation.into();
     database.catalog(&cli.common, moderation).await
@@ -80,7 +77,7 @@ async fn run_service(
     listener: TcpListener,
     (mut database, catalog): (Database, Catalog),
     (tokens, keys): (Tokens, Option<KeyKeeper>),
-    limits: &LimitSettings,
+    cli: &Cli,
     shutdown: Pin<Box<impl Future<Output = ()>>>,
 ) -> anyhow::Result<ExitCode> {
     let workers = Workers::new(database.health.clone());
@@ -93,8 +90,11 @@ async fn run_service(
     let service = Service {
         catalog: Arc::clone(&catalog),
         tokens,
-        limits,
+        limits: &cli.limits,
+        clients: &cli.clients,
+        public_schema: true,
         rates: None,
+        endpoints: Endpoints::local(listener)?,
         workers: &workers,
         playground: true,
     };
@@ -102,9 +102,7 @@ async fn run_service(
     let stop = watch_mongod(shutdown, database.instance.take(), exited);
     let (stopped, stopping) = oneshot::channel::<()>();
     let (served, instance) = tokio::join!(
-        serve(service, listener, async { drop(stopping.await) }, async {
-            Ok(())
-        }),
+        serve(service, async { drop(stopping.await) }, async { Ok(()) }),
         async {
             let instance = stop.await;
             drop(stopped);

@@ -6,24 +6,25 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio::net::TcpListener;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
 use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine};
 use vitrine_api::http::{
-    Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, client_address,
-    monitor, router,
+    Api, Capacity, PersistedQueries, RequestContext, RequestLimiter, bearer, client_address,
+    monitor,
 };
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
 
+use super::endpoints::{Endpoints, listen_for_monitoring};
 use super::{log_progress, process_name, shutdown_signal};
 use crate::auth::{KeyKeeper, Tokens};
 use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
-use crate::settings::{Cli, Common, LimitSettings, Work};
+use crate::settings::{Cli, ClientSettings, Common, LimitSettings};
 use crate::workers::Workers;
 
 /// How long running requests may take when the service stops.
@@ -34,7 +35,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// `serve`: serves the API from a migrated database until the process is stopped.
 pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let settings = &cli.common;
-    let listener = listen(cli).await?;
+    let (endpoints, certificate) = Endpoints::bind(cli).await?;
     let local = match settings.mongodb_uri {
         Some(_) => None,
         None => Some(LocalData::new(settings)?),
@@ -45,11 +46,13 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let source = keys.as_ref().map(KeyKeeper::source);
     let tokens = tokens(settings, local.as_ref(), source.clone())?;
     let shutdown = shutdown_signal();
-    let address = listener.local_addr()?;
-    tracing::info!("listening at http://{address}/");
+    endpoints.announce()?;
+    let address = endpoints.address()?;
     let (health, catalog) = (DatabaseHealth::new(), Arc::new(OnceLock::new()));
     let workers = Workers::new(health.clone());
-    workers.start_key_refresh(keys);
+    workers
+        .start_key_refresh(keys)
+        .start_certificate_refresh(certificate);
     let opening = async {
         let moderation = cli.dev.review_moderation.into();
         let (database, opened) = open(settings, health, Some(moderation)).await?;
@@ -68,11 +71,14 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         catalog: Arc::clone(&catalog),
         tokens,
         limits: &cli.limits,
+        clients: &cli.clients,
+        public_schema: cli.clients.public_introspection,
         rates: cli.limits.rates(),
+        endpoints,
         workers: &workers,
-        playground: false,
+        playground: cli.clients.graphiql,
     };
-    let database = Box::pin(serve(service, listener, shutdown, opening)).await?;
+    let database = Box::pin(serve(service, shutdown, opening)).await?;
     close(workers, &catalog).await;
     if let Some(database) = database {
         database.close().await?;
@@ -81,13 +87,9 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 }
 
 /// `work`: runs the background workers until the process is stopped.
-pub(super) async fn work(settings: &Common, options: &Work) -> anyhow::Result<ExitCode> {
-    let listener = match options.monitor_listen {
-        Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
-            format!("cannot listen on {address}; choose another address with --monitor-listen")
-        })?),
-        None => None,
-    };
+pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
+    let settings = &cli.common;
+    let listener = listen_for_monitoring(cli).await?;
     let shutdown = shutdown_signal();
     let (health, catalog) = (DatabaseHealth::new(), OnceLock::new());
     let workers = Workers::new(health.clone());
@@ -180,54 +182,62 @@ pub(super) struct Service<'a> {
     pub(super) catalog: Arc<OnceLock<Catalog>>,
     pub(super) tokens: Tokens,
     pub(super) limits: &'a LimitSettings,
+    pub(super) clients: &'a ClientSettings,
+    /// Whether introspection is answered to all callers.
+    pub(super) public_schema: bool,
     pub(super) rates: Option<RateLimits>,
+    pub(super) endpoints: Endpoints,
     pub(super) workers: &'a Workers,
     pub(super) playground: bool,
-}
-
-/// Binds the address. Called first, so that a taken address is reported at once.
-pub(super) async fn listen(cli: &Cli) -> anyhow::Result<TcpListener> {
-    let address = cli.dev.listen;
-    TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; if another program uses it, choose another address with --listen")
-    })
 }
 
 /// Serves until `stop` completes, then waits for running requests. Meanwhile `opening` opens the
 /// catalogue. Returns what it opened by then, if anything.
 pub(super) async fn serve<T>(
     service: Service<'_>,
-    listener: TcpListener,
     stop: impl Future<Output = ()>,
     opening: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
-    let sockets = Sockets::new(SocketLimits::default());
+    let sockets = service.endpoints.sockets();
     let engine = engine().context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
     let (costs, rates) = (service.limits.costs(), service.rates);
+    let (clients, public_schema) = (service.clients, service.public_schema);
+    let shared = Arc::clone(&service.catalog);
+    let mut persisted_queries = PersistedQueries::in_memory().shared(shared);
+    if let Some(trusted) = clients.trusted()? {
+        persisted_queries = persisted_queries.only(trusted);
+    }
     let api = Api::new(engine, limiter.clone())
-        .sockets(sockets.clone())
         .playground(service.playground)
+        .origins(clients.allowed_origin.iter().cloned())
+        .cache_max_age(clients.max_age())
+        .persisted_queries(persisted_queries)
         .trusted_proxies(service.limits.trusted_proxy.iter().copied())
-        .ready(service.workers.ready())
-        .metrics(service.workers.metrics_with(&sockets))
         .authenticate(move |headers| {
             let catalog = catalog.get().ok_or_else(not_open)?;
-            let viewer = tokens.viewer(bearer(headers)?, catalog.now())?;
+            let identity = tokens.identity(bearer(headers)?, catalog.now())?;
+            let viewer = identity.viewer;
             let mut guard = CostGuard::new(catalog, &viewer, costs);
             if let Some(rates) = &rates {
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
             let session = Session::new(catalog, &viewer);
-            let context =
-                RequestContext::new().with_context(move |request| session.attach(request));
-            Ok(context.cost_check(move |prepared| guard.check(prepared)))
+            let valid_for = identity.valid_for;
+            let context = match public_schema || viewer.is_staff() {
+                true => RequestContext::new(),
+                false => RequestContext::new().hide_schema(),
+            };
+            Ok(context
+                .subject(viewer.subject.map(Arc::from))
+                // A token that is valid for centuries does not end any connection.
+                .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
+                .with_context(move |request| session.attach(request))
+                .cost_check(move |prepared| guard.check(prepared)))
         });
-    let serving = async |stop: CancellationToken| {
-        let served = vitrine_api::http::serve(listener, router(api), stop.cancelled_owned());
-        served.await.context("serving")
-    };
+    let (endpoints, workers) = (service.endpoints, service.workers);
+    let serving = async |stop| endpoints.serve(api, workers, stop).await;
     let opened = open_while_serving(stop, serving, opening).await?;
     // Subscribers are told to reconnect; another process sends them what they missed.
     sockets.close(DRAIN_TIMEOUT).await;

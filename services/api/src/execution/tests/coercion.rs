@@ -50,6 +50,9 @@ async fn refused(ty: &str, field: &str, value: Value, reason: &str) {
 async fn built_in_scalars_are_coerced() {
     accepted("Int", "int", json!(-2_147_483_648), json!(-2_147_483_648)).await;
     accepted("Int", "int", json!(null), json!(null)).await;
+    accepted("Int", "int", json!(1.0), json!(1)).await;
+    accepted("Int", "int", json!(-0.0), json!(0)).await;
+    accepted("ID", "id", json!(4.0), json!("4")).await;
     accepted("Float", "float", json!(1), json!(1.0)).await;
     accepted("Float", "float", json!(1.5e300), json!(1.5e300)).await;
     accepted("String", "text", json!("a\u{1F600}"), json!("a\u{1F600}")).await;
@@ -71,6 +74,7 @@ async fn built_in_scalars_are_coerced() {
     )
     .await;
     refused("Int", "int", json!(1.5), "$v: not a value of type Int").await;
+    refused("Int", "int", json!(1e10), "$v: not a value of type Int").await;
     refused("Int", "int", json!("1"), "$v: not a value of type Int").await;
     refused("Int", "int", json!(true), "$v: not a value of type Int").await;
     refused(
@@ -327,6 +331,14 @@ async fn input_objects_are_coerced_field_by_field_with_defaults() {
         json!("None None Some(\"Some(\\\"a\\\") None None\")"),
     )
     .await;
+}
+
+/// Clients send back what their caches have added.
+#[tokio::test]
+async fn the_type_name_of_an_input_object_is_ignored() {
+    let filter = json!({ "__typename": "X", "inner": { "name": "a", "__typename": "Y" } });
+    let expected = json!("None None Some(\"Some(\\\"a\\\") None None\")");
+    accepted("Filter", "filter", filter, expected).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Section 5, Validation: every rule, with documents that it refuses and documents that it accepts.
 
 use super::vehicle_schema;
+use crate::execution::GraphqlRequest;
 
 /// A rule, the documents it accepts and those it refuses.
 type Rule = (
@@ -465,6 +466,54 @@ fn no_rule_is_missing() {
         RULES
             .iter()
             .all(|(_, accepted, refused)| !accepted.is_empty() && !refused.is_empty())
+    );
+}
+
+/// The message of the first error, as a caller sees it.
+async fn message(query: &str, hide_schema: bool) -> String {
+    let mut request = GraphqlRequest::new(query);
+    request.hide_schema = hide_schema;
+    let engine = vehicle_schema::engine();
+    let response = engine.execute(request, |request| request).await;
+    response.errors[0].message.clone()
+}
+
+#[tokio::test]
+async fn similar_names_are_suggested() {
+    for (query, suggestion) in [
+        ("{ car { nmae } }", "; did you mean `name`?"),
+        ("{ vehicle { doors } }", "; did you mean `... on Car`?"),
+        (
+            "{ find(pik: {name: \"a\"}) { name } }",
+            "; did you mean `pick`?",
+        ),
+        (
+            "{ find(pick: {nme: \"a\"}) { name } }",
+            "; did you mean `name`?",
+        ),
+        (
+            "{ car { name } } fragment f on Cars { name }",
+            "; did you mean `Car`",
+        ),
+    ] {
+        let found = message(query, false).await;
+        assert!(found.contains(suggestion), "{query}: {found}");
+    }
+}
+
+#[tokio::test]
+async fn names_without_resemblance_have_no_suggestion() {
+    let found = message("{ car { somethingElse } }", false).await;
+    assert!(!found.contains("did you mean"), "{found}");
+}
+
+/// Suggestions would tell what introspection does not.
+#[tokio::test]
+async fn a_hidden_schema_is_not_suggested() {
+    let found = message("{ car { nmae } }", true).await;
+    assert!(
+        found.contains("`nmae`") && !found.contains("did you mean"),
+        "{found}"
     );
 }
 

@@ -102,7 +102,10 @@ macro_rules! with_common_fields {
             "The supplier, as stored with the product: no extra query."
             supplier("supplier") -> [Option<R<ProductSupplier>>]("Option<R<ProductSupplier>>")
             |self, ctx| {
-                stored(self.0.supplier()).map(|of| of.map(ProductSupplier)).nullable_at(ctx)
+                let product = self.0.id();
+                stored(self.0.supplier())
+                    .map(|of| of.map(|extract| ProductSupplier { product, extract }))
+                    .nullable_at(ctx)
             }
 
             "The price. The price of a bundle is the sum of its items."

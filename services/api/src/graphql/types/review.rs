@@ -292,8 +292,15 @@ pub(crate) struct ReviewExcerpt {
 /// The part of a top review that is stored with its product, so that no extra query is needed.
 #[Object]
 impl ReviewExcerpt {
-    /// The global id of the review. Use `node` to load the full review.
+    /// The id of this excerpt. For the review use `reviewId`.
     async fn id(&self) -> ID {
+        GlobalId::ReviewExcerpt(self.product, self.review.id)
+            .encode()
+            .into()
+    }
+
+    /// The global id of the review. Use `node` to load the full review.
+    async fn review_id(&self) -> ID {
         GlobalId::Review(self.product, self.review.id)
             .encode()
             .into()

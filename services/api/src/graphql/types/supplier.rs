@@ -1,7 +1,7 @@
 //! Output types for suppliers.
 
 use async_graphql::{Context, ID, Object};
-use vitrine_model::id::GlobalId;
+use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::supplier::{self, SupplierExtract};
 
 use super::common::count;
@@ -70,34 +70,44 @@ async fn propagation(
     }))
 }
 
-pub(crate) struct ProductSupplier(pub(crate) SupplierExtract);
+pub(crate) struct ProductSupplier {
+    pub(crate) product: ProductId,
+    pub(crate) extract: SupplierExtract,
+}
 
 /// The supplier data that is stored with a product.
 #[Object]
 impl ProductSupplier {
-    /// The global id of the supplier.
+    /// The id of this copy. For the supplier use `supplierId`.
     async fn id(&self) -> ID {
-        GlobalId::Supplier(self.0.id).encode().into()
+        GlobalId::ProductSupplier(self.product, self.extract.id)
+            .encode()
+            .into()
+    }
+
+    /// The global id of the supplier.
+    async fn supplier_id(&self) -> ID {
+        GlobalId::Supplier(self.extract.id).encode().into()
     }
 
     /// The name of the supplier.
     async fn name(&self) -> &str {
-        &self.0.name
+        &self.extract.name
     }
 
     /// The country as an ISO 3166-1 alpha-2 code; null if unknown.
     async fn country(&self) -> Option<&str> {
-        self.0.country.as_deref()
+        self.extract.country.as_deref()
     }
 
     /// When the name and country were copied into the product.
     async fn as_of(&self) -> DateTime {
-        DateTime(self.0.as_of)
+        DateTime(self.extract.as_of)
     }
 
     /// The supplier itself. Needs a database query.
     async fn supplier(&self, ctx: &Context<'_>) -> Option<R<Supplier>> {
-        let found = ctx.session().loaders.supplier(self.0.id).await;
+        let found = ctx.session().loaders.supplier(self.extract.id).await;
         found
             .map(|supplier| supplier.map(Supplier))
             .nullable_at(ctx)

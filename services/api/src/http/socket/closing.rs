@@ -32,6 +32,18 @@ impl Closing {
         Self::new(1001, format!("nothing was received for {silence:?}"))
     }
 
+    /// The caller has too many connections. Clients try again later.
+    pub(super) fn too_many_connections(limit: usize) -> Self {
+        let reason = format!("you have {limit} connections, which is the limit; close one");
+        Self::new(1013, reason)
+    }
+
+    /// The token has expired. With this code, unlike with 4401, clients of this protocol connect
+    /// again, and get a new token for it.
+    pub(super) fn expired() -> Self {
+        Self::new(4403, "the token has expired; connect again with a new one")
+    }
+
     pub(super) fn bad_message(reason: &str) -> Self {
         Self::new(4400, reason)
     }

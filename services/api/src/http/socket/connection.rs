@@ -26,10 +26,11 @@ use super::{
     operation_sink::OutgoingMessage,
     operations::Operations,
     protocol::{ClientMessage, ServerMessage},
+    sockets::{ConnectionPermit, OperationGuard},
 };
 use crate::{
     execution::{ErrorCode, Failure, GraphqlRequest, ResponseError},
-    http::routes::Api,
+    http::{RequestContext, routes::Api},
 };
 
 /// Why a connection ends.
@@ -57,13 +58,21 @@ pub(super) struct Connection {
     limits: SocketLimits,
     keep_alive: KeepAlive,
     initialised: bool,
+    /// When the caller's token expires.
+    expires_at: Option<Instant>,
     operations: Operations,
     outgoing: mpsc::Receiver<OutgoingMessage>,
+    permit: ConnectionPermit,
 }
 
 impl Connection {
     /// `headers` are those of the upgrade request; they authenticate the caller.
-    pub(super) fn new(socket: WebSocket, api: Arc<Api>, headers: HeaderMap) -> Self {
+    pub(super) fn new(
+        socket: WebSocket,
+        api: Arc<Api>,
+        headers: HeaderMap,
+        permit: ConnectionPermit,
+    ) -> Self {
         let limits = *api.sockets.limits();
         let (queue, outgoing) = mpsc::channel(limits.queue.max(1));
         Self {
@@ -73,8 +82,10 @@ impl Connection {
             limits,
             keep_alive: KeepAlive::new(limits, Instant::now()),
             initialised: false,
+            expires_at: None,
             operations: Operations::new(limits.operations, queue),
             outgoing,
+            permit,
         }
     }
 
@@ -107,6 +118,7 @@ impl Connection {
             Some(message) = self.outgoing.recv() => self.on_outgoing(message).await,
             true = self.operations.ended() => Ok(()),
             () = sleep_until(self.keep_alive.next()) => self.on_timer().await,
+            () = reached(self.expires_at) => Err(Closing::expired().into()),
         }
     }
 
@@ -143,22 +155,29 @@ impl Connection {
         if self.initialised {
             return Err(Closing::too_many_inits().into());
         }
-        self.authenticate(payload).map_err(|failure| {
+        let context = self.authenticate(payload).map_err(|failure| {
             let id = self.api.ids.make();
             let errors = refusal(&failure, id.as_str());
             Closing::forbidden(&errors[0].message)
         })?;
+        self.expires_at = context.expires_at;
+        if let Some(subject) = context.subject
+            && !self.permit.identify(subject)
+        {
+            let limit = self.limits.connections_per_client;
+            return Err(Closing::too_many_connections(limit).into());
+        }
         self.initialised = true;
         self.keep_alive.initialised();
         self.send(&ServerMessage::ConnectionAck).await
     }
 
     /// Checks whether the caller may connect. Each operation authenticates again.
-    fn authenticate(&mut self, payload: Map<String, Value>) -> Result<(), Failure> {
+    fn authenticate(&mut self, payload: Map<String, Value>) -> Result<RequestContext, Failure> {
         if let Some(value) = authorization(payload)? {
             Arc::make_mut(&mut self.headers).insert(AUTHORIZATION, value);
         }
-        authenticate(&self.api, &self.headers).map(drop)
+        authenticate(&self.api, &self.headers)
     }
 
     async fn subscribe(&mut self, id: String, request: GraphqlRequest) -> Result<(), End> {
@@ -169,18 +188,21 @@ impl Connection {
             return Err(Closing::already_exists(&id).into());
         }
         if self.operations.is_full() {
-            let payload = &[too_many(self.limits.operations)];
+            let payload = &[too_many("A connection", self.limits.operations)];
             return self.send(&ServerMessage::Error { id: &id, payload }).await;
         }
-        self.start(id, request).await;
+        let Some(running) = self.permit.begin_operation() else {
+            let payload = &[too_many("A client", self.limits.operations_per_client)];
+            return self.send(&ServerMessage::Error { id: &id, payload }).await;
+        };
+        self.start(id, request, running).await;
         Ok(())
     }
 
-    async fn start(&mut self, id: String, mut request: GraphqlRequest) {
+    async fn start(&mut self, id: String, mut request: GraphqlRequest, running: OperationGuard) {
         let request_id = self.api.ids.make();
         let span = tracing::info_span!("operation", id = request_id.as_str());
         request.request_id = request_id.as_str().to_owned();
-        let running = self.api.sockets.begin_operation();
         let operation = Operation {
             api: Arc::clone(&self.api),
             headers: Arc::clone(&self.headers),
@@ -258,9 +280,17 @@ impl Connection {
     }
 }
 
-fn too_many(limit: usize) -> ResponseError {
+/// Completes at the instant, if there is one.
+async fn reached(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn too_many(whose: &str, limit: usize) -> ResponseError {
     let message = format!(
-        "A connection may have {limit} operations at a time; complete one before starting another."
+        "{whose} may have {limit} operations at a time; complete one before starting another."
     );
     ResponseError::new(ErrorCode::RateLimited, message)
 }

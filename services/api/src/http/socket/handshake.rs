@@ -13,7 +13,7 @@ use tracing::Instrument;
 use super::{connection::Connection, origin, protocol, sockets::ConnectionPermit};
 use crate::{
     execution::{ErrorCode, Failure},
-    http::{RequestId, accept::Media, graphql, response, routes::Api},
+    http::{RequestId, accept::Media, client_address, graphql, response, routes::Api},
 };
 
 /// The upgrade of a request, or why it is not a valid WebSocket handshake.
@@ -53,7 +53,7 @@ pub(in crate::http) fn open(
 
 fn permit(api: &Api, headers: &HeaderMap) -> Result<ConnectionPermit, Failure> {
     if origin::is_allowed(&api.origins, headers) {
-        return api.sockets.acquire();
+        return api.sockets.acquire(client_address(headers));
     }
     let message = "Pages of this origin may not open WebSockets here.";
     Err(Failure::new(ErrorCode::Forbidden, message))
@@ -77,11 +77,8 @@ fn accepted(
         .write_buffer_size(0)
         .on_failed_upgrade(|error| tracing::debug!(%error, "a WebSocket was not opened"))
         .on_upgrade(move |socket| {
-            let connection = async move {
-                Connection::new(socket, api, headers).run().await;
-                drop(permit);
-            };
-            connection.instrument(span)
+            let connection = Connection::new(socket, api, headers, permit);
+            connection.run().instrument(span)
         })
 }
 

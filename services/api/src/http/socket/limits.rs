@@ -7,6 +7,13 @@ use std::time::Duration;
 pub struct SocketLimits {
     /// The maximum number of connections; further ones are refused with HTTP 503. Default: 5,000.
     pub connections: usize,
+    /// The maximum number of connections per client: per subject of a token, or per address without
+    /// one (per /64 network of IPv6). Further ones are refused with HTTP 429 by address, and closed
+    /// with 1013 by subject. Default: 250.
+    pub connections_per_client: usize,
+    /// The maximum number of concurrent operations per client over all its connections. A further
+    /// one is refused like [`Self::operations`]. Default: 500.
+    pub operations_per_client: usize,
     /// The maximum number of concurrent operations per connection. A further one is refused with an
     /// `error` message with code `RATE_LIMITED`; the connection stays open. Default: 20.
     pub operations: usize,
@@ -35,6 +42,8 @@ impl Default for SocketLimits {
     fn default() -> Self {
         Self {
             connections: 5_000,
+            connections_per_client: 250,
+            operations_per_client: 500,
             operations: 20,
             message_bytes: 256 * 1024,
             queue: 16,

@@ -43,9 +43,18 @@ impl Operation {
         let context = authenticate(&self.api, &self.headers)
             .map_err(|failure| refusal(&failure, &self.request.request_id))?;
         self.request.hide_schema = context.hide_schema;
-        let prepared = self.api.engine.prepare(self.request)?;
+        let persisted_queries = &self.api.persisted_queries;
+        let registration = persisted_queries.resolve(&mut self.request).await;
+        let registration =
+            registration.map_err(|failure| refusal(&failure, &self.request.request_id))?;
+        let prepared = self.api.engine.prepare(self.request.clone())?;
+        if let Some(registration) = registration {
+            persisted_queries.register(registration);
+        }
         if prepared.kind().is_subscription() {
-            subscribe(&self.api, prepared, context, operation_sink).await
+            // The same once more, since the stream of events needs one of its own.
+            let priced = self.api.engine.prepare(self.request)?;
+            subscribe(&self.api, prepared, &priced, context, operation_sink).await
         } else {
             execute(&self.api, prepared, context, operation_sink).await
         }
@@ -83,24 +92,33 @@ async fn execute(
 
 /// Executes a subscription with one response per event. Extensions of the cost check are sent with
 /// the first response.
+///
+/// Each event costs as much as the first: the caller pays for it before it is sent. A caller that
+/// cannot pay gets an error, and may subscribe again later.
 async fn subscribe(
     api: &Api,
     prepared: Prepared,
+    priced: &Prepared,
     context: RequestContext,
     operation_sink: &OperationSink,
 ) -> Result<(), Errors> {
-    let mut cost_check = (context.cost_check)(&prepared);
-    cost_check
-        .outcome
-        .map_err(|failure| refusal(&failure, prepared.request_id()))?;
-    let mut answers = api
-        .engine
-        .subscribe(prepared, cost_check.limits, context.add_context);
+    let pay = || {
+        let check = (context.cost_check)(priced);
+        let paid = check.outcome;
+        paid.map_err(|failure| refusal(&failure, priced.request_id()))?;
+        Ok::<_, Errors>((check.extensions, check.limits))
+    };
+    let (extensions, limits) = pay()?;
+    let mut extensions = Some(extensions);
+    let mut answers = api.engine.subscribe(prepared, limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);
         }
-        answer.extensions.append(&mut cost_check.extensions);
+        match extensions.take() {
+            Some(mut first) => answer.extensions.append(&mut first),
+            None => drop(pay()?),
+        }
         operation_sink.next(&answer).await;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! All WebSocket connections of a process: counting and closing.
 
 use std::{
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -18,7 +19,11 @@ use tokio_util::{
 };
 
 use super::SocketLimits;
-use crate::execution::{ErrorCode, Failure};
+use crate::{
+    execution::{ErrorCode, Failure},
+    graphql::Caller,
+    http::client_counts::{ClientCounts, ClientPlace},
+};
 
 /// The WebSocket connections of a process. Cheap to clone; clones share the same connections.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ pub struct Sockets(Arc<Shared>);
 struct Shared {
     limits: SocketLimits,
     permits: Arc<Semaphore>,
+    connections_by_client: ClientCounts,
+    operations_by_client: ClientCounts,
     open: TaskTracker,
     stopping: CancellationToken,
     operations: AtomicUsize,
@@ -38,13 +45,21 @@ struct Shared {
 /// The permit of one open connection, released when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
+    sockets: Sockets,
+    /// Who has the connection; `None` without a token and an address.
+    client: Option<Caller>,
+    // Before `_open`: what counts a connection is released before it seems to be gone.
+    place: Option<ClientPlace>,
     _permit: OwnedSemaphorePermit,
     _open: TaskTrackerToken,
 }
 
 /// Counts one open operation until dropped.
 #[derive(Debug)]
-pub(super) struct OperationGuard(Sockets);
+pub(super) struct OperationGuard {
+    sockets: Sockets,
+    _place: Option<ClientPlace>,
+}
 
 impl Sockets {
     /// Creates an empty set with these limits.
@@ -54,6 +69,8 @@ impl Sockets {
         Self(Arc::new(Shared {
             limits,
             permits: Arc::new(Semaphore::new(permits)),
+            connections_by_client: ClientCounts::new(limits.connections_per_client),
+            operations_by_client: ClientCounts::new(limits.operations_per_client),
             open: TaskTracker::new(),
             stopping: CancellationToken::new(),
             operations: AtomicUsize::new(0),
@@ -99,11 +116,20 @@ impl Sockets {
         timeout(limit, self.0.open.wait()).await.is_ok()
     }
 
-    /// Acquires a permit for a connection. Fails with `UNAVAILABLE` if there are too many or the
-    /// service is stopping.
-    pub(super) fn acquire(&self) -> Result<ConnectionPermit, Failure> {
+    /// Acquires a permit for a connection from an address. Fails with `RATE_LIMITED` if the address
+    /// has too many, and with `UNAVAILABLE` if there are too many in all or the service is stopping.
+    pub(super) fn acquire(&self, address: Option<IpAddr>) -> Result<ConnectionPermit, Failure> {
+        let client = address.map(Caller::at);
+        let place = client.as_ref().map(|client| {
+            let place = self.0.connections_by_client.enter(client);
+            place.ok_or_else(|| too_many(self.0.limits.connections_per_client))
+        });
+        let place = place.transpose()?;
         let permit = Arc::clone(&self.0.permits).try_acquire_owned();
         let permit = ConnectionPermit {
+            sockets: self.clone(),
+            client,
+            place,
             _permit: permit.map_err(|_| full())?,
             _open: self.0.open.token(),
         };
@@ -125,21 +151,49 @@ impl Sockets {
         self.0.stopping.child_token()
     }
 
-    pub(super) fn begin_operation(&self) -> OperationGuard {
-        self.0.operations.fetch_add(1, Ordering::Relaxed);
-        self.0.operations_started.fetch_add(1, Ordering::Relaxed);
-        OperationGuard(self.clone())
-    }
-
     pub(super) fn count_slow(&self) {
         self.0.dropped_slow.fetch_add(1, Ordering::Relaxed);
     }
 }
 
+impl ConnectionPermit {
+    /// Counts the connection for the subject of a token from now on, no longer for its address.
+    /// Returns false if the subject has too many.
+    pub(super) fn identify(&mut self, subject: Arc<str>) -> bool {
+        let client = Caller::Subject(subject);
+        let place = self.sockets.0.connections_by_client.enter(&client);
+        let admitted = place.is_some();
+        (self.client, self.place) = (Some(client), place);
+        admitted
+    }
+
+    /// Counts one more operation of the client; returns `None` if the client has too many.
+    pub(super) fn begin_operation(&self) -> Option<OperationGuard> {
+        let shared = &self.sockets.0;
+        let place = match &self.client {
+            Some(client) => Some(shared.operations_by_client.enter(client)?),
+            None => None,
+        };
+        shared.operations.fetch_add(1, Ordering::Relaxed);
+        shared.operations_started.fetch_add(1, Ordering::Relaxed);
+        Some(OperationGuard {
+            sockets: self.sockets.clone(),
+            _place: place,
+        })
+    }
+}
+
 impl Drop for OperationGuard {
     fn drop(&mut self) {
-        self.0.0.operations.fetch_sub(1, Ordering::Relaxed);
+        self.sockets.0.operations.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+fn too_many(limit: usize) -> Failure {
+    let message = format!(
+        "There are {limit} WebSocket connections from your address, which is the limit; close one."
+    );
+    Failure::new(ErrorCode::RateLimited, message).retry_after(Duration::from_secs(10))
 }
 
 fn full() -> Failure {

@@ -242,11 +242,12 @@ async fn headers_show_the_budget_of_the_caller() {
     let server = Server::start(Capacity::default(), |api| {
         api.authenticate(|headers| {
             let refuse = bearer(headers)?.is_some();
-            let outcome = if refuse {
+            let outcome = move || {
+                if !refuse {
+                    return Ok(());
+                }
                 let failure = Failure::new(ErrorCode::RateLimited, "Slow down.");
                 Err(failure.retry_after(Duration::from_millis(1_500)))
-            } else {
-                Ok(())
             };
             let rate = RateState {
                 limit: 50_000,
@@ -254,7 +255,7 @@ async fn headers_show_the_budget_of_the_caller() {
                 full_in: Duration::from_millis(9_001),
             };
             Ok(RequestContext::new().cost_check(move |_| CostCheck {
-                outcome,
+                outcome: outcome(),
                 rate: Some(rate),
                 ..CostCheck::free()
             }))

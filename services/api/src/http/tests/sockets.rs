@@ -10,15 +10,16 @@ mod memory;
 mod operations;
 mod shutdown;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use self::client::Client;
+pub(super) use self::client::Client;
 use self::memory::MemoryServer;
 use super::Server;
-use crate::http::{Api, Capacity, SocketLimits, Sockets};
+use crate::http::{Api, Capacity, RequestContext, SocketLimits, Sockets, bearer};
 
 /// Long enough for anything that is not stuck.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -31,8 +32,21 @@ async fn limited(limit: impl FnOnce(&mut SocketLimits)) -> Server {
     Server::start(Capacity::default(), |api: Api| api.sockets(sockets)).await
 }
 
+/// Starts a server with changed limits, where a token is the subject itself.
+async fn by_subject(limit: impl FnOnce(&mut SocketLimits)) -> Server {
+    let mut limits = SocketLimits::default();
+    limit(&mut limits);
+    let sockets = Sockets::new(limits);
+    let authenticate = |headers: &HeaderMap| {
+        let subject = bearer(headers)?.map(Arc::from);
+        Ok(RequestContext::new().subject(subject))
+    };
+    let configure = |api: Api| api.sockets(sockets).authenticate(authenticate);
+    Server::start(Capacity::default(), configure).await
+}
+
 /// Waits until a condition holds.
-async fn until(mut condition: impl FnMut() -> bool) {
+pub(super) async fn until(mut condition: impl FnMut() -> bool) {
     let waiting = async {
         while !condition() {
             tokio::task::yield_now().await;

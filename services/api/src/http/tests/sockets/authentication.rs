@@ -1,11 +1,15 @@
 //! Authentication and cost of operations.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{Client, Server, complete, next, subscribe};
 use crate::{
@@ -189,4 +193,71 @@ async fn a_subscription_refused_by_its_cost_is_not_started() {
     assert_eq!(refused["type"], "error");
     assert_eq!(refused["payload"][0]["message"], "Slow down.");
     assert_eq!(refused["payload"][0]["extensions"]["retryable"], true);
+}
+
+/// Clients of the protocol connect again after 4403, and not after 4401.
+#[tokio::test]
+async fn a_connection_is_closed_when_its_token_expires() {
+    let expires_at = Instant::now() + Duration::from_millis(300);
+    let server = Server::start(Capacity::default(), |api| {
+        api.authenticate(move |headers| {
+            let expires_at = bearer(headers)?.map(|_| expires_at);
+            Ok(RequestContext::new().expires_at(expires_at))
+        })
+    })
+    .await;
+    let mut anonymous = Client::ready(&server).await;
+    let mut client = Client::uninitialised(&server).await;
+    client
+        .initialise(&json!({ "authorization": "Bearer abc" }))
+        .await;
+    let ticks = subscribe("a", "subscription { ticks }");
+    client.send(&ticks).await;
+    let (code, reason) = client.closed().await;
+    assert_eq!(code, 4403);
+    assert_eq!(
+        reason,
+        "the token has expired; connect again with a new one"
+    );
+    assert!(Instant::now() >= expires_at);
+    anonymous.send(&subscribe("a", "{ ok }")).await;
+    assert_eq!(
+        anonymous.next_message().await,
+        next("a", &json!({ "ok": 1 }))
+    );
+}
+
+#[tokio::test]
+async fn a_subscription_ends_when_its_caller_cannot_pay_for_an_event() {
+    let paid = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&paid);
+    let server = Server::start(Capacity::default(), |api| {
+        api.authenticate(move |_| {
+            let count = Arc::clone(&count);
+            Ok(RequestContext::new().cost_check(move |_| {
+                let affordable = count.fetch_add(1, Ordering::SeqCst) < 3;
+                CostCheck {
+                    outcome: affordable.then_some(()).ok_or_else(|| {
+                        Failure::new(ErrorCode::RateLimited, "Slow down.")
+                            .retry_after(Duration::from_secs(2))
+                    }),
+                    ..CostCheck::free()
+                }
+            }))
+        })
+    })
+    .await;
+    let mut client = Client::ready(&server).await;
+    let text = "subscription { numbers(to: 9) }";
+    client.send(&subscribe("a", text)).await;
+    for number in 0..3 {
+        let expected = next("a", &json!({ "numbers": number }));
+        assert_eq!(client.next_message().await, expected);
+    }
+    let refused = client.next_message().await;
+    assert_eq!(refused["type"], "error");
+    let extensions = json!({ "code": "RATE_LIMITED", "retryable": true, "retryAfter": 2 });
+    assert_eq!(refused["payload"][0]["extensions"], extensions);
+    assert_eq!(paid.load(Ordering::SeqCst), 4);
+    assert_eq!(server.sockets.operations(), 0);
 }

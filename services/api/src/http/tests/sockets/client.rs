@@ -18,7 +18,7 @@ use tokio_tungstenite::{
 
 use super::{Server, TIMEOUT};
 
-pub(super) struct Client<S = TcpStream> {
+pub(in crate::http::tests) struct Client<S = TcpStream> {
     pub(super) socket: WebSocketStream<S>,
 }
 
@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// Opens a WebSocket and initialises it.
-    pub(super) async fn ready(server: &Server) -> Self {
+    pub(in crate::http::tests) async fn ready(server: &Server) -> Self {
         let mut client = Self::uninitialised(server).await;
         client.initialise(&json!({})).await;
         client

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Error;
 
-use super::{Client, Server, TIMEOUT, complete, limited, next, subscribe, until};
+use super::{Client, Server, TIMEOUT, by_subject, complete, limited, next, subscribe, until};
 use crate::http::Capacity;
 
 #[tokio::test]
@@ -125,4 +126,71 @@ async fn disconnected_clients_leave_nothing_behind() {
     }
     assert_eq!(server.sockets.operations_started(), 500);
     assert_eq!(server.sockets.dropped_slow(), 0);
+}
+
+#[tokio::test]
+async fn the_number_of_connections_from_an_address_is_limited() {
+    let server = limited(|limits| limits.connections_per_client = 2).await;
+    let first = Client::ready(&server).await;
+    let _second = Client::ready(&server).await;
+    let refused = Client::connect(server.address, &[]).await.err().unwrap();
+    let Error::Http(response) = *refused else {
+        panic!("not an HTTP error: {refused:?}");
+    };
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.headers()["retry-after"], "10");
+    drop(first);
+    until(|| server.sockets.connections() == 1).await;
+    Client::ready(&server).await;
+}
+
+/// The subject of a token is limited wherever it connects from; others at its address are not.
+#[tokio::test]
+async fn the_number_of_connections_of_a_subject_is_limited() {
+    let server = by_subject(|limits| limits.connections_per_client = 2).await;
+    let init = |subject: &str| json!({ "authorization": format!("Bearer {subject}") });
+    let mut clients = Vec::new();
+    for subject in ["ada", "ada", "bob", "bob"] {
+        let mut client = Client::uninitialised(&server).await;
+        client.initialise(&init(subject)).await;
+        clients.push(client);
+    }
+    let mut refused = Client::uninitialised(&server).await;
+    let message = json!({ "type": "connection_init", "payload": init("ada") });
+    refused.send(&message).await;
+    let (code, reason) = refused.closed().await;
+    assert_eq!(code, 1013);
+    assert_eq!(
+        reason,
+        "you have 2 connections, which is the limit; close one"
+    );
+    drop(clients.remove(0));
+    until(|| server.sockets.connections() == 3).await;
+    let mut admitted = Client::uninitialised(&server).await;
+    admitted.initialise(&init("ada")).await;
+}
+
+#[tokio::test]
+async fn the_number_of_operations_of_a_client_is_limited_over_all_its_connections() {
+    let server = limited(|limits| limits.operations_per_client = 2).await;
+    let mut first = Client::ready(&server).await;
+    let mut second = Client::ready(&server).await;
+    let ticks = subscribe("a", "subscription { ticks }");
+    first.send(&ticks).await;
+    second.send(&ticks).await;
+    server.feed.followed(2).await;
+    second.send(&subscribe("b", "{ ok }")).await;
+    let refused = second.next_message().await;
+    assert_eq!(refused["type"], "error");
+    let error = &refused["payload"][0];
+    assert_eq!(error["extensions"]["code"], "RATE_LIMITED");
+    assert_eq!(
+        error["message"],
+        "A client may have 2 operations at a time; complete one before starting another."
+    );
+    first.send(&complete("a")).await;
+    server.feed.dropped(1).await;
+    until(|| server.sockets.operations() == 1).await;
+    second.send(&subscribe("b", "{ ok }")).await;
+    assert_eq!(second.next_message().await, next("b", &json!({ "ok": 1 })));
 }
