@@ -194,7 +194,10 @@ impl Author<'_> {
         self.fields += 1;
         out.push_str(&field.name);
         let mut arguments = Vec::new();
-        for argument in &field.arguments {
+        // Takes exactly one argument.
+        let is_product = &*field.name == "product" && parent == "Query";
+        let given = field.arguments.iter().filter(|_| !is_product);
+        for argument in given {
             let wanted = argument.is_required() || self.roll(3) > 0;
             let value = wanted.then(|| self.value(&field.name, argument)).flatten();
             if let Some(value) = value {
@@ -204,7 +207,7 @@ impl Author<'_> {
                 self.variables.insert(name, value);
             }
         }
-        if &*field.name == "product" && parent == "Query" {
+        if is_product {
             arguments = vec![format!("id: {}", json!(self.product()))];
         }
         if !arguments.is_empty() {

@@ -150,6 +150,7 @@ fn error_codes() -> Vec<ErrorCode> {
         BadUserInput,
         InvalidCursor,
         CostExceeded,
+        PersistedQueryNotFound,
         Unauthenticated,
         Forbidden,
         NotFound,
@@ -164,6 +165,7 @@ fn error_codes() -> Vec<ErrorCode> {
         | BadUserInput
         | InvalidCursor
         | CostExceeded
+        | PersistedQueryNotFound
         | Unauthenticated
         | Forbidden
         | NotFound

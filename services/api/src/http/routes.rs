@@ -34,7 +34,7 @@ use super::{
 use crate::execution::{Engine, Failure};
 
 /// Smaller responses are not compressed, in bytes.
-const MIN_COMPRESSED: u16 = 2_048;
+const MIN_COMPRESSED: u64 = 2_048;
 
 /// The configuration of a router.
 #[derive(Clone)]

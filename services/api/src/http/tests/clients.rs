@@ -116,7 +116,7 @@ async fn an_answer_for_all_has_no_budget_in_it() {
             api.cache_max_age(max_age).authenticate(|_| {
                 let cost = json!({ "requested": 3, "limit": 9, "left": 7 });
                 Ok(RequestContext::new().cost_check(move |_| CostCheck {
-                    extensions: [("cost".to_owned(), cost)].into_iter().collect(),
+                    extensions: [("cost".to_owned(), cost.clone())].into_iter().collect(),
                     rate: Some(RateState {
                         limit: 9,
                         left: 7,
