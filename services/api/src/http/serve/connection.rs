@@ -191,6 +191,7 @@ impl Timer {
 ///
 /// Floods of settings and pings need no limit: the next frame is read only when the response to the
 /// one before has been sent. The number of continuation frames is limited by the size of headers.
+/// Web sockets over HTTP/2 are not offered, so browsers open them over HTTP/1.1.
 fn builder(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
     let header_bytes = usize::try_from(limits.header_bytes).unwrap_or(usize::MAX);
     let mut builder = Builder::new(TokioExecutor::new());
