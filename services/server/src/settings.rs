@@ -67,6 +67,11 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("staff_cost_limit", "dev and serve", &["dev", "serve"]),
         ("cost_per_second", "serve", &["serve"]),
         ("trusted_proxy", "dev and serve", &["dev", "serve"]),
+        (
+            "federation",
+            "dev, serve and schema",
+            &["dev", "serve", "schema"],
+        ),
         ("catalogue", "dev", &["dev"]),
         ("reset", "dev", &["dev"]),
         ("seed", "dev", &["dev"]),
@@ -236,7 +241,7 @@ pub enum Command {
     /// Compare all computed and copied data with its sources. Exits with 1 if there are
     /// differences.
     Audit(Audit),
-    /// Print the GraphQL schema.
+    /// Print the GraphQL schema; with --federation, as routers read it.
     Schema,
     /// Issue a token.
     Token(Token),
@@ -400,6 +405,10 @@ mod tests {
             ("serve --reset", "--reset is for dev"),
             ("migrate up --seed 3", "--seed is for dev"),
             (
+                "work --federation",
+                "--federation is for dev, serve and schema",
+            ),
+            (
                 "audit --review-moderation before",
                 "--review-moderation is for dev and serve",
             ),
@@ -412,6 +421,7 @@ mod tests {
             "dev --listen 127.0.0.1:1",
             "serve --listen 127.0.0.1:1 --review-moderation before",
             "work --data-dir x",
+            "schema --federation",
         ] {
             assert_eq!(error_of(line), None, "{line}");
         }

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
-use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine};
+use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine, subgraph};
 use vitrine_api::http::{
     Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, bearer, client_address,
     monitor, router,
@@ -203,7 +203,12 @@ pub(super) async fn serve<T>(
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
     let sockets = Sockets::new(SocketLimits::default());
-    let engine = engine().context("building the schema")?;
+    let engine = if service.limits.federation {
+        subgraph()
+    } else {
+        engine()
+    };
+    let engine = engine.context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
     let (costs, rates) = (service.limits.costs(), service.rates);
     let api = Api::new(engine, limiter.clone())
