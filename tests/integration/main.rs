@@ -18,6 +18,7 @@ mod erasures;
 mod facet_snapshots;
 mod facets;
 mod faults;
+mod federation;
 mod feeds;
 mod growth;
 mod health;
