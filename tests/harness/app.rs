@@ -170,6 +170,19 @@ impl App {
         self.reopen_with(options).await
     }
 
+    /// Opens the service with another limit of reads that run and that wait.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn with_read_queue(&self, running: usize, waiting: usize) -> Self {
+        let options = CatalogOptions {
+            concurrency: running,
+            queue: waiting,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        self.reopen_with(options).await
+    }
+
     /// Opens the service with another number of events that are buffered for subscribers.
     ///
     /// # Panics

@@ -90,7 +90,7 @@ impl<'a> Request<'a> {
 
     async fn send(self) -> Answer {
         let guard = CostGuard::new(&self.catalog, &self.viewer, CostLimits::default());
-        let session = Session::new(self.catalog, &self.viewer);
+        let session = Session::new(&self.catalog, &self.viewer);
         self.app.forget_commands();
         let request = self.body.request_id("test");
         let response = self

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
-use vitrine_api::execution::{GraphqlRequest, GraphqlResponse};
+use vitrine_api::execution::{AnswerLimits, GraphqlRequest, GraphqlResponse};
 use vitrine_api::graphql::{Role, Session, Viewer};
 use vitrine_domain::Catalog;
 
@@ -56,13 +56,15 @@ impl App {
     }
 
     fn subscribe_as(&self, catalog: &Catalog, viewer: &Viewer, document: &str) -> Subscription {
-        let session = Session::new(catalog.clone(), viewer);
+        let session = Session::new(catalog, viewer);
         let request = GraphqlRequest::new(document).request_id("test");
         let prepared = self.engine.prepare(request);
         let prepared = prepared.expect("the document is valid");
         let events = self
             .engine
-            .subscribe(prepared, |request| session.attach(request));
+            .subscribe(prepared, AnswerLimits::NONE, |request| {
+                session.attach(request)
+            });
         Subscription(events)
     }
 }

@@ -86,3 +86,101 @@ const INTROSPECTION: &str = "{ __schema { queryType { name } mutationType { name
     directives { name description locations args { name description type { ...Ref } defaultValue } } } }
   fragment Ref on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
     ofType { kind name ofType { kind name ofType { kind name } } } } } } } }";
+
+#[test]
+fn equal_pages_and_facets_are_loaded_once() {
+    test(async |app| {
+        stock(app).await;
+        let list = "products(filter: { rating: { gte: 1 } }, first: 5)";
+        let fields = "nodes { name } m: totalCount(upTo: 50) { value } t: facets { key }";
+        let again = "n: totalCount(upTo: 50) { value } u: facets { key }";
+        let once = format!("{{ a: {list} {{ {fields} }} }}");
+        let twice =
+            format!("{{ a: {list} {{ {fields} {again} }} b: {list} {{ {fields} {again} }} }}");
+        let sorted = async |query: &str| {
+            let answer = app.query(query).as_admin().await;
+            assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+            let sent = answer.sent_for_query();
+            let mut sent: Vec<String> = sent.into_iter().map(str::to_owned).collect();
+            sent.sort();
+            sent
+        };
+        let commands = sorted(&once).await;
+        assert!(commands.len() >= 3, "{commands:?}");
+        assert_eq!(sorted(&twice).await, commands);
+    });
+}
+
+#[test]
+fn equal_pages_of_reviews_are_loaded_once() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Desk")]).await;
+        let reviews = "reviews(first: 2) { nodes { rating } }";
+        let answer = app.query(&format!(
+            "{{ products {{ nodes {{ x: {reviews} y: {reviews} }} }} }}"
+        ));
+        answer
+            .await
+            .assert_commands(&["find products", "find reviews", "find reviews"]);
+    });
+}
+
+#[test]
+fn a_list_that_differs_in_one_argument_is_loaded_again() {
+    test(async |app| {
+        stock(app).await;
+        let answer = app.query(
+            "{ a: products(first: 5) { nodes { name } } b: products(first: 6) { nodes { name } } }",
+        );
+        assert_eq!(answer.await.sent_for_query().len(), 2);
+    });
+}
+
+/// Between two mutations data changes, so nothing is kept.
+#[test]
+fn mutations_load_again_what_they_have_changed() {
+    test(async |app| {
+        stock(app).await;
+        let id = app.query(r#"{ product(slug: "lamp") { id } }"#).await;
+        let submitted = app
+            .query(
+                "mutation($id: ID!) { submitReview(input: { productId: $id, rating: 4, body: \"It shines.\" }) { review { id revision } } }",
+            )
+            .with("id", id.text("/product/id"))
+            .as_shopper("ada")
+            .await;
+        let revision = submitted.number("/submitReview/review/revision");
+        let edit = |rating: i64| {
+            let expected = revision + rating - 1;
+            format!(
+                "r{rating}: editReview(input: {{ id: $id, rating: {rating}, expectedRevision: {expected} }}) {{ review {{ product {{ reviews(first: 1) {{ nodes {{ rating }} }} }} }} userErrors {{ message }} }}"
+            )
+        };
+        let edited = app
+            .query(&format!("mutation($id: ID!) {{ {} {} }}", edit(1), edit(2)))
+            .with("id", submitted.text("/submitReview/review/id"))
+            .as_shopper("ada")
+            .await;
+        for rating in [1, 2] {
+            let pointer = format!("/r{rating}/review/product/reviews/nodes/0/rating");
+            assert_eq!(edited.number(&pointer), rating);
+        }
+    });
+}
+
+/// One request waits for its own reads, and leaves the queue to others.
+#[test]
+fn a_request_cannot_fill_the_queue_of_all() {
+    test(async |app| {
+        stock(app).await;
+        let app = app.with_read_queue(8, 1).await;
+        for from in [1, 11, 21] {
+            let page = |first| format!("p{first}: products(first: {first}) {{ nodes {{ name }} }}");
+            let pages: Vec<String> = (from..from + 10).map(page).collect();
+            let list = format!("{{ {} }}", pages.join(" "));
+            let answer = app.query(&list).await;
+            assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+            assert_eq!(answer.sent_for_query().len(), 10);
+        }
+    });
+}

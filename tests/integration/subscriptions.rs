@@ -436,7 +436,7 @@ fn a_web_socket_subscription_lasts_until_the_service_stops() {
         let api = Api::new(app.engine.clone(), RequestLimiter::new(Capacity::default()))
             .sockets(sockets.clone())
             .authenticate(move |_| {
-                let session = Session::new(catalog.clone(), &Viewer::default());
+                let session = Session::new(&catalog, &Viewer::default());
                 Ok(RequestContext::new().with_context(move |request| session.attach(request)))
             });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

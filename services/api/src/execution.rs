@@ -20,8 +20,10 @@
 //! | non-null, can fail | [`R<T>`] |
 //! | nullable, cannot fail | `Option<T>` |
 //! | nullable, can fail | `Option<R<T>>` |
-//! | a list whose items can fail | `Vec<Option<R<T>>>` |
-//! | a list that is null if one of its items fails | `Vec<R<T>>` |
+//! | a list of objects | [`List<T>`], so that its length counts |
+//! | a list whose items can fail | `List<Option<R<T>>>` |
+//! | a list that is null if one of its items fails | `List<R<T>>` |
+//! | a text without a short limit | [`LongText`], so that its bytes count |
 //!
 //! - **Never `R<Option<T>>`**: the library would move the error of a nullable field to its parent.
 //!   [`NullableAt::nullable_at`] turns `Result<Option<T>, _>` into `Option<R<T>>`.
@@ -45,6 +47,7 @@
 //!   affect the others; [`survey`] lists the exceptions.
 //! - Integers beyond 2^31 are never `Int`; every `Float` is finite.
 
+mod answer_budget;
 mod code;
 mod conform;
 mod convert;
@@ -57,6 +60,7 @@ mod limits;
 mod literals;
 mod merge;
 mod normal_form;
+mod output;
 mod plan;
 mod prepared;
 mod request;
@@ -73,11 +77,13 @@ mod validator;
 mod variables;
 mod writer;
 
+pub use answer_budget::AnswerLimits;
 pub use code::ErrorCode;
 pub use cost::{CostModel, FieldCost, SelectedField};
 pub use engine::Engine;
 pub use failure::{At, Failure, FieldPath, Located, NullableAt, R};
 pub use hints::{Hint, hint};
+pub use output::{List, LongText};
 pub use prepared::{CostCheck, Prepared, RateState};
 pub use request::GraphqlRequest;
 pub use response::{ErrorExtensions, GraphqlResponse, Location, ResponseError};

@@ -11,6 +11,7 @@ mod federation;
 mod inputs;
 mod loaders;
 mod mutation;
+mod once;
 mod query;
 mod rate_limiter;
 mod scalars;

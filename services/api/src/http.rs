@@ -5,8 +5,9 @@
 //! are too large or not JSON, unknown paths, overload and panics.
 //!
 //! Every execution runs in its own task, and the connection only waits for the result (see
-//! [`RequestLimiter`]). A client that disconnects ends the waiting, but not the work: dropping a
-//! future that waits for a database connection would leave its entry in the driver's queue.
+//! [`RequestLimiter`]). When a client disconnects or a deadline passes, a query stops, and a
+//! mutation runs to its end. Database operations have tasks of their own below that, because
+//! dropping a future that waits for a connection would leave its entry in the driver's queue.
 
 mod accept;
 mod body;
@@ -27,7 +28,7 @@ pub use client_address::client_address;
 pub use metrics::Metrics;
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
-pub use request_limiter::{Capacity, RequestLimiter};
+pub use request_limiter::{AtDeadline, Capacity, RequestLimiter};
 pub use routes::{Api, monitor, router};
 pub use serve::{serve, serve_with};
 pub use socket::{SocketLimits, Sockets};

@@ -7,7 +7,7 @@
 //! is bounded.
 //!
 //! Reads, writes and background work have separate permits (`ConcurrencyLimit`), so none can
-//! starve another. A read or write that exceeds its time limit releases its permit and fails; the
+//! starve another, and each request has a share of those for reads ([`Catalog::for_request`]). A read or write that exceeds its time limit releases its permit and fails; the
 //! operation itself continues until the driver ends it.
 
 use std::future::Future;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::task::TaskTracker;
 use vitrine_model::clock::{Clock, Timestamp};
 use vitrine_model::cursor::CursorCodec;
@@ -44,6 +44,13 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(6);
 /// The time limit of a write: one second above the server's limit for majority acknowledgement.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// How many reads of one request may use the database at a time. A product page needs at most
+/// four, a list with facets six.
+const MAX_READS_OF_REQUEST: usize = 8;
+
+/// The permits of a read: of its request, if it is part of one, and of the process.
+type ReadPermit = (Option<OwnedSemaphorePermit>, Permit);
 
 /// Settings of a [`Catalog`].
 #[derive(Clone, Debug)]
@@ -96,7 +103,11 @@ impl CatalogOptions {
 
 /// The service's operations. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Catalog(Arc<Shared>);
+pub struct Catalog {
+    shared: Arc<Shared>,
+    /// The permits of one request; `None` for work that is not part of a request.
+    request: Option<Arc<Semaphore>>,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -158,7 +169,7 @@ impl Catalog {
             return Err(DomainError::invalid("currency", reason));
         }
         let reference = ReferenceCache::load(&store).await?;
-        Ok(Self(Arc::new(Shared {
+        let shared = Shared {
             store,
             currency,
             cursors: CursorCodec::new(&options.cursor_secret),
@@ -182,34 +193,61 @@ impl Catalog {
             events_kept: options.events_kept,
             suspects_abandoned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
-        })))
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            request: None,
+        })
+    }
+
+    /// Returns a handle for one request. All reads through it and its clones together use at most
+    /// [`MAX_READS_OF_REQUEST`] permits at a time, so that one request cannot fill the queue that
+    /// all share.
+    #[must_use]
+    pub fn for_request(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            request: Some(Arc::new(Semaphore::new(MAX_READS_OF_REQUEST))),
+        }
+    }
+
+    /// Waits for a permit to read: first for one of the request, then for one of the process.
+    async fn read_permit(&self) -> Result<ReadPermit, DomainError> {
+        let of_request = match &self.request {
+            None => None,
+            Some(permits) => {
+                let permit = Arc::clone(permits).acquire_owned().await;
+                Some(permit.map_err(|_| DomainError::Unavailable(None))?)
+            }
+        };
+        Ok((of_request, self.shared.reads.permit().await?))
     }
 
     pub(crate) fn events_kept(&self) -> usize {
-        self.0.events_kept
+        self.shared.events_kept
     }
 
     /// The maximum number of products that an exact count reads.
     pub(crate) fn max_products_read(&self) -> u32 {
-        self.0.max_products_read
+        self.shared.max_products_read
     }
 
     /// The maximum number of matches that a search reads. Its exact counts use the same limit, so
     /// that every counted product can also be found by clicking the facet.
     pub(crate) fn max_searched(&self) -> u32 {
-        self.0.max_products_read / 2
+        self.shared.max_products_read / 2
     }
 
     /// The currency that prices are filtered and sorted in.
     #[must_use]
     pub fn currency(&self) -> Currency {
-        self.0.currency
+        self.shared.currency
     }
 
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        self.0.clock.now()
+        self.shared.clock.now()
     }
 
     /// Checks that the database answers, without a permit or a time limit. Returns the server's
@@ -224,8 +262,8 @@ impl Catalog {
         if let Err(error) = self.flush_activity().await {
             tracing::warn!(%error, "the last buffered activity could not be stored");
         }
-        self.0.tasks.close();
-        if tokio::time::timeout(DRAIN_TIMEOUT, self.0.tasks.wait())
+        self.shared.tasks.close();
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.shared.tasks.wait())
             .await
             .is_err()
         {
@@ -234,69 +272,69 @@ impl Catalog {
     }
 
     pub(crate) fn store(&self) -> &Store {
-        &self.0.store
+        &self.shared.store
     }
 
     pub(crate) fn cursors(&self) -> &CursorCodec {
-        &self.0.cursors
+        &self.shared.cursors
     }
 
     pub(crate) fn reference_cache(&self) -> &ReferenceCache {
-        &self.0.reference
+        &self.shared.reference
     }
 
     pub(crate) fn words(&self) -> &KnownWords {
-        &self.0.words
+        &self.shared.words
     }
 
     pub(crate) fn merge_tracker(&self) -> &MergeTracker {
-        &self.0.merge_tracker
+        &self.shared.merge_tracker
     }
 
     pub(crate) fn panel_cache(&self) -> &PanelCache {
-        &self.0.panels
+        &self.shared.panels
     }
 
     pub(crate) fn shared_counts(&self) -> &SharedCounts {
-        &self.0.counts
+        &self.shared.counts
     }
 
     pub(crate) fn rated(&self) -> &RatedCategories {
-        &self.0.rated
+        &self.shared.rated
     }
 
     pub(crate) fn busy(&self) -> &BusyProducts {
-        &self.0.busy
+        &self.shared.busy
     }
 
     pub(crate) fn hub(&self) -> &Hub {
-        &self.0.hub
+        &self.shared.hub
     }
 
     pub(crate) fn activity_buffer(&self) -> &ActivityBuffer {
-        &self.0.activity_buffer
+        &self.shared.activity_buffer
     }
 
     pub(crate) fn hot_products(&self) -> &HotProducts {
-        &self.0.hot_products
+        &self.shared.hot_products
     }
 
     /// Whether reviews are visible before a moderator approves them.
     #[must_use]
     pub fn moderation(&self) -> Moderation {
-        self.0.moderation
+        self.shared.moderation
     }
 
     /// Runs work that only [`Catalog::drain`] waits for.
     pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
         let work: BoxFuture<'static, ()> = Box::pin(work);
-        drop(self.0.tasks.spawn(work));
+        drop(self.shared.tasks.spawn(work));
     }
 
     pub(crate) fn encoding<'a>(&self, units: &'a vitrine_model::unit::UnitTable) -> Encoding<'a> {
         Encoding {
             units,
-            currency: self.0.currency,
+            currency: self.shared.currency,
         }
     }
 
@@ -310,7 +348,7 @@ impl Catalog {
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let permit = self.0.reads.permit().await?;
+        let permit = self.read_permit().await?;
         let work = work(self.store().clone());
         flatten(
             self.with_timeout(permit, READ_TIMEOUT, Box::pin(work))
@@ -328,7 +366,7 @@ impl Catalog {
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let permit = self.0.writes.permit().await?;
+        let permit = self.shared.writes.permit().await?;
         let work = work(self.store().clone());
         flatten(
             self.with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
@@ -341,7 +379,7 @@ impl Catalog {
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<TaskResult<T>, DomainError> {
-        let permit = self.0.reads.permit().await?;
+        let permit = self.read_permit().await?;
         Ok(self
             .with_timeout(permit, READ_TIMEOUT, Box::pin(work))
             .await)
@@ -352,7 +390,7 @@ impl Catalog {
         &self,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<TaskResult<T>, DomainError> {
-        let permit = self.0.writes.permit().await?;
+        let permit = self.shared.writes.permit().await?;
         Ok(self
             .with_timeout(permit, WRITE_TIMEOUT, Box::pin(work))
             .await)
@@ -368,7 +406,7 @@ impl Catalog {
         T: Send + 'static,
         Work: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let permit = self.0.background.permit().await?;
+        let permit = self.shared.background.permit().await?;
         let work = work(self.store().clone());
         let task = self.detached(async move {
             let result = work.await;
@@ -385,7 +423,7 @@ impl Catalog {
     /// boxed, so that the machinery of a task is compiled once and not for every operation.
     async fn with_timeout<T: Send + 'static>(
         &self,
-        permit: Permit,
+        permit: impl Send + 'static,
         limit: Duration,
         mut work: BoxFuture<'static, Result<T, StorageError>>,
     ) -> TaskResult<T> {
@@ -418,12 +456,16 @@ impl Catalog {
 
     /// Notes that something held locks for longer than our own transactions take.
     pub(crate) fn suspect_abandoned(&self) {
-        self.0.suspects_abandoned.store(true, Ordering::Relaxed);
+        self.shared
+            .suspects_abandoned
+            .store(true, Ordering::Relaxed);
     }
 
     /// Whether that was noted since the last call.
     pub(crate) fn suspects_abandoned(&self) -> bool {
-        self.0.suspects_abandoned.swap(false, Ordering::Relaxed)
+        self.shared
+            .suspects_abandoned
+            .swap(false, Ordering::Relaxed)
     }
 
     /// Runs work to completion even if the caller goes away.
@@ -432,7 +474,7 @@ impl Catalog {
         work: impl Future<Output = T> + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
         let work: BoxFuture<'static, T> = Box::pin(work);
-        self.0.tasks.spawn(work)
+        self.shared.tasks.spawn(work)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Queries for products.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -76,6 +77,20 @@ pub struct ListedProducts {
     pub(crate) search: Option<Search>,
     /// The number of products searched, when not all were.
     pub(crate) looked_through: Option<u32>,
+}
+
+impl ListedProducts {
+    /// Returns what all pages of this list have in common, whatever their sort order.
+    #[must_use]
+    pub fn selection(&self) -> impl Debug {
+        let ProductsQuery {
+            filter,
+            search,
+            visibility,
+            ..
+        } = &self.query;
+        (filter, search, visibility)
+    }
 }
 
 impl Deref for ListedProducts {

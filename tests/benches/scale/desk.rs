@@ -203,7 +203,7 @@ impl Desk {
     }
 
     async fn ask_as(&self, viewer: &Viewer, document: &str, variables: &Value) -> Value {
-        let session = Session::new(self.catalog.clone(), viewer);
+        let session = Session::new(&self.catalog, viewer);
         let mut request = GraphqlRequest::new(document).request_id("scale");
         request.variables = variables.as_object().map_or_else(Map::new, Clone::clone);
         let response = self

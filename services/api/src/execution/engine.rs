@@ -6,12 +6,12 @@ use async_graphql::{
     ObjectType, Request, Response, SchemaBuilder, SubscriptionType, ValidationMode, Value,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
-use serde_json::Map;
 
 use super::{
-    CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse, Prepared,
-    ResponseError, Scalars, ValidatorError, conform, hints::Hints, limits::MAX_NESTING,
-    plan::OperationPlan, restore, validator::SelectedOperation, variables,
+    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse,
+    Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget, conform,
+    hints::Hints, limits::MAX_NESTING, plan::OperationPlan, restore, validator::SelectedOperation,
+    variables,
 };
 
 type ExecuteFn = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
@@ -141,7 +141,7 @@ impl Engine {
         }
         let cost_check = cost_check(&prepared);
         let mut answer = match &cost_check.outcome {
-            Ok(()) => self.answer(&prepared, data).await,
+            Ok(()) => self.answer(&prepared, cost_check.limits, data).await,
             Err(failure) => {
                 restore::log_internal(failure, "", &prepared.request_id);
                 GraphqlResponse::failed(failure, &prepared.request_id)
@@ -149,14 +149,17 @@ impl Engine {
         };
         answer.extensions.extend(cost_check.extensions);
         answer.rate = cost_check.rate;
+        answer.limits = cost_check.limits;
         answer
     }
 
     /// Executes a prepared subscription and returns a stream with one response per event. The
-    /// caller must have applied the cost check and must poll the stream in its own task.
+    /// caller must have applied the cost check and must poll the stream in its own task. The limits
+    /// apply to each response.
     pub fn subscribe(
         &self,
         prepared: Prepared,
+        limits: AnswerLimits,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
         let hints = Hints::default();
@@ -166,6 +169,7 @@ impl Engine {
             Ok(response) => {
                 let mut answer = restore::answer(response, &prepared);
                 hints.drain_into(&mut answer.extensions);
+                answer.limits = limits;
                 answer
             }
             Err(panic) => panicked(&*panic, &prepared.request_id),
@@ -176,13 +180,17 @@ impl Engine {
     async fn answer(
         &self,
         prepared: &Prepared,
+        limits: AnswerLimits,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
         // Building the request runs the caller's code, which may panic like resolvers.
         let execution = async {
-            let hints = Hints::default();
+            let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
             let request = data(prepared.request()).data(hints.clone());
-            let response = (self.execute)(request).await;
+            let response = (self.execute)(request.data(budget.clone())).await;
+            if let Some(failure) = budget.exceeded() {
+                return GraphqlResponse::lost(&failure, prepared.request_id());
+            }
             let mut answer = restore::answer(response, prepared);
             hints.drain_into(&mut answer.extensions);
             if cfg!(debug_assertions) {
@@ -231,7 +239,6 @@ fn panicked(panic: &(dyn Any + Send), request_id: &str) -> GraphqlResponse {
     GraphqlResponse {
         errors: vec![ResponseError::internal(request_id)],
         data: Some(Value::Null),
-        extensions: Map::new(),
-        rate: None,
+        ..GraphqlResponse::default()
     }
 }

@@ -9,7 +9,7 @@ use async_graphql::{Request, Variables, parser::types::DocumentOperations};
 use serde_json::Map;
 
 use super::{
-    DocumentValidator, Failure, ValidatedDocument,
+    AnswerLimits, DocumentValidator, Failure, ValidatedDocument,
     cost::{Calculator, CostModel},
     normal_form::NormalForm,
     plan::{DocumentPlan, OperationPlan},
@@ -36,6 +36,8 @@ pub struct CostCheck {
     pub outcome: Result<(), Failure>,
     /// The budget of the caller after this request, if it has one.
     pub rate: Option<RateState>,
+    /// The maximum size of the response.
+    pub limits: AnswerLimits,
 }
 
 /// The budget of a caller for the costs of its requests.
@@ -57,6 +59,7 @@ impl CostCheck {
             extensions: Map::new(),
             outcome: Ok(()),
             rate: None,
+            limits: AnswerLimits::NONE,
         }
     }
 }

@@ -6,7 +6,7 @@ use async_graphql::{PathSegment, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Map;
 
-use super::{ErrorCode, Failure, RateState};
+use super::{AnswerLimits, ErrorCode, Failure, RateState, answer_budget::LimitedBytes};
 
 /// The message of all internal errors.
 const INTERNAL_MESSAGE: &str = "The service failed to answer; the request id identifies the cause.";
@@ -26,6 +26,9 @@ pub struct GraphqlResponse {
     /// The budget of the caller after this request; for the headers of HTTP.
     #[serde(skip)]
     pub rate: Option<RateState>,
+    /// The maximum size of this response.
+    #[serde(skip)]
+    pub limits: AnswerLimits,
 }
 
 impl GraphqlResponse {
@@ -36,6 +39,30 @@ impl GraphqlResponse {
             errors,
             ..Self::default()
         }
+    }
+
+    /// Creates the response to a request whose result could not be sent after execution had started.
+    #[must_use]
+    pub(super) fn lost(failure: &Failure, request_id: &str) -> Self {
+        Self {
+            data: Some(Value::Null),
+            ..Self::failed(failure, request_id)
+        }
+    }
+
+    /// Returns the response as JSON. A response that exceeds its limit is replaced by an error.
+    #[must_use]
+    pub fn json(&self) -> Vec<u8> {
+        let mut out = LimitedBytes {
+            bytes: Vec::with_capacity(512),
+            limit: self.limits.bytes,
+        };
+        if serde_json::to_writer(&mut out, self).is_ok() {
+            return out.bytes;
+        }
+        let mut lost = Self::lost(&self.limits.too_many_bytes(), "");
+        lost.extensions.clone_from(&self.extensions);
+        serde_json::to_vec(&lost).expect("a short error with string keys")
     }
 
     /// Creates the response to a request that was refused with a single failure.

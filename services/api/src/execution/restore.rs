@@ -3,7 +3,6 @@
 use std::{collections::HashSet, error::Error as StdError};
 
 use async_graphql::{PathSegment, Response, ServerError};
-use serde_json::Map;
 
 use super::{ErrorCode, Failure, GraphqlResponse, Located, Location, Prepared, ResponseError};
 
@@ -21,8 +20,7 @@ pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse
     GraphqlResponse {
         errors,
         data: Some(response.data),
-        extensions: Map::new(),
-        rate: None,
+        ..GraphqlResponse::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the engine against the specification, section by section, on schemas made for them.
 
+mod answer_limits;
 mod cases;
 mod coercion;
 mod collecting;

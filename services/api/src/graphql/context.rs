@@ -7,6 +7,7 @@ use vitrine_domain::Catalog;
 use vitrine_domain::products::Visibility;
 
 use super::loaders::Loaders;
+use super::once::LoadedOnce;
 use super::viewer::Viewer;
 
 /// The context of one request: the catalogue, the caller, and loaders that live as long as the
@@ -19,18 +20,21 @@ pub struct Session {
     pub(crate) visibility: Visibility,
     /// Loaders, which batch look-ups.
     pub(crate) loaders: Loaders,
+    /// Pages and facets of this request.
+    pub(crate) loaded_once: LoadedOnce,
 }
 
 impl Session {
     /// Creates a session for one request.
     #[must_use]
-    pub fn new(catalog: Catalog, viewer: &Viewer) -> Self {
-        let visibility = viewer.visibility();
+    pub fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
+        let (catalog, visibility) = (catalog.for_request(), viewer.visibility());
         Self {
             loaders: Loaders::new(&catalog, viewer),
             catalog,
             viewer: viewer.clone(),
             visibility,
+            loaded_once: LoadedOnce::default(),
         }
     }
 

@@ -17,7 +17,8 @@ use vitrine_model::review::TOP_REVIEWS;
 use super::rate_limiter::{Budget, Caller, RateLimiter};
 use super::viewer::{Role, Viewer};
 use crate::execution::{
-    CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState, SelectedField,
+    AnswerLimits, CostCheck, CostModel, ErrorCode, Failure, FieldCost, Prepared, RateState,
+    SelectedField,
 };
 
 /// The cost of every request: its connection, parsing and validation.
@@ -207,6 +208,18 @@ impl Default for CostLimits {
     }
 }
 
+/// The maximum size of an answer for callers without a role of the shop.
+const PUBLIC_ANSWER: AnswerLimits = AnswerLimits {
+    values: 100_000,
+    bytes: 4_000_000,
+};
+
+/// The maximum size of an answer for moderators, admins and services.
+const STAFF_ANSWER: AnswerLimits = AnswerLimits {
+    values: 1_000_000,
+    bytes: 40_000_000,
+};
+
 /// Microseconds in a unit of cost.
 const UNIT: u64 = 10;
 
@@ -227,22 +240,21 @@ pub struct CostGuard {
     costs: SchemaCosts,
     limit: u64,
     budget: Option<(RateLimiter, Caller, Budget)>,
+    answer: AnswerLimits,
 }
 
 impl CostGuard {
     /// Returns a guard with the limits of this caller.
     #[must_use]
     pub fn new(catalog: &Catalog, viewer: &Viewer, limits: CostLimits) -> Self {
+        let staff = is_staff(viewer);
         Self {
             costs: SchemaCosts {
                 tree: catalog.reference().categories.shape(),
             },
-            limit: if is_staff(viewer) {
-                limits.staff
-            } else {
-                limits.public
-            },
+            limit: if staff { limits.staff } else { limits.public },
             budget: None,
+            answer: if staff { STAFF_ANSWER } else { PUBLIC_ANSWER },
         }
     }
 
@@ -281,6 +293,7 @@ impl CostGuard {
             extensions: Map::from_iter([("cost".to_owned(), cost.into())]),
             outcome,
             rate,
+            limits: self.answer,
         }
     }
 

@@ -14,6 +14,7 @@ use vitrine_model::id::GlobalId;
 
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
+use super::once::once;
 use super::scalars::DateTime;
 use super::top_reviews;
 use super::types;
@@ -34,7 +35,7 @@ use super::types::reviewing::RatingStatsAudit;
 use super::types::spec::{SpecKey, Unit, units};
 use super::types::supplier::Supplier;
 use super::types::viewer::Viewer;
-use crate::execution::{At as _, Failure, Hint, NullableAt as _, R, hint};
+use crate::execution::{At as _, Failure, Hint, List, NullableAt as _, R, hint};
 
 /// The maximum number of ids in `nodes`.
 pub(super) const MAX_NODES: usize = 100;
@@ -63,7 +64,7 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The global ids; at most 100.")] ids: Vec<ID>,
-    ) -> R<Vec<Option<R<Node>>>> {
+    ) -> R<List<Option<R<Node>>>> {
         if ids.len() > MAX_NODES {
             let message = format!("ids: at most {MAX_NODES} at once, not {}", ids.len());
             return Err(Failure::bad_input(message)).at(ctx);
@@ -150,8 +151,8 @@ impl Query {
     }
 
     /// The top-level categories, sorted by name. Use `children` to go down the tree.
-    async fn categories(&self, ctx: &Context<'_>) -> Vec<Category> {
-        Category::below(&ctx.session().catalog.reference(), None)
+    async fn categories(&self, ctx: &Context<'_>) -> List<Category> {
+        Category::below(&ctx.session().catalog.reference(), None).into()
     }
 
     /// The supplier with this id; null if it does not exist.
@@ -195,7 +196,7 @@ impl Query {
     }
 
     /// All known units of measure.
-    async fn units(&self, ctx: &Context<'_>) -> Vec<Unit> {
+    async fn units(&self, ctx: &Context<'_>) -> List<Unit> {
         units(&ctx.session().catalog.reference().units)
     }
 
@@ -257,7 +258,7 @@ impl Query {
             desc = "The maximum number of keys: 1 to 100."
         )]
         first: Option<i32>,
-    ) -> Option<R<Vec<SuggestedSpecKey>>> {
+    ) -> Option<R<List<SuggestedSpecKey>>> {
         suggested_spec_keys(ctx, category.as_deref(), kind.as_deref(), first)
             .await
             .map(Some)
@@ -293,7 +294,7 @@ impl Query {
             desc = "The maximum number of products: 1 to 100."
         )]
         first: Option<i32>,
-    ) -> R<Vec<TrendingProduct>> {
+    ) -> R<List<TrendingProduct>> {
         trending(ctx, category.as_deref(), window, first)
             .await
             .at(ctx)
@@ -382,13 +383,13 @@ impl Query {
     }
 
     /// The status of all background workers. Needs the role admin.
-    async fn workers(&self, ctx: &Context<'_>) -> R<Vec<WorkerStatus>> {
+    async fn workers(&self, ctx: &Context<'_>) -> R<List<WorkerStatus>> {
         workers(ctx).await.at(ctx)
     }
 
     /// The progress of upgrading stored documents to the newest schema version. Needs the role
     /// admin.
-    async fn data_versions(&self, ctx: &Context<'_>) -> R<Vec<DataVersionProgress>> {
+    async fn data_versions(&self, ctx: &Context<'_>) -> R<List<DataVersionProgress>> {
         data_versions(ctx).await.at(ctx)
     }
 }
@@ -398,7 +399,7 @@ async fn trending(
     category: Option<&str>,
     window: TrendingWindow,
     first: Option<i32>,
-) -> Result<Vec<TrendingProduct>, Failure> {
+) -> Result<List<TrendingProduct>, Failure> {
     let (session, first) = (ctx.session(), first.unwrap_or(20));
     let found = session
         .catalog
@@ -406,14 +407,14 @@ async fn trending(
     types::activity::trending(found.await?)
 }
 
-async fn workers(ctx: &Context<'_>) -> Result<Vec<WorkerStatus>, Failure> {
+async fn workers(ctx: &Context<'_>) -> Result<List<WorkerStatus>, Failure> {
     let session = ctx.session();
     session.viewer.admin()?;
     let seen = session.catalog.workers().boxed().await?;
     Ok(operations::workers(seen, session.catalog.now()))
 }
 
-async fn data_versions(ctx: &Context<'_>) -> Result<Vec<DataVersionProgress>, Failure> {
+async fn data_versions(ctx: &Context<'_>) -> Result<List<DataVersionProgress>, Failure> {
     let session = ctx.session();
     session.viewer.admin()?;
     let found = session.catalog.data_versions().boxed().await?;
@@ -559,7 +560,9 @@ async fn products(
         visibility: session.visibility,
         fields: fields(&ctx.look_ahead()),
     };
-    let page = session.catalog.products(query).boxed().await?;
+    let arguments = format!("{query:?}");
+    let found = session.catalog.products(query).boxed();
+    let page = once(ctx, arguments, found).await?;
     let hints = page.hints.iter().map(|found| Hint {
         path: found.path.clone(),
         message: found.message.clone(),
@@ -573,7 +576,7 @@ async fn suggested_spec_keys(
     category: Option<&str>,
     kind: Option<&str>,
     first: Option<i32>,
-) -> Result<Vec<SuggestedSpecKey>, Failure> {
+) -> Result<List<SuggestedSpecKey>, Failure> {
     let first = size("first", first.unwrap_or(20))?;
     let catalog = &ctx.session().catalog;
     let found = catalog

@@ -11,7 +11,7 @@ use axum::{
 };
 
 use super::{
-    RequestContext, RequestId,
+    AtDeadline, RequestContext, RequestId,
     accept::{self, Media},
     body, query_string, response,
     routes::Api,
@@ -112,6 +112,7 @@ pub(super) async fn run(
     let engine = api.engine.clone();
     let cost_check = (context.cost_check)(&prepared);
     let refused = cost_check.outcome.is_err();
+    let is_query = prepared.kind().is_query();
     let work = async move {
         engine
             .run(prepared, |_| cost_check, context.add_context)
@@ -120,7 +121,12 @@ pub(super) async fn run(
     if refused {
         return Ok(work.await);
     }
-    api.request_limiter.run(work).await
+    let at_deadline = if is_query {
+        AtDeadline::Stop
+    } else {
+        AtDeadline::Continue
+    };
+    api.request_limiter.run(at_deadline, work).await
 }
 
 pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {

@@ -1,4 +1,5 @@
-//! Limits concurrent executions, and runs them in tasks that outlive their connections.
+//! Limits concurrent executions, and runs them in tasks of their own: mutations outlive their
+//! connections, queries end with them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +7,7 @@ use tokio::{
     sync::Semaphore,
     time::{Instant, timeout, timeout_at},
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use tracing::{Instrument, Span};
 
 use crate::execution::{ErrorCode, Failure};
@@ -21,9 +22,17 @@ pub struct Capacity {
     /// The maximum time that a request waits in the queue before it is refused. Keeps the queue
     /// short.
     pub queue_timeout: Duration,
-    /// The maximum time from receiving a request to its response. The execution itself is not
-    /// interrupted.
+    /// The maximum time from receiving a request to its response.
     pub deadline: Duration,
+}
+
+/// What happens to work when its deadline passes or its client disconnects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtDeadline {
+    /// It runs to its end: a change is made whole.
+    Continue,
+    /// It stops where it waits next, and sends no further database commands.
+    Stop,
 }
 
 impl Default for Capacity {
@@ -63,10 +72,12 @@ impl RequestLimiter {
     /// Waits in the queue and then runs the work. Fails with `UNAVAILABLE` on overload and with
     /// `TIMEOUT` after the deadline.
     ///
-    /// Dropping the returned future while it is queued drops the work unstarted. Once started, the
-    /// work runs to its end, even if the future is dropped or the deadline passes.
+    /// Dropping the returned future while it is queued drops the work unstarted. After that it
+    /// depends on `at_deadline` what happens to work whose future is dropped or whose deadline
+    /// passes.
     pub async fn run<T: Send + 'static>(
         &self,
+        at_deadline: AtDeadline,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
         let deadline = Instant::now() + self.deadline;
@@ -83,9 +94,11 @@ impl RequestLimiter {
             done
         };
         let task = self.tasks.spawn(work.instrument(Span::current()));
-        let outcome = timeout_at(deadline, task)
-            .await
-            .map_err(|_| deadline_exceeded())?;
+        let outcome = match at_deadline {
+            AtDeadline::Continue => timeout_at(deadline, task).await,
+            AtDeadline::Stop => timeout_at(deadline, AbortOnDropHandle::new(task)).await,
+        };
+        let outcome = outcome.map_err(|_| deadline_exceeded(at_deadline))?;
         outcome.map_err(Failure::internal)
     }
 
@@ -110,9 +123,12 @@ fn overloaded() -> Failure {
     .retry_after(Duration::from_secs(1))
 }
 
-fn deadline_exceeded() -> Failure {
-    Failure::new(
-        ErrorCode::Timeout,
-        "The response took too long. A requested change may still take place.",
-    )
+fn deadline_exceeded(at_deadline: AtDeadline) -> Failure {
+    let message = match at_deadline {
+        AtDeadline::Continue => {
+            "The response took too long. The requested change may still take place."
+        }
+        AtDeadline::Stop => "The response took too long. Ask for smaller pages or fewer fields.",
+    };
+    Failure::new(ErrorCode::Timeout, message)
 }

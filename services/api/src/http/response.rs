@@ -22,7 +22,7 @@ pub(super) fn graphql(media: Media, answer: &GraphqlResponse) -> Response<Body> 
         .iter()
         .map(|error| error.extensions.retry_after);
     let wait = waits.flatten().max();
-    let response = with_wait(json(status, media, answer), wait);
+    let response = with_wait(body(status, media, answer.json()), wait);
     match &answer.rate {
         Some(rate) => with_rate(response, rate),
         None => response,
@@ -70,8 +70,12 @@ pub(super) fn internal(request_id: &str) -> Response<Body> {
 }
 
 /// Creates a response with a JSON body. Keys keep the order in which they are serialised.
-pub(super) fn json(status: StatusCode, media: Media, body: &impl Serialize) -> Response<Body> {
-    let bytes = serde_json::to_vec(body).expect("our answers have string keys and finite numbers");
+pub(super) fn json(status: StatusCode, media: Media, value: &impl Serialize) -> Response<Body> {
+    let bytes = serde_json::to_vec(value).expect("our answers have string keys and finite numbers");
+    body(status, media, bytes)
+}
+
+fn body(status: StatusCode, media: Media, bytes: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -91,6 +91,12 @@ impl Mutation {
     async fn change(&self) -> i32 {
         2
     }
+    async fn gated(&self, ctx: &Context<'_>) -> i32 {
+        ctx.data_opt::<Gate>()
+            .expect("the gate is in the schema")
+            .pass()
+            .await
+    }
 }
 
 /// The parts of a server, independent of its listener.

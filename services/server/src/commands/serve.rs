@@ -224,7 +224,7 @@ pub(super) async fn serve<T>(
             if let Some(rates) = &rates {
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
-            let session = Session::new(catalog.clone(), &viewer);
+            let session = Session::new(catalog, &viewer);
             let context =
                 RequestContext::new().with_context(move |request| session.attach(request));
             Ok(context.cost_check(move |prepared| guard.check(prepared)))

@@ -10,7 +10,7 @@ use vitrine_model::product::Sold;
 use super::common::{Relation, count};
 use super::payload::UserError;
 use super::product::Product;
-use crate::execution::Failure;
+use crate::execution::{Failure, List};
 use crate::graphql::scalars::DateTime;
 
 /// A kind of shopper activity on a product.
@@ -67,7 +67,7 @@ pub(crate) struct ProductActivity {
     resolution: ActivityResolution,
     /// One point for every hour or day of the range, in ascending order, including those without
     /// activity.
-    points: Vec<ActivityPoint>,
+    points: List<ActivityPoint>,
     /// The number of views in the whole range.
     views: LabelledCount,
     /// The number of times the product was put into a cart in the whole range.
@@ -151,9 +151,9 @@ pub(crate) struct RecordActivityPayload {
     /// not counted again. Null if the batch was refused.
     pub(crate) repeated: Option<bool>,
     /// The events that were not counted, although the rest of the batch was.
-    pub(crate) ignored: Vec<IgnoredActivity>,
+    pub(crate) ignored: List<IgnoredActivity>,
     /// Why nothing was counted; empty on success.
-    pub(crate) user_errors: Vec<UserError>,
+    pub(crate) user_errors: List<UserError>,
 }
 
 impl From<RecordedActivity> for RecordActivityPayload {
@@ -170,7 +170,7 @@ impl From<RecordedActivity> for RecordActivityPayload {
             counted: Some(count(done.counted)),
             repeated: Some(done.repeated),
             ignored: done.ignored.into_iter().map(ignored).collect(),
-            user_errors: Vec::new(),
+            user_errors: List::default(),
         }
     }
 }
@@ -185,7 +185,7 @@ impl RecordActivityPayload {
             current_revision: None,
         };
         Self {
-            user_errors: vec![refusal.into()],
+            user_errors: vec![refusal.into()].into(),
             ..Self::default()
         }
     }
@@ -257,7 +257,7 @@ impl ProductCounters {
 }
 
 /// Converts trending rows and numbers them, starting at 1.
-pub(crate) fn trending(rows: Vec<TrendingRow>) -> Result<Vec<TrendingProduct>, Failure> {
+pub(crate) fn trending(rows: Vec<TrendingRow>) -> Result<List<TrendingProduct>, Failure> {
     let one = |(at, row): (usize, TrendingRow)| {
         Ok(TrendingProduct {
             product: Product::of(row.product)?,

@@ -8,7 +8,7 @@ use vitrine_model::category;
 use vitrine_model::id::{CategoryId, GlobalId};
 
 use super::common::count;
-use crate::execution::{NullableAt as _, R};
+use crate::execution::{List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
 #[derive(Clone)]
@@ -84,7 +84,7 @@ impl Category {
     }
 
     /// The ancestors, from the top-level category down to the parent.
-    async fn ancestors(&self) -> Vec<Category> {
+    async fn ancestors(&self) -> List<Category> {
         let above = self.reference.categories.ancestors(self.category.id);
         above
             .into_iter()
@@ -99,8 +99,8 @@ impl Category {
     }
 
     /// The direct subcategories, sorted by name.
-    async fn children(&self) -> Vec<Category> {
-        Self::below(&self.reference, Some(self.category.id))
+    async fn children(&self) -> List<Category> {
+        Self::below(&self.reference, Some(self.category.id)).into()
     }
 
     /// The number of products in this category and its subcategories that the caller may see;

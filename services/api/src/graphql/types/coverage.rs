@@ -5,6 +5,7 @@ use vitrine_domain::facets::{self, KeyCoverage};
 
 use super::common::count;
 use super::spec::SpecKey;
+use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// How many products on sale have a spec key. Computed in the background.
@@ -15,7 +16,7 @@ pub(crate) struct SpecKeyCoverage {
     /// The number of distinct values.
     distinct_values: i32,
     /// The coverage by product kind, for each kind with at least one product that has the key.
-    kinds: Vec<KindCoverage>,
+    kinds: List<KindCoverage>,
     /// Up to five of the most common values, formatted for display.
     sample_values: Vec<String>,
     /// When the coverage was computed.

@@ -1,5 +1,6 @@
 //! Output types for details that only some product kinds have.
 
+use crate::execution::List;
 use async_graphql::SimpleObject;
 use vitrine_model::product;
 
@@ -9,7 +10,7 @@ pub(crate) struct SizeChartRow {
     /// The size: `M`.
     size: String,
     /// The measurements of this size.
-    measurements: Vec<Measurement>,
+    measurements: List<Measurement>,
 }
 
 /// A measured value with its unit.
@@ -61,6 +62,6 @@ impl From<product::Contributor> for Contributor {
 }
 
 /// Converts each item to its output type.
-pub(crate) fn all<A, B: From<A>>(items: Vec<A>) -> Vec<B> {
+pub(crate) fn all<A, B: From<A>>(items: Vec<A>) -> List<B> {
     items.into_iter().map(B::from).collect()
 }

@@ -5,7 +5,7 @@ use vitrine_domain::facets::{self, Count};
 use vitrine_model::filter::{Bounds, DateTest, NumberTest, ProductFilter, SpecFilter, SpecTest};
 
 use super::common::{Money, count};
-use crate::execution::Failure;
+use crate::execution::{Failure, List};
 use crate::graphql::scalars::{DateTime, Decimal};
 
 /// The type of a facet's values.
@@ -69,7 +69,7 @@ pub(crate) struct Facet {
     /// The number of distinct values, including those beyond the limit.
     distinct_values: i32,
     /// The values or ranges to choose from.
-    values: Vec<FacetValue>,
+    values: List<FacetValue>,
     /// The lowest and highest value of a number or quantity facet; null for other kinds.
     number_range: Option<NumberRange>,
     /// The earliest and latest date of a date facet; null for other kinds.
@@ -140,7 +140,7 @@ pub(crate) struct FacetFilter {
     /// The range of the average rating.
     rating: Option<FacetRatingFilter>,
     /// Conditions on specs.
-    specs: Option<Vec<FacetSpecFilter>>,
+    specs: Option<List<FacetSpecFilter>>,
 }
 
 /// A price range, in the form of `PriceFilterInput`.

@@ -8,6 +8,7 @@ use super::common::count;
 use super::details::all;
 use super::rating::share;
 use super::review::Status;
+use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// Why a moderator published or rejected a review.
@@ -114,9 +115,9 @@ pub(crate) struct ReviewReport {
 #[derive(Clone, Debug, SimpleObject)]
 pub(crate) struct FairnessReport {
     /// The decisions by rating: always five entries, one star first.
-    by_rating: Vec<RatingDecisions>,
+    by_rating: List<RatingDecisions>,
     /// The decisions by moderator, sorted by subject.
-    by_moderator: Vec<ModeratorDecisions>,
+    by_moderator: List<ModeratorDecisions>,
 }
 
 /// The decisions on reviews with one rating.
@@ -144,7 +145,7 @@ pub(crate) struct ModeratorDecisions {
     /// The share of decisions to publish, 0 to 1; null without decisions.
     published_share: Option<f64>,
     /// The moderator's decisions by rating: always five entries, one star first.
-    by_rating: Vec<RatingDecisions>,
+    by_rating: List<RatingDecisions>,
 }
 
 impl From<reviewing::FairnessReport> for FairnessReport {

@@ -8,6 +8,7 @@ use vitrine_model::worker::WorkerReport;
 
 use super::common::count;
 use super::details::all;
+use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// The state of a worker.
@@ -68,7 +69,7 @@ pub(crate) struct WorkerStatus {
 }
 
 /// Converts the workers' reports to their status at time `now`.
-pub(crate) fn workers(seen: WorkerStatuses, now: Timestamp) -> Vec<WorkerStatus> {
+pub(crate) fn workers(seen: WorkerStatuses, now: Timestamp) -> List<WorkerStatus> {
     let holder = seen.lease.filter(|lease| !lease.left.is_zero());
     let owner = holder.map(|lease| lease.owner);
     let status =
@@ -130,7 +131,7 @@ pub(crate) struct DataVersionProgress {
     newest_version: i32,
     /// The number of documents per version, oldest version first. Versions without documents are
     /// left out. Documents written by a newer release are counted with the newest version.
-    versions: Vec<VersionCount>,
+    versions: List<VersionCount>,
     /// The number of documents with an older version than the newest.
     remaining: i32,
     /// The number of documents upgraded per second; null if none are being upgraded, or the upgrade
@@ -179,6 +180,6 @@ pub(crate) struct SupplierPropagation {
     pub(crate) lag_seconds: f64,
 }
 
-pub(crate) fn versions(found: Vec<DataVersions>) -> Vec<DataVersionProgress> {
+pub(crate) fn versions(found: Vec<DataVersions>) -> List<DataVersionProgress> {
     all(found)
 }

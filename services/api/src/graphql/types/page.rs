@@ -22,9 +22,10 @@ use super::review::Review;
 use super::search::SearchReading;
 use super::spec::SpecKey;
 use super::supplier::Supplier;
-use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::execution::{At as _, Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::{DisplayUnitInput, size};
+use crate::graphql::once::once;
 
 /// The default number of values per facet.
 const DEFAULT_FACET: i32 = 20;
@@ -104,14 +105,14 @@ pub(crate) struct ProductEdge {
 }
 
 pub(crate) struct ProductConnection {
-    pub(crate) page: ListedProducts,
+    pub(crate) page: Arc<ListedProducts>,
 }
 
 /// A page of a list of products.
 #[Object]
 impl ProductConnection {
     /// The products with their cursors.
-    async fn edges(&self, ctx: &Context<'_>) -> R<Vec<ProductEdge>> {
+    async fn edges(&self, ctx: &Context<'_>) -> R<List<ProductEdge>> {
         let edge = |row: &vitrine_domain::page::ListedRow<ProductView>| {
             Ok(ProductEdge {
                 cursor: row.cursor.clone(),
@@ -127,7 +128,7 @@ impl ProductConnection {
     }
 
     /// The products.
-    async fn nodes(&self, ctx: &Context<'_>) -> R<Vec<Product>> {
+    async fn nodes(&self, ctx: &Context<'_>) -> R<List<Product>> {
         let nodes = self
             .page
             .rows
@@ -154,13 +155,11 @@ impl ProductConnection {
             None => DEFAULT_COUNT,
             Some(n) => within(n).at(ctx)?,
         };
-        let total = ctx
-            .session()
-            .catalog
-            .count_products(&self.page, max)
-            .boxed()
-            .await;
-        total.map(TotalCount::from).at(ctx)
+        let catalog = &ctx.session().catalog;
+        let counted = catalog.count_products(&self.page, max).boxed();
+        let arguments = format!("{:?}", (self.page.selection(), max));
+        let total = once(ctx, arguments, counted).await;
+        total.map(|total| TotalCount::from(*total)).at(ctx)
     }
 
     /// The facets of the whole list. Computed only if selected.
@@ -180,22 +179,18 @@ impl ProductConnection {
             desc = "The units for quantities. When absent, each key uses the unit in which most of its values were entered."
         )]
         display_units: Option<Vec<DisplayUnitInput>>,
-    ) -> R<Vec<Facet>> {
+    ) -> R<List<Facet>> {
         let units = display_units.unwrap_or_default().into_iter();
         let query = FacetsQuery {
             keys,
             limit: size("limit", limit.unwrap_or(DEFAULT_FACET)).at(ctx)?,
             display_units: units.map(|display| (display.unit, display.key)).collect(),
         };
-        let found = ctx
-            .session()
-            .catalog
-            .facets(&self.page, query)
-            .boxed()
-            .await;
-        let shown = found
-            .map_err(Failure::from)
-            .and_then(|facets| facets.into_iter().map(Facet::of).collect());
+        let arguments = format!("{:?}", (self.page.selection(), &query));
+        let catalog = &ctx.session().catalog;
+        let found = catalog.facets(&self.page, query).boxed();
+        let found = once(ctx, arguments, found).await;
+        let shown = found.and_then(|facets| facets.iter().cloned().map(Facet::of).collect());
         shown.at(ctx)
     }
 
@@ -234,7 +229,7 @@ pub(crate) struct ReviewEdge {
 pub(crate) enum ReviewConnection {
     /// Published reviews of a product.
     OfProduct {
-        page: ListedReviews,
+        page: Arc<ListedReviews>,
         stats: Box<RatingStats>,
         /// Whether the product is hot, so that its reviews are counted with a short delay.
         hot: bool,
@@ -256,7 +251,7 @@ impl ReviewConnection {
 #[Object]
 impl ReviewConnection {
     /// The reviews with their cursors.
-    async fn edges(&self) -> Vec<ReviewEdge> {
+    async fn edges(&self) -> List<ReviewEdge> {
         let edge = |row: &ListedRow<review::Review>| ReviewEdge {
             cursor: row.cursor.clone(),
             node: Review(Arc::new(row.value.clone())),
@@ -265,7 +260,7 @@ impl ReviewConnection {
     }
 
     /// The reviews.
-    async fn nodes(&self) -> Vec<Review> {
+    async fn nodes(&self) -> List<Review> {
         self.rows()
             .iter()
             .map(|row| Review(Arc::new(row.value.clone())))
@@ -363,7 +358,7 @@ pub(crate) struct SpecKeyConnection(pub(crate) ListedSpecKeys);
 #[Object]
 impl SpecKeyConnection {
     /// The spec keys with their cursors.
-    async fn edges(&self) -> Vec<SpecKeyEdge> {
+    async fn edges(&self) -> List<SpecKeyEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SpecKeyEdge {
             cursor: row.cursor.clone(),
@@ -373,7 +368,7 @@ impl SpecKeyConnection {
     }
 
     /// The spec keys.
-    async fn nodes(&self) -> Vec<SpecKey> {
+    async fn nodes(&self) -> List<SpecKey> {
         self.0
             .rows
             .iter()
@@ -411,7 +406,7 @@ pub(crate) struct SupplierConnection(pub(crate) ListedSuppliers);
 #[Object]
 impl SupplierConnection {
     /// The suppliers with their cursors.
-    async fn edges(&self) -> Vec<SupplierEdge> {
+    async fn edges(&self) -> List<SupplierEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SupplierEdge {
             cursor: row.cursor.clone(),
@@ -421,7 +416,7 @@ impl SupplierConnection {
     }
 
     /// The suppliers.
-    async fn nodes(&self) -> Vec<Supplier> {
+    async fn nodes(&self) -> List<Supplier> {
         let rows = self.0.rows.iter();
         rows.map(|row| Supplier(row.value.clone())).collect()
     }

@@ -10,7 +10,7 @@ use super::common::count;
 use super::product::Product;
 use super::spec::{SpecKey, Unit};
 use super::supplier::Supplier;
-use crate::execution::Failure;
+use crate::execution::{Failure, List};
 
 /// Why a mutation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
@@ -70,7 +70,7 @@ impl From<outcome::UserError> for UserError {
 #[derive(Debug)]
 pub(crate) struct PayloadParts<T> {
     pub(super) object: Option<T>,
-    pub(super) user_errors: Vec<UserError>,
+    pub(super) user_errors: List<UserError>,
 }
 
 impl<T> PayloadParts<T> {
@@ -98,7 +98,7 @@ macro_rules! payload {
             $(#[$field_doc])*
             $field: Option<$object>,
             /// Why nothing was written; empty on success.
-            user_errors: Vec<UserError>,
+            user_errors: List<UserError>,
         }
 
         impl From<PayloadParts<$object>> for $name {
@@ -236,7 +236,7 @@ pub(crate) struct MergeSpecKeysPayload {
     /// was refused.
     remaining: Option<i32>,
     /// Why nothing was written; empty on success.
-    user_errors: Vec<UserError>,
+    user_errors: List<UserError>,
 }
 
 impl From<PayloadParts<Merge>> for MergeSpecKeysPayload {

@@ -1,5 +1,7 @@
 //! Products: one interface, one type per product kind, and a generic type for all other kinds.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_domain::page::PageArguments;
@@ -19,12 +21,13 @@ use super::rating::{RatingMonth, RatingStats};
 use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
-use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::execution::{At as _, Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::Role;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
 use crate::graphql::inputs::activity::ActivityRangeInput;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
+use crate::graphql::once::once;
 use crate::graphql::scalars::DateTime;
 use crate::graphql::top_reviews;
 
@@ -75,9 +78,11 @@ macro_rules! with_common_fields {
             |self, ctx| { stored(self.0.name()).map(str::to_owned).at(ctx) }
 
             "The description. Plain text."
-            description("description") -> [Option<R<String>>]("Option<R<String>>")
+            description("description") -> [Option<R<LongText>>]("Option<R<LongText>>")
             |self, ctx| {
-                stored(self.0.description()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
+                stored(self.0.description())
+                    .map(|text| text.map(|text| LongText(text.to_owned())))
+                    .nullable_at(ctx)
             }
 
             "The brand."
@@ -105,11 +110,11 @@ macro_rules! with_common_fields {
             |self, ctx| { stored(self.0.price()).map(|of| of.map(Money::from)).nullable_at(ctx) }
 
             "Images, videos and documents; at most 50."
-            media("media") -> [R<Vec<Media>>]("R<Vec<Media>>")
+            media("media") -> [R<List<Media>>]("R<List<Media>>")
             |self, ctx| { stored(self.0.media()).map(all).at(ctx) }
 
             "The product's attributes in display order; at most 200."
-            specs("specs") -> [R<Vec<Spec>>]("R<Vec<Spec>>")
+            specs("specs") -> [R<List<Spec>>]("R<List<Spec>>")
                 keys("keys"): [Option<Vec<String>>]("Option<Vec<String>>")
                     => "Only specs with these keys or aliases; all specs when absent.",
                 display_units("display_units"):
@@ -133,7 +138,7 @@ macro_rules! with_common_fields {
 
             "The most helpful reviews, sorted by helpful votes, then newest first. Stored with the\n\
              product: no extra query."
-            top_reviews("top_reviews") -> [R<Vec<ReviewExcerpt>>]("R<Vec<ReviewExcerpt>>")
+            top_reviews("top_reviews") -> [R<List<ReviewExcerpt>>]("R<List<ReviewExcerpt>>")
                 first("first"): [Option<i32>]("Option<i32>") = "Some(MAX_TOP_REVIEWS)"
                     => "The number of reviews: 1 to 10.",
             |self, ctx| { top_reviews(&self.0, first).at(ctx) }
@@ -171,7 +176,7 @@ macro_rules! with_common_fields {
             "The ratings by month, in ascending order, up to and including the current month. A\n\
              review belongs to the month in which it was written. Months without reviews are\n\
              included. One database query for all products of a list."
-            rating_trend("rating_trend") -> [R<Vec<RatingMonth>>]("R<Vec<RatingMonth>>")
+            rating_trend("rating_trend") -> [R<List<RatingMonth>>]("R<List<RatingMonth>>")
                 months("months"): [Option<i32>]("Option<i32>") = "Some(DEFAULT_MONTHS)"
                     => "The number of months, including the current one: 1 to 120.",
             |self, ctx| {
@@ -368,7 +373,7 @@ kind! {
         }
 
         /// The measurements of each size.
-        async fn size_chart(&self, ctx: &Context<'_>) -> R<Vec<SizeChartRow>> {
+        async fn size_chart(&self, ctx: &Context<'_>) -> R<List<SizeChartRow>> {
             details!(self, Apparel).map(|details| all(details.size_chart)).at(ctx)
         }
     }
@@ -378,7 +383,7 @@ kind! {
     /// A book.
     Book {
         /// The authors and other contributors.
-        async fn contributors(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
+        async fn contributors(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
             details!(self, Book).map(|details| all(details.contributors)).at(ctx)
         }
 
@@ -433,7 +438,7 @@ kind! {
         }
 
         /// The nutrition facts per 100 g or 100 ml.
-        async fn nutrition(&self, ctx: &Context<'_>) -> R<Vec<Measurement>> {
+        async fn nutrition(&self, ctx: &Context<'_>) -> R<List<Measurement>> {
             details!(self, Grocery).map(|details| all(details.nutrition)).at(ctx)
         }
     }
@@ -443,7 +448,7 @@ kind! {
     /// A film.
     Movie {
         /// The actors and the characters they play.
-        async fn cast(&self, ctx: &Context<'_>) -> R<Vec<Contributor>> {
+        async fn cast(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
             details!(self, Movie).map(|details| all(details.cast)).at(ctx)
         }
 
@@ -459,7 +464,7 @@ kind! {
     Bundle {
         /// The products in the bundle, at most 100. Products that the caller may not see are left
         /// out.
-        async fn items(&self, ctx: &Context<'_>) -> R<Vec<BundleItem>> {
+        async fn items(&self, ctx: &Context<'_>) -> R<List<BundleItem>> {
             let everything = ctx.session().visibility == Visibility::Everything;
             let seen = |item: &product::BundleItem| everything || item.listed;
             let items = details!(self, Bundle).map(|details| details.items);
@@ -597,7 +602,7 @@ fn specs(
     ctx: &Context<'_>,
     keys: Option<Vec<String>>,
     units: Option<Vec<DisplayUnitInput>>,
-) -> Result<Vec<Spec>, Failure> {
+) -> Result<List<Spec>, Failure> {
     let reference = ctx.session().catalog.reference();
     let display = Display::new(&reference, &units.unwrap_or_default())?;
     let name = |key: &String| {
@@ -629,10 +634,11 @@ fn spec(
             key: Some(key.clone()),
         }]
     });
-    Ok(specs(view, ctx, Some(vec![key]), units)?.into_iter().next())
+    let found = specs(view, ctx, Some(vec![key]), units)?;
+    Ok(found.0.into_iter().next())
 }
 
-fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<Vec<ReviewExcerpt>, Failure> {
+fn top_reviews(view: &ProductView, first: Option<i32>) -> Result<List<ReviewExcerpt>, Failure> {
     let first = first.unwrap_or(MAX_TOP_REVIEWS);
     let limit = usize::try_from(first)
         .ok()
@@ -673,9 +679,11 @@ async fn reviews(
     } else {
         None
     };
-    let page = match stored_page {
-        Some(page) => page,
-        None => catalog.reviews(query).boxed().await?,
+    let page = if let Some(page) = stored_page {
+        Arc::new(page)
+    } else {
+        let arguments = format!("{query:?}");
+        once(ctx, arguments, catalog.reviews(query).boxed()).await?
     };
     Ok(ReviewConnection::OfProduct {
         page,

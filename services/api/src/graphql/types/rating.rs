@@ -7,7 +7,7 @@ use vitrine_model::rating::{self, FORMULA_VERSION, Histogram, Stars};
 use vitrine_model::review::Traits;
 
 use super::common::count;
-use crate::execution::{Failure, NullableAt as _, R};
+use crate::execution::{Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
@@ -64,7 +64,7 @@ impl RatingStats {
     }
 
     /// The number of reviews per rating: five entries, five stars first.
-    async fn histogram(&self) -> Vec<RatingBucket> {
+    async fn histogram(&self) -> List<RatingBucket> {
         buckets(&self.stats.histogram)
     }
 
@@ -101,7 +101,7 @@ impl RatingStats {
 
     /// The languages of the reviews, sorted by code. Languages without a two-letter code are left
     /// out.
-    async fn languages(&self) -> Vec<ReviewLanguage> {
+    async fn languages(&self) -> List<ReviewLanguage> {
         let languages = self.stats.languages().into_iter();
         let language = languages.map(|(code, reviews)| ReviewLanguage {
             code: code.to_owned(),
@@ -111,7 +111,7 @@ impl RatingStats {
     }
 
     /// The ratings of single aspects, sorted by name.
-    async fn dimensions(&self) -> Vec<RatingDimension> {
+    async fn dimensions(&self) -> List<RatingDimension> {
         let dimension = |(name, stats): (&String, &rating::DimensionStats)| RatingDimension {
             name: name.clone(),
             count: count(stats.count),
@@ -163,7 +163,7 @@ pub(crate) struct RecentRatings {
     /// The average rating, 1 to 5; null without reviews.
     average: Option<f64>,
     /// The number of reviews per rating: five entries, five stars first.
-    histogram: Vec<RatingBucket>,
+    histogram: List<RatingBucket>,
 }
 
 /// The ratings of a product in one month.
@@ -176,7 +176,7 @@ pub(crate) struct RatingMonth {
     /// The average rating, 1 to 5; null without reviews.
     average: Option<f64>,
     /// The number of reviews per rating: five entries, five stars first.
-    histogram: Vec<RatingBucket>,
+    histogram: List<RatingBucket>,
 }
 
 impl From<ratings::RatingMonth> for RatingMonth {
@@ -206,7 +206,7 @@ async fn recent(
 }
 
 /// Returns five buckets, five stars first.
-fn buckets(histogram: &Histogram) -> Vec<RatingBucket> {
+fn buckets(histogram: &Histogram) -> List<RatingBucket> {
     let all = histogram.count().max(1);
     let bucket = |stars: Stars| {
         let n = histogram.0[stars.index()];

@@ -10,7 +10,7 @@ use super::common::{Media, count};
 use super::details::all;
 use super::moderation::{ModerationEntry, QueueReason, ReviewReport};
 use super::product::Product;
-use crate::execution::{Failure, NullableAt as _, R};
+use crate::execution::{Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::scalars::DateTime;
 
@@ -89,7 +89,7 @@ pub(crate) struct ReviewVersion {
     /// The title; may be empty. Plain text.
     title: String,
     /// The text. Plain text.
-    body: String,
+    body: LongText,
 }
 
 impl From<review::ReviewVersion> for ReviewVersion {
@@ -99,7 +99,7 @@ impl From<review::ReviewVersion> for ReviewVersion {
             until: DateTime(version.until),
             rating: i32::from(version.rating.get()),
             title: version.title,
-            body: version.body,
+            body: version.body.into(),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Review {
     }
 
     /// The ratings of single aspects, sorted by name.
-    async fn dimensions(&self) -> Vec<DimensionRating> {
+    async fn dimensions(&self) -> List<DimensionRating> {
         let dimensions = self.0.dimensions.iter();
         dimensions
             .map(|(name, stars)| DimensionRating {
@@ -172,8 +172,8 @@ impl Review {
     }
 
     /// The text; may be empty. Plain text: do not interpret markup in it.
-    async fn body(&self) -> &str {
-        &self.0.body
+    async fn body(&self) -> LongText {
+        LongText(self.0.body.clone())
     }
 
     /// The language as an IETF language tag; null if unknown.
@@ -182,7 +182,7 @@ impl Review {
     }
 
     /// Images and videos.
-    async fn media(&self) -> Vec<Media> {
+    async fn media(&self) -> List<Media> {
         all(self.0.media.clone())
     }
 
@@ -246,14 +246,14 @@ impl Review {
 
     /// The moderators' decisions on the review, oldest first, at most the last 20. Visible to
     /// moderators, null for others.
-    async fn moderation(&self, ctx: &Context<'_>) -> Option<Vec<ModerationEntry>> {
+    async fn moderation(&self, ctx: &Context<'_>) -> Option<List<ModerationEntry>> {
         let seen = ctx.session().viewer.moderator().is_ok();
         seen.then(|| all(self.0.decisions.clone()))
     }
 
     /// The reports that no moderator has handled yet, oldest first, at most 100. Visible to
     /// moderators, null for others. One database query for all reviews of a page.
-    async fn reports(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewReport>>> {
+    async fn reports(&self, ctx: &Context<'_>) -> Option<R<List<ReviewReport>>> {
         reports(&self.0, ctx).await.nullable_at(ctx)
     }
 
@@ -279,7 +279,7 @@ impl Review {
 
     /// The earlier versions of the review, oldest first, at most the last 50. Visible to its author
     /// and to moderators, null for others. One database query for all reviews of a page.
-    async fn versions(&self, ctx: &Context<'_>) -> Option<R<Vec<ReviewVersion>>> {
+    async fn versions(&self, ctx: &Context<'_>) -> Option<R<List<ReviewVersion>>> {
         versions(self, ctx).await.nullable_at(ctx)
     }
 }
@@ -343,13 +343,13 @@ impl ReviewExcerpt {
 async fn reports(
     review: &review::Review,
     ctx: &Context<'_>,
-) -> Result<Option<Vec<ReviewReport>>, Failure> {
+) -> Result<Option<List<ReviewReport>>, Failure> {
     let session = ctx.session();
     if session.viewer.moderator().is_err() {
         return Ok(None);
     }
     if review.reports == 0 {
-        return Ok(Some(Vec::new()));
+        return Ok(Some(List::default()));
     }
     let found = session.loaders.open_reports(review.id).await?.into_iter();
     let shown = found.map(|report| ReviewReport {
@@ -365,14 +365,14 @@ async fn reports(
 async fn versions(
     review: &Review,
     ctx: &Context<'_>,
-) -> Result<Option<Vec<ReviewVersion>>, Failure> {
+) -> Result<Option<List<ReviewVersion>>, Failure> {
     let session = ctx.session();
     if session.viewer.moderator().is_err() && !review.is_own(ctx) {
         return Ok(None);
     }
     // A review with revision 1 was never changed.
     if review.0.revision == 1 {
-        return Ok(Some(Vec::new()));
+        return Ok(Some(List::default()));
     }
     let found = session.loaders.versions(review.0.id).await?;
     Ok(Some(all(found)))

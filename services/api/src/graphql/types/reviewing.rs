@@ -13,7 +13,7 @@ use super::erasure::{ErasureReceipt, ErasureResidue};
 use super::payload::{PayloadParts, UserError};
 use super::product::Product;
 use super::review::Review;
-use crate::execution::{Failure, NullableAt as _, R};
+use crate::execution::{Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
 /// The outcome of a mutation on a review. The product is looked up only if selected.
@@ -21,7 +21,7 @@ pub(crate) struct ReviewOutcome {
     product: Option<ProductId>,
     review: Option<Review>,
     stats_pending: bool,
-    user_errors: Vec<UserError>,
+    user_errors: List<UserError>,
 }
 
 impl ReviewOutcome {
@@ -67,7 +67,7 @@ macro_rules! review_change_payload {
             }
 
             /// Why nothing was written; empty on success.
-            async fn user_errors(&self) -> Vec<UserError> {
+            async fn user_errors(&self) -> List<UserError> {
                 self.0.user_errors.clone()
             }
         }
@@ -103,7 +103,7 @@ macro_rules! review_payload {
             /// not see it.
             review: Option<Review>,
             /// Why nothing was written; empty on success.
-            user_errors: Vec<UserError>,
+            user_errors: List<UserError>,
         }
 
         impl From<PayloadParts<Review>> for $name {
@@ -137,7 +137,7 @@ review_payload! {
 pub(crate) struct RecordPurchasePayload {
     product: Option<ProductId>,
     recorded: Option<bool>,
-    user_errors: Vec<UserError>,
+    user_errors: List<UserError>,
 }
 
 impl RecordPurchasePayload {
@@ -168,7 +168,7 @@ impl RecordPurchasePayload {
     }
 
     /// Why nothing was written; empty on success.
-    async fn user_errors(&self) -> Vec<UserError> {
+    async fn user_errors(&self) -> List<UserError> {
         self.user_errors.clone()
     }
 }
@@ -181,7 +181,7 @@ pub(crate) struct EraseAuthorPayload {
     /// The documents that still name the author; null if the mutation was refused.
     residue: Option<ErasureResidue>,
     /// Why nothing was written; empty on success.
-    user_errors: Vec<UserError>,
+    user_errors: List<UserError>,
 }
 
 impl From<PayloadParts<Erased>> for EraseAuthorPayload {
@@ -198,8 +198,8 @@ impl From<PayloadParts<Erased>> for EraseAuthorPayload {
 
 pub(crate) struct RepairRatingStatsPayload {
     product: Option<ProductId>,
-    differences: Vec<StatsDifference>,
-    user_errors: Vec<UserError>,
+    differences: List<StatsDifference>,
+    user_errors: List<UserError>,
 }
 
 impl RepairRatingStatsPayload {
@@ -226,12 +226,12 @@ impl RepairRatingStatsPayload {
 
     /// The differences found before the repair; empty if there were none or the mutation was
     /// refused.
-    async fn differences(&self) -> &[StatsDifference] {
+    async fn differences(&self) -> &List<StatsDifference> {
         &self.differences
     }
 
     /// Why nothing was written; empty on success.
-    async fn user_errors(&self) -> Vec<UserError> {
+    async fn user_errors(&self) -> List<UserError> {
         self.user_errors.clone()
     }
 }
@@ -242,7 +242,7 @@ pub(crate) struct DefineReviewDimensionsPayload {
     /// The aspects as defined now; null if the mutation was refused.
     names: Option<Vec<String>>,
     /// Why nothing was written; empty on success.
-    user_errors: Vec<UserError>,
+    user_errors: List<UserError>,
 }
 
 impl From<PayloadParts<dimensions::ReviewDimensions>> for DefineReviewDimensionsPayload {
@@ -263,7 +263,7 @@ pub(crate) struct RatingStatsAudit {
     /// compared.
     pending: i32,
     /// The differences; empty if all numbers are correct.
-    differences: Vec<StatsDifference>,
+    differences: List<StatsDifference>,
     /// The cursor to pass as `after` for the next products; null at the end.
     end_cursor: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! Output types that explain how a search was interpreted.
 
+use crate::execution::List;
 use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::facets;
 
@@ -23,7 +24,7 @@ pub(crate) struct SearchReading {
     /// The search text with runs of blanks collapsed.
     text: String,
     /// The words that were searched for. Products must match all of them.
-    words: Vec<SearchWord>,
+    words: List<SearchWord>,
     /// The words after the eighth, which were ignored.
     ignored: Vec<String>,
     /// The number of products searched if even the rarest word is very common: the most popular

@@ -10,7 +10,7 @@ use vitrine_model::unit::{self, UnitTable};
 
 use super::common::count;
 use super::coverage::SpecKeyCoverage;
-use crate::execution::{Failure, NullableAt as _, R};
+use crate::execution::{Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::DisplayUnitInput;
 use crate::graphql::scalars::DateTime;
@@ -337,6 +337,6 @@ impl From<unit::Unit> for Unit {
     }
 }
 
-pub(crate) fn units(table: &UnitTable) -> Vec<Unit> {
+pub(crate) fn units(table: &UnitTable) -> List<Unit> {
     table.units().iter().cloned().map(Unit::from).collect()
 }

@@ -93,7 +93,9 @@ async fn subscribe(
     cost_check
         .outcome
         .map_err(|failure| refusal(&failure, prepared.request_id()))?;
-    let mut answers = api.engine.subscribe(prepared, context.add_context);
+    let mut answers = api
+        .engine
+        .subscribe(prepared, cost_check.limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);

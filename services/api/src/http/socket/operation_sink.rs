@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::mpsc;
 
-use super::protocol::ServerMessage;
+use super::protocol::{ServerMessage, next_message};
 use crate::execution::{GraphqlResponse, ResponseError};
 
 /// A message of an operation in the send queue.
@@ -31,9 +31,7 @@ pub(super) struct OperationSink {
 impl OperationSink {
     /// Sends a response.
     pub(super) async fn next(&self, payload: &GraphqlResponse) {
-        let id = &*self.id;
-        let text = ServerMessage::Next { id, payload }.text();
-        self.send(text, false).await;
+        self.send(next_message(&self.id, payload), false).await;
     }
 
     /// Sends the errors with which the operation was refused.

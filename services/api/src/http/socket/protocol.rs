@@ -44,11 +44,6 @@ pub(super) enum ServerMessage<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         payload: Option<Map<String, Value>>,
     },
-    /// A response of an operation.
-    Next {
-        id: &'a str,
-        payload: &'a GraphqlResponse,
-    },
     /// The operation was refused and has ended.
     Error {
         id: &'a str,
@@ -86,6 +81,13 @@ impl ServerMessage<'_> {
         text.expect("our messages have string keys and finite numbers")
             .into()
     }
+}
+
+/// Returns the message with a response of an operation.
+pub(super) fn next_message(id: &str, payload: &GraphqlResponse) -> Utf8Bytes {
+    let id = serde_json::to_string(id).expect("a string");
+    let payload = String::from_utf8(payload.json()).expect("JSON is UTF-8");
+    format!(r#"{{"type":"next","id":{id},"payload":{payload}}}"#).into()
 }
 
 fn is_no_payload(value: &Value) -> bool {

@@ -254,9 +254,9 @@ async fn headers_show_the_budget_of_the_caller() {
                 full_in: Duration::from_millis(9_001),
             };
             Ok(RequestContext::new().cost_check(move |_| CostCheck {
-                extensions: serde_json::Map::new(),
                 outcome,
                 rate: Some(rate),
+                ..CostCheck::free()
             }))
         })
     })

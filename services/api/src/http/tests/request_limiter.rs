@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{JSON, STRICT, Server, post, query, read};
-use crate::http::{Capacity, RequestLimiter};
+use crate::http::{AtDeadline, Capacity, RequestLimiter};
 
 /// Long enough for anything that is not stuck.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -17,12 +17,19 @@ fn capacity(running: usize, waiting: usize) -> Capacity {
     }
 }
 
+/// Lets the tasks of the server run until none of them is executing a request.
+async fn idle(server: &Server) {
+    while server.request_limiter.unfinished() > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
-async fn a_disconnected_client_does_not_stop_the_work() {
+async fn a_disconnected_client_does_not_stop_its_mutation() {
     let server = Server::plain().await;
     let mut clients = Vec::new();
     for _ in 0..20 {
-        clients.push(server.send(&post(JSON, &query("{ gated }"))).await);
+        clients.push(server.send(&post(JSON, &query("mutation { gated }"))).await);
         server.gate.started().await;
     }
     drop(clients);
@@ -36,7 +43,19 @@ async fn a_disconnected_client_does_not_stop_the_work() {
 }
 
 #[tokio::test]
-async fn the_work_continues_after_the_deadline() {
+async fn a_disconnected_client_stops_its_query() {
+    let server = Server::plain().await;
+    for _ in 0..20 {
+        let client = server.send(&post(JSON, &query("{ gated }"))).await;
+        server.gate.started().await;
+        drop(client);
+    }
+    idle(&server).await;
+    assert_eq!(server.gate.finished(), 0);
+}
+
+#[tokio::test]
+async fn at_its_deadline_a_mutation_continues_and_a_query_stops() {
     let deadline = Duration::ZERO;
     let server = Server::start(
         Capacity {
@@ -46,18 +65,20 @@ async fn the_work_continues_after_the_deadline() {
         |api| api,
     )
     .await;
-    for headers in [JSON, STRICT] {
-        let answer = server.post(headers, &query("{ gated }")).await;
-        assert_eq!((answer.status, answer.code().as_str()), (504, "TIMEOUT"));
-        assert_eq!(answer.json()["errors"][0]["extensions"]["retryable"], true);
-        assert!(answer.json().get("data").is_none());
-        server.gate.started().await;
-        server.gate.open(1);
-        while server.request_limiter.unfinished() > 0 {
-            tokio::task::yield_now().await;
+    for (operation, finished) in [("mutation { gated }", 2), ("{ gated }", 2)] {
+        for headers in [JSON, STRICT] {
+            let answer = server.post(headers, &query(operation)).await;
+            assert_eq!((answer.status, answer.code().as_str()), (504, "TIMEOUT"));
+            assert_eq!(answer.json()["errors"][0]["extensions"]["retryable"], true);
+            assert!(answer.json().get("data").is_none());
+            if operation.starts_with("mutation") {
+                server.gate.started().await;
+                server.gate.open(1);
+            }
+            idle(&server).await;
         }
+        assert_eq!(server.gate.finished(), finished, "{operation}");
     }
-    assert_eq!(server.gate.finished(), 2);
 }
 
 #[tokio::test]
@@ -78,16 +99,16 @@ async fn excess_requests_are_refused() {
 async fn the_queue_is_in_order_and_waiting_can_be_cancelled() {
     let request_limiter = RequestLimiter::new(capacity(1, 1));
     let (release, held) = tokio::sync::oneshot::channel::<()>();
-    let first = request_limiter.run(async move { drop(held.await) });
-    let second = request_limiter.run(async { 2 });
+    let first = request_limiter.run(AtDeadline::Continue, async move { drop(held.await) });
+    let second = request_limiter.run(AtDeadline::Continue, async { 2 });
     let mut second = Box::pin(second);
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
     assert!(futures_util::poll!(&mut second).is_pending());
-    let third = request_limiter.run(async { 3 }).await;
+    let third = request_limiter.run(AtDeadline::Continue, async { 3 }).await;
     assert_eq!(third.unwrap_err().code().as_str(), "UNAVAILABLE");
     drop(second);
-    let mut fourth = Box::pin(request_limiter.run(async { 4 }));
+    let mut fourth = Box::pin(request_limiter.run(AtDeadline::Continue, async { 4 }));
     assert!(futures_util::poll!(&mut fourth).is_pending());
     release.send(()).unwrap();
     first.await.unwrap();
@@ -102,10 +123,14 @@ async fn a_request_that_waits_too_long_is_refused() {
         queue_timeout,
         ..capacity(1, 10)
     });
-    let mut stuck = Box::pin(request_limiter.run(std::future::pending::<()>()));
+    let mut stuck =
+        Box::pin(request_limiter.run(AtDeadline::Continue, std::future::pending::<()>()));
     assert!(futures_util::poll!(&mut stuck).is_pending());
     let start = tokio::time::Instant::now();
-    let shed = request_limiter.run(async { 2 }).await.unwrap_err();
+    let shed = request_limiter
+        .run(AtDeadline::Continue, async { 2 })
+        .await
+        .unwrap_err();
     assert_eq!(shed.code().as_str(), "UNAVAILABLE");
     assert_eq!(start.elapsed(), queue_timeout);
 }
@@ -114,16 +139,24 @@ async fn a_request_that_waits_too_long_is_refused() {
 async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_slot() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
     for _ in 0..3 {
-        let outcome = request_limiter.run(async { boom() }).await;
+        let outcome = request_limiter
+            .run(AtDeadline::Continue, async { boom() })
+            .await;
         assert_eq!(outcome.unwrap_err().code().as_str(), "INTERNAL");
     }
-    assert_eq!(request_limiter.run(async { 1 }).await.unwrap(), 1);
+    assert_eq!(
+        request_limiter
+            .run(AtDeadline::Continue, async { 1 })
+            .await
+            .unwrap(),
+        1
+    );
 }
 
 #[tokio::test]
 async fn draining_has_a_time_limit() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
-    let stuck = request_limiter.run(std::future::pending::<()>());
+    let stuck = request_limiter.run(AtDeadline::Continue, std::future::pending::<()>());
     tokio::pin!(stuck);
     assert!(futures_util::poll!(&mut stuck).is_pending());
     assert!(!request_limiter.drain(Duration::ZERO).await);

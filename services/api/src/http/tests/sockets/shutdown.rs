@@ -1,4 +1,4 @@
-//! Work outlives connections, and connections are closed on shutdown.
+//! Mutations outlive connections, and connections are closed on shutdown.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use super::{Client, Server, TIMEOUT, limited, subscribe, until};
 use crate::http::Capacity;
 
 #[tokio::test]
-async fn a_disconnected_client_does_not_stop_its_work() {
+async fn a_disconnected_client_does_not_stop_its_mutations() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
-    client.send(&subscribe("a", "{ gated }")).await;
-    client.send(&subscribe("b", "{ gated }")).await;
+    client.send(&subscribe("a", "mutation { gated }")).await;
+    client.send(&subscribe("b", "mutation { gated }")).await;
     server.gate.started().await;
     server.gate.started().await;
     client.send(&super::complete("a")).await;
@@ -21,6 +21,17 @@ async fn a_disconnected_client_does_not_stop_its_work() {
     server.gate.open(2);
     assert!(server.request_limiter.drain(TIMEOUT).await);
     assert_eq!(server.gate.finished(), 2);
+}
+
+#[tokio::test]
+async fn a_disconnected_client_stops_its_queries() {
+    let server = Server::plain().await;
+    let mut client = Client::ready(&server).await;
+    client.send(&subscribe("a", "{ gated }")).await;
+    server.gate.started().await;
+    drop(client);
+    until(|| server.request_limiter.unfinished() == 0).await;
+    assert_eq!(server.gate.finished(), 0);
 }
 
 #[tokio::test]
@@ -86,12 +97,12 @@ async fn shutdown_does_not_wait_for_clients_that_do_not_read() {
     assert_eq!(server.sockets.operations(), 0);
 }
 
-/// Queries and mutations of a connection are awaited by the request limiter.
+/// Mutations of a connection are awaited by the request limiter.
 #[tokio::test]
-async fn closing_connections_does_not_end_their_work() {
+async fn closing_connections_does_not_end_their_mutations() {
     let server = Server::plain().await;
     let mut client = Client::ready(&server).await;
-    client.send(&subscribe("a", "{ gated }")).await;
+    client.send(&subscribe("a", "mutation { gated }")).await;
     server.gate.started().await;
     let (closed, frame) = tokio::join!(server.sockets.close(TIMEOUT), client.closed());
     assert!(closed);

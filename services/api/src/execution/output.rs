@@ -1,0 +1,106 @@
+//! Output types that count against the size limits of a response.
+
+use std::borrow::Cow;
+
+use async_graphql::parser::types::{Field, Selection, SelectionSet};
+use async_graphql::registry::Registry;
+use async_graphql::resolver_utils::resolve_list;
+use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerResult, Value};
+
+use super::answer_budget::spend;
+
+/// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
+/// response is limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for List<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self(items)
+    }
+}
+
+impl<T> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}
+
+impl<T: OutputType> OutputType for List<T> {
+    fn type_name() -> Cow<'static, str> {
+        Vec::<T>::type_name()
+    }
+
+    fn qualified_type_name() -> String {
+        <Vec<T> as OutputType>::qualified_type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        <Vec<T> as OutputType>::create_type_info(registry)
+    }
+
+    async fn resolve(
+        &self,
+        ctx: &ContextSelectionSet<'_>,
+        field: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        let values = self.0.len().saturating_mul(1 + width(&ctx.item.node));
+        if let Err(located) = spend(ctx, values, 0) {
+            return Err(Error::from(located).into_server_error(field.pos));
+        }
+        resolve_list(ctx, field, &self.0, Some(self.0.len())).await
+    }
+}
+
+/// Returns the maximum number of fields that a selection in normal form has on one object.
+fn width(set: &SelectionSet) -> usize {
+    let (mut shared, mut conditional) = (0, 0);
+    for item in &set.items {
+        match &item.node {
+            Selection::Field(_) => shared += 1,
+            Selection::InlineFragment(fragment) => {
+                conditional = conditional.max(width(&fragment.node.selection_set.node));
+            }
+            Selection::FragmentSpread(_) => {}
+        }
+    }
+    shared + conditional
+}
+
+/// A text that may be long. Resolvers return it instead of `String`, so that the size of a
+/// response is limited before it is written.
+#[derive(Clone, Debug)]
+pub struct LongText(pub String);
+
+impl From<String> for LongText {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl OutputType for LongText {
+    fn type_name() -> Cow<'static, str> {
+        <String as OutputType>::type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        <String as OutputType>::create_type_info(registry)
+    }
+
+    async fn resolve(
+        &self,
+        ctx: &ContextSelectionSet<'_>,
+        field: &Positioned<Field>,
+    ) -> ServerResult<Value> {
+        match spend(ctx, 0, self.0.len()) {
+            Ok(()) => Ok(Value::String(self.0.clone())),
+            Err(located) => Err(Error::from(located).into_server_error(field.pos)),
+        }
+    }
+}
