@@ -24,7 +24,7 @@ use async_graphql::{
 use self::entities::{Entity, entity};
 use self::representation::Representation;
 use super::query::{MAX_NODES, Query};
-use crate::execution::{At as _, Failure, NullableAt as _, R};
+use crate::execution::{At as _, Failure, List, NullableAt as _, R};
 
 pub(super) use sdl::subgraph_sdl;
 
@@ -47,7 +47,7 @@ impl Federation {
             desc = "For each object its type in `__typename` and the fields of one key: `id`, or of a product also `sku`. A product is a `Product` or of the type of its kind. At most 100."
         )]
         representations: Vec<Representation>,
-    ) -> R<Vec<Option<R<Entity>>>> {
+    ) -> R<List<Option<R<Entity>>>> {
         if representations.len() > MAX_NODES {
             let message = format!(
                 "representations: at most {MAX_NODES} at once, not {}",
