@@ -141,3 +141,6 @@ impl ContainerType for SubgraphQuery {
 }
 
 impl ObjectType for SubgraphQuery {}
+
+#[cfg(test)]
+mod tests;
