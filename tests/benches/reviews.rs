@@ -118,7 +118,7 @@ async fn run(options: Options) {
     let desk = Desk::open(server.uri(), "scale", options.rounds).await;
     let wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
     if wanted("giant") {
-        giant::measure(&desk, &options).await;
+        Box::pin(giant::measure(&desk, &options)).await;
     }
     if wanted("writers") {
         writers::measure(&desk, server.uri(), &options).await;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::workspace_dir;
 
 /// Directories without documents of ours.
-const SKIPPED: [&str; 2] = ["target", ".git"];
+const SKIPPED: [&str; 3] = ["target", ".git", "node_modules"];
 
 /// A Markdown file.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 //! | `VITRINE_MONGOD` | the mongod to test with; without it one is searched for |
 //! | `PATH` | where a mongod is searched for |
 //! | `XDG_CACHE_HOME`, `HOME` | where a downloaded mongod is cached |
+//! | `REQUIRE_NODE` | `1`: tests that need Node.js fail without it, instead of being left out |
 //! | `UPDATE_EXPECT` | `1` rewrites generated files instead of comparing them |
 
 use std::ffi::OsString;
@@ -29,6 +30,12 @@ pub fn search() -> Search {
 #[must_use]
 pub fn update_expected() -> bool {
     read("UPDATE_EXPECT").is_some_and(|value| value == "1")
+}
+
+/// Returns whether tests that need Node.js fail without it.
+#[must_use]
+pub fn requires_node() -> bool {
+    read("REQUIRE_NODE").is_some_and(|value| value == "1")
 }
 
 /// Returns the target directory of cargo, three levels above the running test.

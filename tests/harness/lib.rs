@@ -28,6 +28,7 @@
 //! | [`eventually`] | waiting for a condition, with a deadline |
 //! | [`pretty`] | JSON as text for snapshots |
 //! | [`process`] | the real binary |
+//! | [`node`] | the scripts that run with Node.js |
 //! | [`http`] | a minimal HTTP client for it |
 //! | [`mongod`] | the database server of a test run |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
@@ -42,6 +43,7 @@ pub mod faults;
 pub mod http;
 pub mod mongod;
 pub mod mutations;
+pub mod node;
 pub mod outlines;
 pub mod pretty;
 pub mod process;

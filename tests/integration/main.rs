@@ -19,6 +19,7 @@ mod erasures;
 mod facet_snapshots;
 mod facets;
 mod faults;
+mod federation;
 mod feeds;
 mod growth;
 mod health;

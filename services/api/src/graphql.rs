@@ -7,6 +7,7 @@
 mod context;
 mod cost;
 mod failures;
+mod federation;
 mod inputs;
 mod loaders;
 mod mutation;
@@ -20,8 +21,9 @@ mod top_reviews;
 mod types;
 mod viewer;
 
-use async_graphql::{Schema, SchemaBuilder};
+use async_graphql::{ObjectType, Schema, SchemaBuilder};
 
+use self::federation::SubgraphQuery;
 use crate::execution::{Engine, Scalars, ValidatorError};
 
 pub use context::Session;
@@ -35,9 +37,7 @@ pub use viewer::{Role, Viewer};
 /// Returns a schema builder without context data.
 #[must_use]
 pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
-    Schema::build(Query, Mutation, Subscription)
-        .register_output_type::<types::node::Node>()
-        .register_output_type::<types::product::Product>()
+    with_types(Schema::build(Query, Mutation, Subscription))
 }
 
 /// Builds the engine that executes requests against the schema.
@@ -46,6 +46,35 @@ pub fn schema() -> SchemaBuilder<Query, Mutation, Subscription> {
 /// [`ValidatorError`] if the schema is not valid GraphQL.
 pub fn engine() -> Result<Engine, ValidatorError> {
     Engine::new(schema(), scalars())
+}
+
+/// Builds the engine of a subgraph of Apollo Federation: the same schema, and the fields for
+/// routers.
+///
+/// # Errors
+/// [`ValidatorError`] if the schema is not valid GraphQL.
+pub fn subgraph() -> Result<Engine, ValidatorError> {
+    let query = SubgraphQuery::new(subgraph_sdl());
+    Engine::new(
+        with_types(Schema::build(query, Mutation, Subscription)),
+        scalars(),
+    )
+}
+
+/// Returns the schema as the subgraph describes it to routers: with the directives of Apollo
+/// Federation, without the fields for routers.
+#[must_use]
+pub fn subgraph_sdl() -> String {
+    federation::subgraph_sdl(&schema().finish().sdl())
+}
+
+/// Adds the types that no field returns as such.
+fn with_types<Q: ObjectType + 'static>(
+    builder: SchemaBuilder<Q, Mutation, Subscription>,
+) -> SchemaBuilder<Q, Mutation, Subscription> {
+    builder
+        .register_output_type::<types::node::Node>()
+        .register_output_type::<types::product::Product>()
 }
 
 fn scalars() -> Scalars {

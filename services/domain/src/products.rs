@@ -147,6 +147,19 @@ impl Catalog {
             .collect())
     }
 
+    /// The products with these stock-keeping units that the caller may see. One command.
+    pub async fn products_by_sku(
+        &self,
+        skus: Vec<String>,
+        visibility: Visibility,
+    ) -> Result<HashMap<String, ProductView>, DomainError> {
+        let states = visibility.states();
+        let found =
+            self.read(|store| async move { store.get_many_products_by_sku(&skus, states).await });
+        let keyed = |view: ProductView| Ok((view.sku()?.to_owned(), view));
+        found.await?.into_iter().map(keyed).collect()
+    }
+
     /// A page of products. One command; two where priced products end and unpriced ones begin; none
     /// when no product can match.
     ///

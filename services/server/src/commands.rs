@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use tokio::signal::unix::{SignalKind, signal};
+use vitrine_api::graphql;
 use vitrine_domain::Catalog;
 use vitrine_domain::clock::SystemClock;
 use vitrine_domain::outcome::Outcome;
@@ -41,7 +42,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(command) => migrate(&cli.common, command).await,
         Command::Import(options) => import::run(&cli.common, options).await,
         Command::Audit(options) => audit(&cli.common, options).await,
-        Command::Schema => schema(),
+        Command::Schema => schema(cli.limits.federation),
         Command::Token(options) => token(&cli.common, &options),
     }
 }
@@ -298,8 +299,12 @@ async fn repair(catalog: &Catalog) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn schema() -> anyhow::Result<ExitCode> {
-    let engine = vitrine_api::graphql::engine().context("building the schema")?;
+fn schema(federation: bool) -> anyhow::Result<ExitCode> {
+    if federation {
+        print(graphql::subgraph_sdl().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let engine = graphql::engine().context("building the schema")?;
     print(engine.sdl().trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -77,6 +77,11 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("staff_cost_limit", "dev and serve", &["dev", "serve"]),
         ("cost_per_second", "serve", &["serve"]),
         ("trusted_proxy", "dev and serve", &["dev", "serve"]),
+        ("allowed_origin", "dev and serve", &["dev", "serve"]),
+        ("cache_max_age", "dev and serve", &["dev", "serve"]),
+        ("trusted_documents", "dev and serve", &["dev", "serve"]),
+        ("public_introspection", "serve", &["serve"]),
+        ("graphiql", "serve", &["serve"]),
         ("monitor_listen", "serve and work", &["serve", "work"]),
         ("public_metrics", "serve", &["serve"]),
         ("tls_certificate", "serve", &["serve"]),
@@ -85,6 +90,11 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("connection_limit_per_address", "serve", &["serve"]),
         ("socket_limit_per_client", "serve", &["serve"]),
         ("subscription_limit_per_client", "serve", &["serve"]),
+        (
+            "federation",
+            "dev, serve and schema",
+            &["dev", "serve", "schema"],
+        ),
         ("catalogue", "dev", &["dev"]),
         ("reset", "dev", &["dev"]),
         ("seed", "dev", &["dev"]),
@@ -245,7 +255,7 @@ pub enum Command {
     /// Compare all computed and copied data with its sources. Exits with 1 if there are
     /// differences.
     Audit(Audit),
-    /// Print the GraphQL schema.
+    /// Print the GraphQL schema; with --federation, as routers read it.
     Schema,
     /// Issue a token.
     Token(Token),
@@ -418,6 +428,10 @@ mod tests {
             ),
             ("migrate up --seed 3", "--seed is for dev"),
             (
+                "work --federation",
+                "--federation is for dev, serve and schema",
+            ),
+            (
                 "audit --review-moderation before",
                 "--review-moderation is for dev and serve",
             ),
@@ -431,6 +445,8 @@ mod tests {
             "serve --listen 127.0.0.1:1 --review-moderation before",
             "work --data-dir x --monitor-listen 127.0.0.1:1",
             "serve --monitor-listen 127.0.0.1:1 --connection-limit 7",
+            "work --data-dir x",
+            "schema --federation",
         ] {
             assert_eq!(error_of(line), None, "{line}");
         }

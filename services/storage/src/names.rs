@@ -6,7 +6,7 @@
 //! inserted first and contain the id that the review is to have. An import that finds a name
 //! without its review inserts the review under that id.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::TryStreamExt as _;
 use mongodb::ClientSession;
@@ -184,21 +184,7 @@ impl Store {
             }
             self.name_cache.invalidate(&name);
         }
-        let pipeline = [
-            doc! { "$match": { "_id": &name } },
-            doc! { "$lookup": {
-                "from": PRODUCTS,
-                "localField": "product",
-                "foreignField": "_id",
-                "pipeline": [
-                    { "$match": visible },
-                    { "$project": projection(ProductFields::Page) },
-                ],
-                "as": "product",
-            } },
-            doc! { "$match": { "product": { "$ne": [] } } },
-            doc! { "$replaceWith": { "$first": "$product" } },
-        ];
+        let pipeline = lookup(doc! { "_id": &name }, visible);
         let collection = self.raw(NAMES);
         let found = collection
             .aggregate(pipeline)
@@ -211,6 +197,64 @@ impl Store {
         let view = ProductView::new(found)?;
         self.name_cache.insert(name, view.id());
         Ok(Some(view))
+    }
+
+    /// Returns the products with these stock-keeping units that have one of these statuses, in no
+    /// particular order. One command: by ids if all names are cached, otherwise a `$lookup` from
+    /// each name. Two if a cached owner has changed its SKU or status since.
+    pub async fn get_many_products_by_sku(
+        &self,
+        skus: &[String],
+        states: &[ProductStatus],
+    ) -> Result<Vec<ProductView>, StorageError> {
+        let visible = products_query::predicate(&Condition::Status(states.to_vec()));
+        let mut found = self.cached_products(skus, &visible).await?;
+        let known = found.iter().map(ProductView::sku);
+        let known: HashSet<&str> = known.collect::<Result<_, _>>()?;
+        let missing = skus.iter().filter(|value| !known.contains(value.as_str()));
+        let missing: Vec<String> = missing.map(|value| sku(value)).collect();
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        for name in &missing {
+            self.name_cache.invalidate(name);
+        }
+        let collection = self.raw(NAMES);
+        let rest = collection
+            .aggregate(lookup(doc! { "_id": { "$in": missing } }, visible))
+            .hint(Hint::Name("_id_".to_owned()))
+            .max_time(self.max_time)
+            .with_type::<RawDocumentBuf>();
+        let rest: Vec<RawDocumentBuf> = rest.await?.try_collect().await?;
+        for document in rest {
+            let view = ProductView::new(document)?;
+            self.name_cache.insert(sku(view.sku()?), view.id());
+            found.push(view);
+        }
+        Ok(found)
+    }
+
+    /// Returns the visible ones of the products with these stock-keeping units; none, without a
+    /// command, unless all of their names are cached.
+    async fn cached_products(
+        &self,
+        skus: &[String],
+        visible: &Document,
+    ) -> Result<Vec<ProductView>, StorageError> {
+        let cached = skus.iter().map(|value| self.name_cache.get(&sku(value)));
+        let Some(ids) = cached.collect::<Option<Vec<ProductId>>>() else {
+            return Ok(Vec::new());
+        };
+        let mut filter = doc! { "_id": { "$in": stored_ids(ids) }, "sku": { "$in": skus } };
+        filter.extend(visible.clone());
+        let collection = self.raw(PRODUCTS);
+        let find = collection
+            .find(filter)
+            .hint(Hint::Name("_id_".to_owned()))
+            .projection(projection(ProductFields::Page))
+            .max_time(self.max_time);
+        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        found.into_iter().map(ProductView::new).collect()
     }
 
     /// Inserts names in a transaction. Fails with [`StorageError::Conflict`] and the field when one
@@ -334,6 +378,25 @@ impl Store {
         }
         Ok(all)
     }
+}
+
+/// The stages that find the visible products of some names.
+fn lookup(names: Document, visible: Document) -> [Document; 4] {
+    [
+        doc! { "$match": names },
+        doc! { "$lookup": {
+            "from": PRODUCTS,
+            "localField": "product",
+            "foreignField": "_id",
+            "pipeline": [
+                { "$match": visible },
+                { "$project": projection(ProductFields::Page) },
+            ],
+            "as": "product",
+        } },
+        doc! { "$match": { "product": { "$ne": [] } } },
+        doc! { "$replaceWith": { "$first": "$product" } },
+    ]
 }
 
 fn read(doc: &RawDocumentBuf) -> Read<(String, NameOwner)> {

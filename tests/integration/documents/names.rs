@@ -142,7 +142,8 @@ fn the_tables_of_collections_have_all_of_them() {
 fn error_codes() -> Vec<ErrorCode> {
     use ErrorCode::{
         BadUserInput, CostExceeded, Forbidden, GraphqlParseFailed, GraphqlValidationFailed,
-        Internal, InvalidCursor, NotFound, RateLimited, Timeout, Unauthenticated, Unavailable,
+        Internal, InvalidCursor, NotFound, PersistedQueryNotFound, RateLimited, Timeout,
+        Unauthenticated, Unavailable,
     };
     let all = [
         GraphqlParseFailed,

@@ -78,6 +78,22 @@ impl SelectedField<'_> {
             .map_or(0, |value| self.scalars_of(value))
     }
 
+    /// Returns the number of items of a list argument; 0 without one.
+    #[must_use]
+    pub fn items(&self, argument: &str) -> u64 {
+        let length = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
+        match self.value(argument) {
+            None | Some(Value::Null) => 0,
+            Some(Value::List(items)) => length(items.len()),
+            Some(Value::Variable(name)) => match self.variables.get(name) {
+                None | Some(ConstValue::Null) => 0,
+                Some(ConstValue::List(items)) => length(items.len()),
+                Some(_) => 1,
+            },
+            Some(_) => 1,
+        }
+    }
+
     fn value(&self, argument: &str) -> Option<&Value> {
         let arguments = &self.arguments.arguments;
         let found = arguments.iter().find(|(name, _)| name.node == argument);

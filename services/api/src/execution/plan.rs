@@ -22,7 +22,7 @@ pub(super) struct OperationPlan {
     pub(super) operation: Node<Operation>,
     /// The nullable variables that must not be null, see `literals`.
     pub(super) never_null: IndexSet<Name>,
-    /// Whether the operation queries the schema.
+    /// Whether the operation queries the schema, as GraphQL or as a subgraph describes it.
     pub(super) introspects: bool,
     switches: Vec<Switch>,
 }
@@ -101,7 +101,7 @@ impl Switch {
 fn introspects(document: &ExecutableDocument, operation: &Operation) -> bool {
     operation
         .root_fields(document)
-        .any(|field| matches!(field.name.as_str(), "__schema" | "__type"))
+        .any(|field| matches!(field.name.as_str(), "__schema" | "__type" | "_service"))
 }
 
 fn switches(document: &ExecutableDocument, operation: &Operation) -> Vec<Switch> {

@@ -31,7 +31,7 @@ pub struct GraphqlRequest {
     /// The request id in log lines and internal errors.
     #[serde(skip)]
     pub request_id: String,
-    /// Whether `__schema` and `__type` are refused.
+    /// Whether `__schema`, `__type` and `_service` are refused.
     #[serde(skip)]
     pub hide_schema: bool,
 }
@@ -78,7 +78,7 @@ impl GraphqlRequest {
         self
     }
 
-    /// Refuses `__schema` and `__type`.
+    /// Refuses `__schema`, `__type` and `_service`.
     #[must_use]
     pub fn hide_schema(mut self) -> Self {
         self.hide_schema = true;

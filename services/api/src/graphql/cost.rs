@@ -43,6 +43,8 @@ const MUTATION: u64 = 5_000;
 const FACET_PASS: u64 = 15_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
+/// The schema as a text.
+const SUBGRAPH_SDL: u64 = 1_000;
 /// A scalar in an argument.
 const ARGUMENT: u64 = 1;
 /// An index entry that a count reads, in thousandths.
@@ -69,6 +71,8 @@ enum Items {
     Argument(&'static str, u64),
     /// The number of values in an argument, or this number without one.
     Values(&'static str, u64),
+    /// The number of items in a list argument, whatever they are.
+    Length(&'static str),
     /// The roots of the category tree.
     Roots,
     /// The children of a category.
@@ -77,7 +81,7 @@ enum Items {
     Ancestors,
 }
 
-use Items::{Ancestors, Argument, Children, Connection, Roots, Rows, Usual, Values};
+use Items::{Ancestors, Argument, Children, Connection, Length, Roots, Rows, Usual, Values};
 
 /// Fields with what they cost beside their values, in microseconds, and how many values they
 /// return: all fields that return lists of objects, and others that cost more than one value.
@@ -116,6 +120,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("ProductConnection.facets", FACET_PASS, Values("keys", PAGE)),
     ("ProductConnection.nodes", 0, Rows),
     ("ProductConnection.search", LIST, Usual(1)),
+    ("Query._entities", 0, Length("representations")),
     ("Query.categories", 0, Roots),
     ("Query.dataVersions", LIST, Usual(5)),
     ("Query.exportAuthor", REPORT, Usual(1)),
@@ -162,6 +167,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Supplier.propagation", LOOK_UP, Usual(1)),
     ("SupplierConnection.edges", 0, Rows),
     ("SupplierConnection.nodes", 0, Rows),
+    ("_Service.sdl", SUBGRAPH_SDL, Usual(1)),
     ("__Field.args", 0, Usual(1)),
     ("__Directive.args", 0, Usual(2)),
     ("__Schema.directives", 0, Usual(8)),
@@ -337,6 +343,7 @@ impl SchemaCosts {
                 0 => (default, values_page(field)),
                 values => (values.min(200), values_page(field)),
             },
+            Length(name) => (field.items(name).min(MAX_PAGE), 1),
             Roots => (size(self.tree.roots), size(self.tree.roots)),
             Ancestors => (size(self.tree.levels), 1),
             // `page` is the number of different categories that have children here: together they
@@ -373,6 +380,11 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
         }
         (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
         ("Query", "nodes") => ROW * field.scalars("ids"),
+        // Products by id and by SKU, reviews, suppliers: a look-up each.
+        ("Query", "_entities") => {
+            let entities = field.items("representations").min(MAX_PAGE);
+            LOOK_UP * entities.min(4) + ROW * entities
+        }
         ("Query", "trending") => ROW * PAGE,
         ("ProductConnection" | "ReviewConnection", "totalCount") => {
             let up_to = field

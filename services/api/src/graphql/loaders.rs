@@ -36,6 +36,7 @@ type Loaded<V> = Result<Option<V>, Arc<DomainError>>;
 /// The loaders of one request.
 pub(crate) struct Loaders {
     products: Batched<ProductId, ProductView, Products>,
+    products_by_sku: Batched<String, ProductView, ProductsBySku>,
     reviewed: Option<Batched<ProductId, ProductView, Products>>,
     reviews: Batched<(ProductId, ReviewId), Review, Reviews>,
     suppliers: Batched<SupplierId, Supplier, Suppliers>,
@@ -55,6 +56,7 @@ struct Own {
 }
 
 struct Products(Catalog, Visibility);
+struct ProductsBySku(Catalog, Visibility);
 struct Reviews(Catalog, Reader);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Visibility);
@@ -77,6 +79,7 @@ impl Loaders {
         };
         Self {
             products: Batched::new(Products(catalog.clone(), visibility)),
+            products_by_sku: Batched::new(ProductsBySku(catalog.clone(), visibility)),
             reviewed: moderates.then(|| {
                 let everything = Products(catalog.clone(), Visibility::Everything);
                 Batched::new(everything)
@@ -99,6 +102,7 @@ impl Loaders {
     /// Clears all cached results, because the data may have changed.
     pub(crate) async fn forget(&self) {
         self.products.clear().await;
+        self.products_by_sku.clear().await;
         if let Some(reviewed) = &self.reviewed {
             reviewed.clear().await;
         }
@@ -119,6 +123,11 @@ impl Loaders {
     /// Returns a product that the caller may see.
     pub(crate) async fn product(&self, id: ProductId) -> Result<Option<ProductView>, Failure> {
         self.products.get(id).await
+    }
+
+    /// Returns the product with a stock-keeping unit that the caller may see.
+    pub(crate) async fn product_by_sku(&self, sku: String) -> Result<Option<ProductView>, Failure> {
+        self.products_by_sku.get(sku).await
     }
 
     /// Returns the product of a review. Moderators see it in any status.
@@ -245,6 +254,12 @@ where
 impl BatchFn<ProductId, Loaded<ProductView>> for Products {
     async fn load(&mut self, ids: &[ProductId]) -> HashMap<ProductId, Loaded<ProductView>> {
         each(ids, self.0.products_by_id(ids.to_vec(), self.1).await)
+    }
+}
+
+impl BatchFn<String, Loaded<ProductView>> for ProductsBySku {
+    async fn load(&mut self, skus: &[String]) -> HashMap<String, Loaded<ProductView>> {
+        each(skus, self.0.products_by_sku(skus.to_vec(), self.1).await)
     }
 }
 

@@ -38,7 +38,7 @@ use super::types::viewer::Viewer;
 use crate::execution::{At as _, Failure, Hint, List, NullableAt as _, R, hint};
 
 /// The maximum number of ids in `nodes`.
-const MAX_NODES: usize = 100;
+pub(super) const MAX_NODES: usize = 100;
 /// The default number of products in a rating audit.
 const DEFAULT_AUDIT: i32 = 20;
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
-use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine};
+use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine, subgraph};
 use vitrine_api::http::{
     Api, Capacity, PersistedQueries, RequestContext, RequestLimiter, bearer, client_address,
     monitor,
@@ -200,7 +200,12 @@ pub(super) async fn serve<T>(
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
     let sockets = service.endpoints.sockets();
-    let engine = engine().context("building the schema")?;
+    let engine = if service.limits.federation {
+        subgraph()
+    } else {
+        engine()
+    };
+    let engine = engine.context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
     let (costs, rates) = (service.limits.costs(), service.rates);
     let (clients, public_schema) = (service.clients, service.public_schema);

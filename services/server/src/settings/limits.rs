@@ -34,6 +34,10 @@ pub struct LimitSettings {
         value_delimiter = ','
     )]
     pub trusted_proxy: Vec<IpNet>,
+    /// Be a subgraph of Apollo Federation: answer `_service` and `_entities`, which routers ask
+    /// for. For dev, serve and schema.
+    #[arg(long, global = true, env = "VITRINE_FEDERATION")]
+    pub federation: bool,
 }
 
 impl LimitSettings {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::execution::GraphqlRequest;
-use crate::graphql::engine;
+use crate::graphql::{engine, subgraph};
 
 const TREE: TreeShape = TreeShape {
     categories: 117,
@@ -23,7 +23,7 @@ fn cost(query: &str) -> u64 {
 
 /// The names of the fields of the schema, and of those that return lists of objects.
 fn fields() -> (BTreeSet<String>, BTreeSet<String>) {
-    let engine = engine().unwrap();
+    let engine = subgraph().unwrap();
     let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
     let (mut all, mut lists) = (BTreeSet::new(), BTreeSet::new());
     for (name, ty) in &schema.types {
