@@ -290,10 +290,24 @@ impl CostGuard {
             cost.insert("left".to_owned(), rate.left.into());
         }
         CostCheck {
+            cost: requested,
             extensions: Map::from_iter([("cost".to_owned(), cost.into())]),
             outcome,
             rate,
             limits: self.answer,
+        }
+    }
+
+    /// Charges a request whose document is invalid or not known: reading it costs something, too.
+    #[must_use]
+    pub fn check_invalid(&self) -> CostCheck {
+        let cost = REQUEST.div_ceil(UNIT);
+        let (outcome, rate) = self.decide(cost);
+        CostCheck {
+            cost,
+            outcome,
+            rate,
+            ..CostCheck::free()
         }
     }
 

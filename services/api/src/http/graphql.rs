@@ -11,7 +11,7 @@ use axum::{
 };
 
 use super::{
-    AtDeadline, RequestContext, RequestId,
+    AtDeadline, RequestContext, RequestId, Size,
     accept::{self, Media},
     body,
     caching::{CachePolicy, no_store},
@@ -20,6 +20,10 @@ use super::{
     socket::{self, Upgrade},
 };
 use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared};
+
+/// The maximum cost of a query that counts as small, in units: the page of a shop, with everything
+/// on it.
+const MAX_SMALL_COST: u64 = 2_500;
 
 /// `POST /graphql`.
 pub(super) async fn post(
@@ -99,12 +103,12 @@ async fn execute(
         Err(failure) => {
             crate::execution::log_internal(&failure, "", id.as_str());
             let answer = GraphqlResponse::failed(&failure, id.as_str());
-            return response::graphql(media, &answer);
+            return invalid(media, &context, answer);
         }
     };
     let prepared = match api.engine.prepare(request) {
         Ok(prepared) => prepared,
-        Err(errors) => return response::graphql(media, &GraphqlResponse::refused(errors)),
+        Err(errors) => return invalid(media, &context, GraphqlResponse::refused(errors)),
     };
     if let Some(registration) = registration {
         api.persisted_queries.register(registration);
@@ -117,6 +121,17 @@ async fn execute(
         Ok(answer) => response::graphql(media, &answer),
         Err(failure) => refused(media, &failure, id),
     }
+}
+
+/// Returns the response to a request whose document is invalid or not known, unless its caller has
+/// sent too many.
+fn invalid(media: Media, context: &RequestContext, mut answer: GraphqlResponse) -> Response<Body> {
+    let check = (context.invalid_check)();
+    if let Err(failure) = check.outcome {
+        answer = GraphqlResponse::failed(&failure, "");
+    }
+    answer.rate = check.rate;
+    response::graphql(media, &answer)
 }
 
 /// Returns the response to a GET, with the headers for caches.
@@ -140,7 +155,7 @@ pub(super) async fn run(
 ) -> Result<GraphqlResponse, Failure> {
     let engine = api.engine.clone();
     let cost_check = (context.cost_check)(&prepared);
-    let refused = cost_check.outcome.is_err();
+    let (refused, cost) = (cost_check.outcome.is_err(), cost_check.cost);
     let is_query = prepared.kind().is_query();
     let work = async move {
         engine
@@ -155,7 +170,12 @@ pub(super) async fn run(
     } else {
         AtDeadline::Continue
     };
-    api.request_limiter.run(at_deadline, work).await
+    let size = if is_query && cost > MAX_SMALL_COST {
+        Size::Large
+    } else {
+        Size::Small
+    };
+    api.request_limiter.run(at_deadline, size, work).await
 }
 
 pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {

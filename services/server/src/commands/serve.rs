@@ -228,18 +228,24 @@ pub(super) async fn serve<T>(
             if let Some(rates) = &rates {
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
+            let guard = Arc::new(guard);
             let session = Session::new(catalog, &viewer);
             let valid_for = identity.valid_for;
-            let context = match public_schema || viewer.is_staff() {
-                true => RequestContext::new(),
-                false => RequestContext::new().hide_schema(),
+            let context = if public_schema || viewer.is_staff() {
+                RequestContext::new()
+            } else {
+                RequestContext::new().hide_schema()
             };
             Ok(context
                 .subject(viewer.subject.map(Arc::from))
                 // A token that is valid for centuries does not end any connection.
                 .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
                 .with_context(move |request| session.attach(request))
-                .cost_check(move |prepared| guard.check(prepared)))
+                .cost_check({
+                    let guard = Arc::clone(&guard);
+                    move |prepared| guard.check(prepared)
+                })
+                .invalid_check(move || guard.check_invalid()))
         });
     let (endpoints, workers) = (service.endpoints, service.workers);
     let serving = async |stop| endpoints.serve(api, workers, stop).await;
