@@ -7,14 +7,14 @@ use std::{
 
 use tokio::time::Instant;
 
-/// How often a line is written at most.
+/// The length of the interval in which lines are counted.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Limits a log line that strangers can cause to one in ten seconds, so that they cannot fill the
-/// disk. The next line says how many were left out.
+/// Limits a log line that strangers can cause to one in ten seconds, or a few, so that they cannot fill
+/// the disk. The next line says how many were left out.
 ///
 /// ```
-/// use vitrine_api::http::LineLimiter;
+/// use vitrine_domain::LineLimiter;
 ///
 /// static REFUSED: LineLimiter = LineLimiter::new();
 ///
@@ -22,38 +22,55 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// assert_eq!(REFUSED.permit(), None); // write nothing
 /// ```
 #[derive(Debug)]
-pub struct LineLimiter(Mutex<State>);
+pub struct LineLimiter {
+    lines: u32,
+    state: Mutex<State>,
+}
 
 #[derive(Debug)]
 struct State {
-    /// When the last line was written.
-    written: Option<Instant>,
+    /// When the first line of this interval was written.
+    began: Option<Instant>,
+    /// The number of lines in this interval.
+    written: u32,
     left_out: u64,
 }
 
 impl LineLimiter {
-    /// Returns a limiter that permits the first line.
+    /// Returns a limiter that permits one line in ten seconds.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Mutex::new(State {
-            written: None,
-            left_out: 0,
-        }))
+        Self::allowing(1)
+    }
+
+    /// Returns a limiter that permits this many lines in ten seconds: for lines of which each says
+    /// something else.
+    #[must_use]
+    pub const fn allowing(lines: u32) -> Self {
+        Self {
+            lines,
+            state: Mutex::new(State {
+                began: None,
+                written: 0,
+                left_out: 0,
+            }),
+        }
     }
 
     /// Returns how many lines were left out since the last one if a line may be written now, and
     /// `None` otherwise.
     pub fn permit(&self) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if state
-            .written
-            .is_some_and(|written| now - written < INTERVAL)
-        {
+        if state.began.is_none_or(|began| now - began >= INTERVAL) {
+            state.began = Some(now);
+            state.written = 0;
+        }
+        if state.written >= self.lines {
             state.left_out += 1;
             return None;
         }
-        state.written = Some(now);
+        state.written += 1;
         Some(std::mem::take(&mut state.left_out))
     }
 }
@@ -78,5 +95,14 @@ mod tests {
         tokio::time::advance(INTERVAL).await;
         assert_eq!(limiter.permit(), Some(1_000));
         assert_eq!(limiter.permit(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_lines_in_ten_seconds_may_be_permitted() {
+        let limiter = LineLimiter::allowing(3);
+        let permitted = (0..10).filter_map(|_| limiter.permit());
+        assert_eq!(permitted.collect::<Vec<_>>(), [0, 0, 0]);
+        tokio::time::advance(INTERVAL).await;
+        assert_eq!((limiter.permit(), limiter.permit()), (Some(7), Some(0)));
     }
 }
