@@ -59,6 +59,22 @@ pub async fn graphql(address: &str, query: &str, token: Option<&str>) -> anyhow:
     exchange(address, &graphql_request(address, query, token)).await
 }
 
+/// Sends a GraphQL request with further headers.
+///
+/// # Errors
+/// When the connection is refused, or no answer comes in time.
+pub async fn graphql_with(
+    address: &str,
+    body: &Value,
+    headers: &[(&str, &str)],
+) -> anyhow::Result<Reply> {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let headers: String = headers.collect();
+    exchange(address, &post(address, &body.to_string(), &headers)).await
+}
+
 /// Sends a GraphQL query and returns the connection before the answer has come.
 ///
 /// # Errors
@@ -76,8 +92,12 @@ fn graphql_request(address: &str, query: &str, token: Option<&str>) -> String {
     let token = token.map_or_else(String::new, |token| {
         format!("authorization: Bearer {token}\r\n")
     });
+    post(address, &body, &token)
+}
+
+fn post(address: &str, body: &str, headers: &str) -> String {
     format!(
-        "POST /graphql HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{token}\
+        "POST /graphql HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{headers}\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )

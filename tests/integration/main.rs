@@ -34,6 +34,7 @@ mod mutations;
 mod names;
 mod new_key;
 mod nodes;
+mod operators;
 mod plans;
 mod process;
 mod product;

@@ -48,6 +48,7 @@
 //! - Integers beyond 2^31 are never `Int`; every `Float` is finite.
 
 mod answer_budget;
+mod cache_use;
 mod code;
 mod conform;
 mod convert;
@@ -79,6 +80,7 @@ mod variables;
 mod writer;
 
 pub use answer_budget::AnswerLimits;
+pub use cache_use::CacheUse;
 pub use code::ErrorCode;
 pub use cost::{CostModel, FieldCost, SelectedField};
 pub use engine::Engine;

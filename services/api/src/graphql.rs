@@ -18,12 +18,14 @@ mod rate_limiter;
 mod scalars;
 mod subscription;
 mod top_reviews;
+mod traced;
 mod types;
 mod viewer;
 
 use async_graphql::{ObjectType, Schema, SchemaBuilder};
 
 use self::federation::SubgraphQuery;
+use self::traced::TracedFields;
 use crate::execution::{Engine, Scalars, ValidatorError};
 
 pub use context::Session;
@@ -59,6 +61,20 @@ pub fn subgraph() -> Result<Engine, ValidatorError> {
         with_types(Schema::build(query, Mutation, Subscription)),
         scalars(),
     )
+}
+
+/// Builds the engine of [`engine`], or that of [`subgraph`], whose database operations are traced with the name
+/// of the field that asks for them. Each field costs a little more.
+///
+/// # Errors
+/// [`ValidatorError`] if the schema is not valid GraphQL.
+pub fn traced_engine(is_subgraph: bool) -> Result<Engine, ValidatorError> {
+    if !is_subgraph {
+        return Engine::new(schema().extension(TracedFields), scalars());
+    }
+    let query = SubgraphQuery::new(subgraph_sdl());
+    let builder = with_types(Schema::build(query, Mutation, Subscription));
+    Engine::new(builder.extension(TracedFields), scalars())
 }
 
 /// Returns the schema as the subgraph describes it to routers: with the directives of Apollo

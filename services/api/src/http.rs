@@ -16,10 +16,10 @@ mod client_address;
 mod client_counts;
 mod graphql;
 mod health;
-mod line_limiter;
 mod metrics;
 mod persisted_queries;
 mod query_string;
+mod report;
 mod request_context;
 mod request_id;
 mod request_limiter;
@@ -27,18 +27,20 @@ mod response;
 mod routes;
 mod serve;
 mod socket;
+mod trace;
 
-pub use axum::http::HeaderValue;
+pub use axum::http::{HeaderMap, HeaderValue};
 pub use client_address::client_address;
-pub use line_limiter::LineLimiter;
 pub use metrics::Metrics;
 pub use persisted_queries::{PersistedQueries, PersistedQueryStore, TrustedDocuments};
+pub use report::{Operation, RequestReport};
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
 pub use request_limiter::{AtDeadline, Capacity, RequestLimiter, Size};
 pub use routes::{Api, monitor, router};
 pub use serve::{ConnectionEvent, ConnectionLimits, Connections, Listener, serve, serve_with};
 pub use socket::{SocketLimits, Sockets};
+pub use vitrine_domain::LineLimiter;
 
 #[cfg(test)]
 mod tests;

@@ -18,10 +18,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 use vitrine_model::clock::{Clock, Timestamp};
 use vitrine_model::cursor::CursorCodec;
 use vitrine_model::money::Currency;
 use vitrine_storage::products::Encoding;
+use vitrine_storage::work::{CommandTimes, PoolUse, Work, within};
 use vitrine_storage::{StorageError, Store};
 
 use crate::DomainError;
@@ -30,7 +32,7 @@ use crate::admin::merges::MergeTracker;
 use crate::admin::words::KnownWords;
 use crate::category_counts::SharedCounts;
 use crate::clock::SystemClock;
-use crate::concurrency::{ConcurrencyLimit, Permit};
+use crate::concurrency::{ConcurrencyLimit, Permit, PermitUse};
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
 use crate::persisted_queries::PersistedQueryLimit;
@@ -106,8 +108,19 @@ impl CatalogOptions {
 #[derive(Clone, Debug)]
 pub struct Catalog {
     shared: Arc<Shared>,
-    /// The permits of one request; `None` for work that is not part of a request.
-    request: Option<Arc<Semaphore>>,
+    /// `None` for work that is not part of a request.
+    request: Option<Arc<RequestScope>>,
+}
+
+/// What belongs to one request.
+#[derive(Debug)]
+struct RequestScope {
+    /// The permits that it may have at a time.
+    reads: Arc<Semaphore>,
+    /// What the database does for it.
+    work: Arc<Work>,
+    /// A handle that counts replies, for a request that asks what it costs.
+    inspected: Option<Store>,
 }
 
 #[derive(Debug)]
@@ -208,18 +221,65 @@ impl Catalog {
     /// all share.
     #[must_use]
     pub fn for_request(&self) -> Self {
+        self.scoped(None)
+    }
+
+    /// Like [`Catalog::for_request`], for a request that asks what it costs: its [`Work`] includes
+    /// documents and bytes. Each of its replies is decoded twice.
+    #[must_use]
+    pub fn for_inspected_request(&self) -> Self {
+        // The options have made a client before.
+        self.scoped(self.shared.store.inspected().ok())
+    }
+
+    fn scoped(&self, inspected: Option<Store>) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            request: Some(Arc::new(Semaphore::new(MAX_READS_OF_REQUEST))),
+            request: Some(Arc::new(RequestScope {
+                reads: Arc::new(Semaphore::new(MAX_READS_OF_REQUEST)),
+                work: Arc::default(),
+                inspected,
+            })),
         }
+    }
+
+    /// Returns what the database has done for the request of this handle so far; `None` if it is not
+    /// part of one.
+    #[must_use]
+    pub fn database_work(&self) -> Option<Arc<Work>> {
+        let request = self.request.as_ref()?;
+        Some(Arc::clone(&request.work))
+    }
+
+    /// Returns the use of the permits for reads, writes and background work.
+    #[must_use]
+    pub fn permit_use(&self) -> [(&'static str, PermitUse); 3] {
+        let shared = &self.shared;
+        [
+            ("read", shared.reads.usage()),
+            ("write", shared.writes.usage()),
+            ("background", shared.background.usage()),
+        ]
+    }
+
+    /// Returns the use of the connections to the database.
+    #[must_use]
+    pub fn pool_use(&self) -> PoolUse {
+        self.shared.store.pool_use()
+    }
+
+    /// Returns how many database commands this process has sent, and how long they took.
+    #[must_use]
+    pub fn command_times(&self) -> Vec<CommandTimes> {
+        self.shared.store.command_times()
     }
 
     /// Waits for a permit to read: first for one of the request, then for one of the process.
     async fn read_permit(&self) -> Result<ReadPermit, DomainError> {
         let of_request = match &self.request {
             None => None,
-            Some(permits) => {
-                let permit = Arc::clone(permits).acquire_owned().await;
+            Some(request) => {
+                let permit = Arc::clone(&request.reads).acquire_owned().await;
                 Some(permit.map_err(|_| DomainError::Unavailable(None))?)
             }
         };
@@ -275,7 +335,8 @@ impl Catalog {
     }
 
     pub(crate) fn store(&self) -> &Store {
-        &self.shared.store
+        let inspected = self.request.as_ref().and_then(|one| one.inspected.as_ref());
+        inspected.unwrap_or(&self.shared.store)
     }
 
     pub(crate) fn cursors(&self) -> &CursorCodec {
@@ -437,7 +498,8 @@ impl Catalog {
         let (answer, answered) = oneshot::channel();
         let catalog = self.clone();
         let elected = self.store().next_election();
-        self.in_background(async move {
+        let span = crate::spans::of_current_field();
+        let task = async move {
             let overdue = tokio::select! {
                 biased;
                 result = &mut work => {
@@ -457,7 +519,8 @@ impl Catalog {
             let _ = answer.send(Err(overdue));
             // Dropping the future would make the driver close the connection.
             let _ = work.await;
-        });
+        };
+        self.in_background(within(self.database_work(), task.instrument(span)));
         answered.await
     }
 

@@ -15,8 +15,20 @@ pub(crate) type Permit = OwnedSemaphorePermit;
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
+    concurrency: usize,
     waiting: AtomicUsize,
     queue: usize,
+}
+
+/// The use of one class of permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermitUse {
+    /// How many operations may run at a time.
+    pub permits: usize,
+    /// How many are running.
+    pub in_use: usize,
+    /// How many wait for a permit.
+    pub waiting: usize,
 }
 
 impl ConcurrencyLimit {
@@ -24,8 +36,19 @@ impl ConcurrencyLimit {
     pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(concurrency)),
+            concurrency,
             waiting: AtomicUsize::new(0),
             queue,
+        }
+    }
+
+    /// Returns the use of the permits at this moment.
+    pub(crate) fn usage(&self) -> PermitUse {
+        let free = self.permits.available_permits();
+        PermitUse {
+            permits: self.concurrency,
+            in_use: self.concurrency.saturating_sub(free),
+            waiting: self.waiting.load(Ordering::Relaxed),
         }
     }
 
@@ -58,5 +81,29 @@ impl<'a> QueueSlot<'a> {
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn usage_counts_running_and_waiting_operations() {
+        let limit = ConcurrencyLimit::new(1, 5);
+        let usage = || {
+            let usage = limit.usage();
+            (usage.permits, usage.in_use, usage.waiting)
+        };
+        assert_eq!(usage(), (1, 0, 0));
+        let running = limit.permit().await.unwrap();
+        let mut waiting = Box::pin(limit.permit());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert_eq!(usage(), (1, 1, 1));
+        drop(running);
+        drop(waiting.await.unwrap());
+        assert_eq!(usage(), (1, 0, 0));
     }
 }

@@ -54,7 +54,7 @@ use vitrine_storage::counts::{CountSnapshot, TallyRequest};
 
 use crate::products::{ListedProducts, ProductsQuery, Visibility};
 use crate::reference::Reference;
-use crate::{Catalog, DomainError};
+use crate::{Catalog, DomainError, LineLimiter};
 use panel::Units;
 
 /// The target size of a sample, so that it reaches 10,000 although the first slot is a guess.
@@ -368,7 +368,7 @@ impl Catalog {
             // The answer is valid even if it cannot be stored for others.
             let snapshot = self.save_panel(&scope, sum, &counts.panel, counts.as_of, reference);
             if let Err(error) = snapshot.await {
-                tracing::warn!(%error, "a panel could not be stored");
+                log_unstored_panel(&error);
             }
         }
         Ok(counts)
@@ -1028,4 +1028,12 @@ fn is_name_of(name: &str, key: &str, reference: &Reference) -> bool {
         .dictionary
         .get(name)
         .is_some_and(|entry| entry.key == key)
+}
+
+/// Logs that a panel is counted again by the next request. Strangers can ask for as many as they like.
+fn log_unstored_panel(error: &DomainError) {
+    static UNSTORED: LineLimiter = LineLimiter::new();
+    if let Some(left_out) = UNSTORED.permit() {
+        tracing::warn!(%error, left_out, "a panel could not be stored");
+    }
 }

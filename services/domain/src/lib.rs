@@ -21,6 +21,7 @@
 //! | [`maintenance`] | keeping computed data up to date |
 //! | [`wakeups`] | change streams that wake workers early |
 //! | [`workers`] | the background workers and their intervals |
+//! | [`spans`], [`work`] | what operators learn about the database operations of a request |
 //! | [`outcome`] | answers and refusals of mutations |
 //! | [`error`] | errors, by what the caller can do about them |
 
@@ -36,6 +37,7 @@ pub mod feed;
 pub mod filter;
 pub mod import;
 mod limits;
+mod line_limiter;
 pub mod maintenance;
 pub mod outcome;
 pub mod page;
@@ -48,11 +50,15 @@ pub mod reviewing;
 pub mod reviews;
 pub mod search;
 mod single_flight;
+pub mod spans;
 mod specs;
 pub mod suppliers;
 pub mod trending;
 pub mod wakeups;
+pub mod work;
 pub mod workers;
 
 pub use catalog::{Catalog, CatalogOptions};
+pub use concurrency::PermitUse;
 pub use error::DomainError;
+pub use line_limiter::LineLimiter;

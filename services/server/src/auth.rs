@@ -23,6 +23,7 @@ mod tests;
 
 pub(crate) use claims::ClaimRules;
 use claims::Claims;
+pub(crate) use key_address::tls as tls_client;
 pub(crate) use key_source::{KeyKeeper, KeyPlace, KeySource};
 
 /// How long a token may be, in bytes.

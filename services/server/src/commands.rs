@@ -33,12 +33,20 @@ use crate::telemetry;
 /// # Errors
 /// One message that says what was attempted, what is wrong and what to do.
 pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    telemetry::start(&cli.common)?;
+    let traces = telemetry::start(&cli)?;
+    let code = Box::pin(run_command(cli)).await;
+    if let Some(traces) = traces {
+        traces.stop().await;
+    }
+    code
+}
+
+async fn run_command(cli: Cli) -> anyhow::Result<ExitCode> {
     let command = cli.command.clone().unwrap_or(Command::Dev);
     match command {
         Command::Dev => dev::run(cli).await,
         Command::Serve => Box::pin(serve::run(&cli)).await,
-        Command::Work => serve::work(&cli).await,
+        Command::Work => Box::pin(serve::work(&cli)).await,
         Command::Migrate(command) => migrate(&cli.common, command).await,
         Command::Import(options) => import::run(&cli.common, options).await,
         Command::Audit(options) => audit(&cli.common, options).await,

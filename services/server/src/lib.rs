@@ -14,7 +14,9 @@ mod metrics;
 mod retry;
 mod settings;
 mod telemetry;
+mod traces;
 mod workers;
 
 pub use commands::run;
+pub use metrics::metric_names;
 pub use settings::{Cli, Command};

@@ -5,16 +5,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
+use vitrine_api::execution::CacheUse;
 use vitrine_api::http::{ConnectionEvent, Connections, Sockets};
+use vitrine_domain::Catalog;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
 use vitrine_storage::fold::FoldBacklog;
+
+use self::live::Live;
+use self::requests::RequestMetrics;
+
+mod live;
+mod requests;
 
 /// The media type of [`Metrics::text`].
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -25,6 +35,10 @@ pub(crate) struct Metrics(Arc<Counters>);
 
 struct Counters {
     registry: Registry,
+    /// The names of the registered metrics.
+    names: Vec<String>,
+    requests: RequestMetrics,
+    live: Arc<Live>,
     runs: Family<Worker, Counter>,
     failures: Family<Worker, Counter>,
     done: Family<Worker, Counter>,
@@ -78,7 +92,12 @@ fn event_name(event: ConnectionEvent) -> &'static str {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("vitrine");
+        let (mut names, requests, live) =
+            (Vec::new(), RequestMetrics::new(), Arc::<Live>::default());
         let counters = Counters {
+            names: Vec::new(),
+            requests: requests.clone(),
+            live: Arc::clone(&live),
             runs: Family::default(),
             failures: Family::default(),
             done: Family::default(),
@@ -102,36 +121,63 @@ impl Metrics {
             registry: Registry::default(),
         };
         macro_rules! register {
-            ($($counter:ident: $name:literal, $help:literal;)*) => {
-                $(registry.register($name, $help, counters.$counter.clone());)*
-            };
+            ($($metric:expr => $name:literal, $help:literal;)*) => {$(
+                names.push(full_name($name, type_of(&$metric)));
+                registry.register($name, $help, $metric.clone());
+            )*};
         }
         register! {
-            runs: "worker_runs", "Runs of a worker";
-            failures: "worker_failures", "Failed runs of a worker";
-            done: "worker_done", "Items that a worker has processed";
-            backlog: "worker_backlog", "Items waiting for a worker after its last run, as far as they were counted";
-            lag: "worker_lag_seconds", "For how long a worker has continuously had a backlog";
-            last_run: "worker_last_run_timestamp_seconds", "End of the last run of a worker, in seconds since 1970";
-            left_alone: "worker_left_alone", "Items that the last run of a worker left for a newer release";
-            uncounted: "uncounted_reviews", "Reviews stored by any process that are not counted in their products yet";
-            uncounted_age: "uncounted_review_age_seconds", "Age of the oldest uncounted review";
-            own_uncounted_age: "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
-            activity: "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
-            connections: "connections", "Open connections of the API, including those of WebSockets";
-            connection_events: "connection_events", "What has happened to connections of the API";
-            sockets: "sockets", "Open WebSocket connections";
-            operations: "subscriptions", "Running operations on WebSocket connections";
-            slow: "slow_sockets", "WebSocket connections closed because the client did not read its messages";
-            folded: "folded_reviews", "Reviews that the workers have counted in their products";
-            recounted: "audited_products", "Products whose ratings the audit has recounted";
-            rounds: "audit_rounds", "Complete rounds of the audit over all products";
-            differences: "audit_differences", "Stored numbers that differed from the recount of reviews";
+            counters.runs => "worker_runs", "Runs of a worker";
+            counters.failures => "worker_failures", "Failed runs of a worker";
+            counters.done => "worker_done", "Items that a worker has processed";
+            counters.backlog => "worker_backlog", "Items waiting for a worker after its last run, as far as they were counted";
+            counters.lag => "worker_lag_seconds", "For how long a worker has continuously had a backlog";
+            counters.last_run => "worker_last_run_timestamp_seconds", "End of the last run of a worker, in seconds since 1970";
+            counters.left_alone => "worker_left_alone", "Items that the last run of a worker left for a newer release";
+            counters.uncounted => "uncounted_reviews", "Reviews stored by any process that are not counted in their products yet";
+            counters.uncounted_age => "uncounted_review_age_seconds", "Age of the oldest uncounted review";
+            counters.own_uncounted_age => "own_uncounted_review_age_seconds", "Age of the oldest uncounted review among those that this process stored and has to count";
+            counters.activity => "activity_waiting", "Activity counts (one per product and hour) that this process has not written yet";
+            counters.connections => "connections", "Open connections of the API, including those of WebSockets";
+            counters.connection_events => "connection_events", "What has happened to connections of the API";
+            counters.sockets => "sockets", "Open WebSocket connections";
+            counters.operations => "subscriptions", "Running operations on WebSocket connections";
+            counters.slow => "slow_sockets", "WebSocket connections closed because the client did not read its messages";
+            counters.folded => "folded_reviews", "Reviews that the workers have counted in their products";
+            counters.recounted => "audited_products", "Products whose ratings the audit has recounted";
+            counters.rounds => "audit_rounds", "Complete rounds of the audit over all products";
+            counters.differences => "audit_differences", "Stored numbers that differed from the recount of reviews";
+            requests.durations => "request_duration_seconds", "Time between a GraphQL request and its response";
+            requests.costs => "request_cost", "Estimated cost of GraphQL requests, in units";
+            requests.errors => "request_errors", "Errors in responses to GraphQL requests";
         }
+        registry.register_collector(Box::new(LiveCollector(live)));
+        names.extend(live::ALL.map(|(name, kind, _)| full_name(name, kind)));
         Self(Arc::new(Counters {
             registry,
+            names,
             ..counters
         }))
+    }
+
+    /// Returns the name of each metric. A histogram has several series, which begin with it.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.0.names
+    }
+
+    /// Returns the metrics of requests.
+    pub(crate) fn requests(&self) -> RequestMetrics {
+        self.0.requests.clone()
+    }
+
+    /// Adds the metrics of the database that the catalogue uses.
+    pub(crate) fn watch(&self, catalog: &Catalog) {
+        self.0.live.watch(catalog);
+    }
+
+    /// Adds the metrics of a cache.
+    pub(crate) fn watch_cache(&self, name: &'static str, cache: CacheUse) {
+        self.0.live.watch_cache(name, cache);
     }
 
     /// Records a run of a worker or task.
@@ -232,6 +278,54 @@ impl Metrics {
         encode(&mut text, &self.0.registry).expect("writing to a text does not fail");
         text
     }
+}
+
+/// Reads the metrics that others count.
+#[derive(Debug)]
+struct LiveCollector(Arc<Live>);
+
+impl Collector for LiveCollector {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.0.encode(encoder)
+    }
+}
+
+/// Returns the type of a family.
+fn type_of<M: FamilyType>(_: &M) -> MetricType {
+    M::TYPE
+}
+
+/// A metric, or a family of metrics of one type.
+trait FamilyType {
+    const TYPE: MetricType;
+}
+
+impl FamilyType for Counter {
+    const TYPE: MetricType = MetricType::Counter;
+}
+
+impl<N, A> FamilyType for Gauge<N, A> {
+    const TYPE: MetricType = MetricType::Gauge;
+}
+
+impl<S, M: TypedMetric, C> FamilyType for Family<S, M, C> {
+    const TYPE: MetricType = M::TYPE;
+}
+
+/// Returns the name as it is exported.
+fn full_name(name: &str, kind: MetricType) -> String {
+    let ending = if matches!(kind, MetricType::Counter) {
+        "_total"
+    } else {
+        ""
+    };
+    format!("vitrine_{name}{ending}")
+}
+
+/// Returns the name of each metric that the program exports.
+#[must_use]
+pub fn metric_names() -> Vec<String> {
+    Metrics::new().names().to_vec()
 }
 
 impl fmt::Debug for Metrics {

@@ -15,11 +15,13 @@ use vitrine_model::money::Currency;
 mod clients;
 mod connections;
 mod limits;
+mod telemetry;
 mod tokens;
 
 pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
 pub(crate) use limits::LimitSettings;
+pub(crate) use telemetry::{OtlpEndpoint, TelemetrySettings};
 pub(crate) use tokens::{Secret, TokenSettings};
 
 /// A product catalogue and review service over GraphQL, on MongoDB.
@@ -47,6 +49,9 @@ pub struct Cli {
     /// What clients may rely on.
     #[command(flatten)]
     pub clients: ClientSettings,
+    /// What operators learn about requests.
+    #[command(flatten)]
+    pub telemetry: TelemetrySettings,
 }
 
 impl Cli {
@@ -95,6 +100,8 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
             "dev, serve and schema",
             &["dev", "serve", "schema"],
         ),
+        ("slow_operation", "dev and serve", &["dev", "serve"]),
+        ("otlp_endpoint", "dev and serve", &["dev", "serve"]),
         ("catalogue", "dev", &["dev"]),
         ("reset", "dev", &["dev"]),
         ("seed", "dev", &["dev"]),
@@ -427,6 +434,14 @@ mod tests {
                 "--connection-limit is for serve",
             ),
             ("migrate up --seed 3", "--seed is for dev"),
+            (
+                "work --slow-operation 5",
+                "--slow-operation is for dev and serve",
+            ),
+            (
+                "audit --otlp-endpoint http://127.0.0.1:4318",
+                "--otlp-endpoint is for dev and serve",
+            ),
             (
                 "work --federation",
                 "--federation is for dev, serve and schema",

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use vitrine_api::http::{Connections, Sockets};
+use vitrine_api::execution::{CacheUse, Engine};
+use vitrine_api::http::{Connections, PersistedQueries, RequestReport, Sockets};
 use vitrine_domain::maintenance::UncountedWatch;
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
@@ -66,12 +67,14 @@ impl Workers {
     /// the watch on uncounted reviews.
     pub(crate) fn start_monitoring(&self, catalog: &Catalog) -> &Self {
         self.health.mark_answered();
+        self.metrics.watch(catalog);
         let health = self.health.clone();
         self.tasks
             .spawn(health.poll(catalog.clone(), self.stop.clone()));
         self.watch_uncounted(catalog);
         let (catalog, metrics) = (catalog.clone(), self.metrics.clone());
-        let stop = self.stop.clone();
+        let (stop, cache) = (self.stop.clone(), CacheUse::default());
+        metrics.watch_cache("reference", cache.clone());
         self.tasks.spawn(async move {
             let mut failing = false;
             while stop
@@ -80,6 +83,9 @@ impl Workers {
                 .is_some()
             {
                 let outcome = catching_panics(catalog.refresh_reference()).await;
+                if let Ok(changed) = outcome {
+                    cache.count(!changed);
+                }
                 metrics.record_run("reference", outcome.is_err());
                 log_outcome("reference", outcome.as_ref().err(), &mut failing);
             }
@@ -194,6 +200,21 @@ impl Workers {
     pub(crate) fn ready(&self) -> impl Fn() -> Result<(), String> + Send + Sync + 'static {
         let health = self.health.clone();
         move || health.ready()
+    }
+
+    /// Adds the metrics of the caches of an API, and returns what records its requests.
+    pub(crate) fn watch_requests(
+        &self,
+        engine: &Engine,
+        persisted_queries: &PersistedQueries,
+    ) -> impl Fn(&RequestReport<'_>) + Send + Sync + 'static {
+        let validator = engine.validator();
+        self.metrics
+            .watch_cache("documents", validator.cache_use().clone());
+        self.metrics
+            .watch_cache("persisted_queries", persisted_queries.cache_use().clone());
+        let requests = self.metrics.requests();
+        move |report| requests.record(report)
     }
 
     /// Returns the metrics of this process.

@@ -8,6 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`store`] | connecting, limits, command monitoring |
+//! | [`work`] | commands and connections counted, for the process and for requests |
 //! | [`error`] | errors, grouped by what the caller can do about them |
 //! | [`products`], [`reviews`], [`reference`] | queries of one collection, or of a few related ones |
 //! | [`write`] | multi-document transactions of the catalogue |
@@ -82,6 +83,7 @@ pub mod trending;
 pub mod versions;
 pub mod views;
 pub mod words;
+pub mod work;
 pub mod workers;
 pub mod write;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use moka::sync::Cache;
@@ -18,6 +18,7 @@ use vitrine_model::id::ProductId;
 use crate::durability::{durable, durable_document, is_weak};
 use crate::shards::{Reach, TransactionReach, reaches};
 use crate::versions::{self, VersionStep};
+use crate::work::{self, Commands, Pool};
 use crate::{StorageError, elections, names};
 
 /// A command that was sent to the database.
@@ -54,7 +55,7 @@ pub struct StoreOptions {
     pub max_time: Duration,
     /// The time limit for server selection.
     pub server_selection: Duration,
-    /// Called with every command as it is sent; for tests and metrics.
+    /// Called with every command as it is sent; for tests. Decodes each command and each reply.
     pub observer: Option<CommandObserver>,
 }
 
@@ -110,6 +111,10 @@ pub struct Store {
     pub(crate) max_time: Duration,
     /// The number of elections so far that made another server primary.
     elections: watch::Receiver<u64>,
+    pub(crate) commands: Arc<Commands>,
+    pub(crate) pool: Arc<Pool>,
+    /// The options of the client, and the client whose replies are counted once it is needed.
+    inspected: Arc<(ClientOptions, OnceLock<Client>)>,
     /// The number of products that contain a word, for very common words.
     pub(crate) common_words: Cache<String, u64>,
     /// The products that names belonged to when they were last resolved; readers verify the entry.
@@ -142,6 +147,9 @@ impl Store {
         client.command_event_handler = options.observer.clone().map(observe);
         let (handler, elections) = elections::monitor();
         client.sdam_event_handler = Some(handler);
+        let (commands, pool) = (Arc::default(), Arc::default());
+        work::observe(&mut client, &commands, &pool);
+        let inspected = Arc::new((client.clone(), OnceLock::new()));
         let client = Client::with_options(client)?;
         let db = client.database(&options.database);
         Ok(Self {
@@ -149,12 +157,34 @@ impl Store {
             db,
             max_time: options.max_time,
             elections,
+            commands,
+            pool,
+            inspected,
             common_words: Cache::builder()
                 .max_capacity(MAX_COMMON_WORDS)
                 .time_to_live(COMMON_WORD_TTL)
                 .build(),
             name_cache: Cache::new(names::MAX_CACHED),
             version_steps: versions::steps().into(),
+        })
+    }
+
+    /// Returns a handle on the same database that also counts the documents and bytes of replies as
+    /// [`Work`](crate::work::Work), at the price of decoding them twice. It has connections of its own.
+    pub fn inspected(&self) -> Result<Self, StorageError> {
+        let (options, client) = &*self.inspected;
+        let client = if let Some(client) = client.get() {
+            client.clone()
+        } else {
+            let mut options = options.clone();
+            work::inspect(&mut options);
+            let made = Client::with_options(options)?;
+            client.get_or_init(|| made).clone()
+        };
+        Ok(Self {
+            db: client.database(self.db.name()),
+            client,
+            ..self.clone()
         })
     }
 
@@ -225,6 +255,9 @@ impl Store {
 
     /// Closes all connections.
     pub async fn close(self) {
+        if let Some(inspected) = self.inspected.1.get() {
+            inspected.clone().shutdown().await;
+        }
         self.client.shutdown().await;
     }
 

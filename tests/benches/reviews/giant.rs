@@ -72,7 +72,7 @@ pub(crate) async fn measure(desk: &Desk, options: &Options) {
     for sort in ["NEWEST", "OLDEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
         for (name, filter) in &filters {
             let title = format!("{sort} {name}");
-            pages(desk, [&large, &small], (sort, filter), &title).await;
+            Box::pin(pages(desk, [&large, &small], (sort, filter), &title)).await;
         }
     }
     println!("written, each until it is counted");

@@ -218,30 +218,6 @@ fn source_of(directory: &str) -> String {
     text
 }
 
-/// The metrics that the program exports, read from the list that registers them: one line each, with
-/// the field, the name and the help text. Counters end in `_total`.
-fn exported_metrics() -> BTreeSet<String> {
-    let text = fs::read_to_string(workspace_dir().join("services/server/src/metrics.rs")).unwrap();
-    let (_, list) = text.split_once("register! {").expect("a list of metrics");
-    let (list, _) = list.split_once('}').expect("its end");
-    let is_counter = |field: &str| {
-        let declared = format!("{field}: ");
-        text.lines().any(|line| {
-            let of_field = line.trim().strip_prefix(declared.as_str());
-            of_field.is_some_and(|declaration| declaration.contains("Counter"))
-        })
-    };
-    let exported = |line: &str| {
-        let (field, rest) = line.trim().split_once(": \"")?;
-        let (name, _) = rest.split_once('"')?;
-        let ending = if is_counter(field) { "_total" } else { "" };
-        Some(format!("vitrine_{name}{ending}"))
-    };
-    let metrics: BTreeSet<String> = list.lines().filter_map(exported).collect();
-    assert_eq!(metrics.len(), list.matches("\";").count(), "{metrics:?}");
-    metrics
-}
-
 #[test]
 fn the_table_of_metrics_has_all_that_the_program_exports_and_no_others() {
     let rows = Document::read(OPERATIONS).rows("Watch it");
@@ -250,7 +226,7 @@ fn the_table_of_metrics_has_all_that_the_program_exports_and_no_others() {
         .map(|name| name.trim_matches('`').to_owned())
         .filter(|name| name.starts_with("vitrine_"))
         .collect();
-    let exported = exported_metrics();
+    let exported = BTreeSet::from_iter(vitrine_server::metric_names());
     let missing = exported.difference(&shown);
     let missing = missing.map(|name| format!("{OPERATIONS} does not explain {name}"));
     let unknown = shown.difference(&exported);

@@ -1,11 +1,13 @@
 //! The engine: combines validation, variable coercion, normalisation and the library.
 
-use std::{any::Any, fmt, panic::AssertUnwindSafe, sync::Arc};
+use std::{any::Any, borrow::Borrow, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use async_graphql::{
     ObjectType, Request, Response, SchemaBuilder, SubscriptionType, ValidationMode, Value,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
+
+use vitrine_domain::LineLimiter;
 
 use super::{
     AnswerLimits, CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse,
@@ -95,7 +97,7 @@ impl Engine {
     /// Validates a request, coerces its variables and normalises its operation. Fails with the
     /// errors for the client.
     pub fn prepare(&self, request: GraphqlRequest) -> Result<Prepared, Vec<ResponseError>> {
-        let validated = self.validator.validate(&request.query);
+        let (validated, is_cached) = self.validator.look_up(&request.query);
         let plan = validated.outcome.as_ref().map_err(|errors| {
             let errors = errors.iter().cloned();
             let presented = errors.map(|error| error.presented(request.hide_schema));
@@ -130,22 +132,24 @@ impl Engine {
             normal,
             request_id: request.request_id,
             hide_schema: request.hide_schema,
+            is_cached,
         })
     }
 
     /// Executes a prepared request, unless the cost check refuses it.
     pub async fn run(
         &self,
-        prepared: Prepared,
+        prepared: impl Borrow<Prepared>,
         cost_check: impl FnOnce(&Prepared) -> CostCheck,
         data: impl FnOnce(Request) -> Request,
     ) -> GraphqlResponse {
+        let prepared = prepared.borrow();
         if prepared.kind().is_subscription() {
             return subscription_refused();
         }
-        let cost_check = cost_check(&prepared);
+        let cost_check = cost_check(prepared);
         let mut answer = match &cost_check.outcome {
-            Ok(()) => self.answer(&prepared, cost_check.limits, data).await,
+            Ok(()) => self.answer(prepared, cost_check.limits, data).await,
             Err(failure) => {
                 restore::log_internal(failure, "", &prepared.request_id);
                 GraphqlResponse::failed(failure, &prepared.request_id)
@@ -237,15 +241,15 @@ fn subscription_refused() -> GraphqlResponse {
 
 /// Execution had started, so the response has a `data` key, but its content is lost.
 fn panicked(panic: &(dyn Any + Send), request_id: &str) -> GraphqlResponse {
+    static PANICKED: LineLimiter = LineLimiter::allowing(restore::MAX_LINES);
     let text = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(
-        request_id,
-        panic = text.unwrap_or("?"),
-        "a resolver panicked"
-    );
+    if let Some(left_out) = PANICKED.permit() {
+        let panic = text.unwrap_or("?");
+        tracing::error!(request_id, panic, left_out, "a resolver panicked");
+    }
     GraphqlResponse {
         errors: vec![ResponseError::internal(request_id)],
         data: Some(Value::Null),

@@ -24,6 +24,8 @@ pub struct Prepared {
     pub(super) normal: Arc<NormalForm>,
     pub(super) request_id: String,
     pub(super) hide_schema: bool,
+    /// Whether an earlier request had the same document.
+    pub(super) is_cached: bool,
 }
 
 /// The result of a check of a prepared request (see [`super::Engine::execute_with`]): entries for
@@ -117,6 +119,18 @@ impl Prepared {
     #[must_use]
     pub fn request_id(&self) -> &str {
         &self.request_id
+    }
+
+    /// Returns the SHA-256 hash of the document.
+    #[must_use]
+    pub fn document_hash(&self) -> &[u8; 32] {
+        &self.validated.key
+    }
+
+    /// Returns whether the document had been validated before.
+    #[must_use]
+    pub fn is_cached(&self) -> bool {
+        self.is_cached
     }
 
     fn plan(&self) -> &DocumentPlan {

@@ -4,7 +4,13 @@ use std::{collections::HashSet, error::Error as StdError};
 
 use async_graphql::{PathSegment, Response, ServerError};
 
+use vitrine_domain::LineLimiter;
+
 use super::{ErrorCode, Failure, GraphqlResponse, Located, Location, Prepared, ResponseError};
+
+/// How many internal failures are logged in ten seconds. Strangers can cause them, by asking again and again
+/// for what cannot be read; clients quote the id of a request, so more than one line is wanted.
+pub(super) const MAX_LINES: u32 = 20;
 
 /// Converts a response of the library.
 pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse {
@@ -25,6 +31,7 @@ pub(super) fn answer(response: Response, prepared: &Prepared) -> GraphqlResponse
 }
 
 fn restore_error(error: ServerError, request_id: &str) -> ResponseError {
+    static REFUSED: LineLimiter = LineLimiter::allowing(MAX_LINES);
     let locations = error.locations.iter().map(|location| Location {
         line: location.line,
         column: location.column,
@@ -32,7 +39,10 @@ fn restore_error(error: ServerError, request_id: &str) -> ResponseError {
     let Some(located) = error.source::<Located>() else {
         // After validation and coercion the library should find no errors of its own. If it does,
         // that is an internal error, and its text must not be sent to clients.
-        tracing::error!(request_id, message = error.message, "the library refused");
+        if let Some(left_out) = REFUSED.permit() {
+            let message = &error.message;
+            tracing::error!(request_id, message, left_out, "the library refused");
+        }
         let mut internal = ResponseError::internal(request_id).located(locations);
         internal.path = error.path;
         return internal;
@@ -46,9 +56,13 @@ fn restore_error(error: ServerError, request_id: &str) -> ResponseError {
 
 /// Logs an internal failure. Its cause appears only in the log.
 pub(crate) fn log_internal(failure: &Failure, path: &str, request_id: &str) {
-    if failure.code() == ErrorCode::Internal {
+    static FAILED: LineLimiter = LineLimiter::allowing(MAX_LINES);
+    if failure.code() != ErrorCode::Internal {
+        return;
+    }
+    if let Some(left_out) = FAILED.permit() {
         let cause = failure.source().map(|source| error_chain(source));
-        tracing::error!(request_id, path, cause, "internal failure");
+        tracing::error!(request_id, path, cause, left_out, "internal failure");
     }
 }
 

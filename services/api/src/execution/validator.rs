@@ -12,7 +12,8 @@ use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::{
-    ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError, document_size,
+    CacheUse, ErrorCode, Location, ResponseError, Scalars, ValidatedDocument, ValidatorError,
+    document_size,
     limits::{CACHE_BYTES, MAX_CHARACTERS, MAX_ERRORS, MAX_MESSAGE, MAX_NESTING, MAX_TOKENS},
     literals,
     normal_form::{NormalForm, normalise},
@@ -35,6 +36,7 @@ pub struct DocumentValidator {
     rules: Arc<Rules>,
     documents: Cache<[u8; 32], Arc<ValidatedDocument>>,
     normal_forms: Cache<NormalFormKey, Normalised>,
+    cache_use: CacheUse,
 }
 
 /// An operation of a validated document with its coerced variables.
@@ -58,18 +60,34 @@ impl DocumentValidator {
                 .max_capacity(CACHE_BYTES)
                 .weigher(|_, normal: &Normalised| weight(normal))
                 .build(),
+            cache_use: CacheUse::default(),
         })
     }
 
     /// Validates a document, or returns the cached result.
     #[must_use]
     pub fn validate(&self, query: &str) -> Arc<ValidatedDocument> {
+        self.look_up(query).0
+    }
+
+    /// Validates a document, or returns the cached result. Also returns whether it was cached.
+    pub(super) fn look_up(&self, query: &str) -> (Arc<ValidatedDocument>, bool) {
         if let Err(refusal) = short_enough(query) {
-            return Arc::new(ValidatedDocument::refused([0; 32], vec![refusal]));
+            let refused = ValidatedDocument::refused([0; 32], vec![refusal]);
+            return (Arc::new(refused), false);
         }
         let key: [u8; 32] = Sha256::digest(query).into();
-        self.documents
-            .get_with(key, || Arc::new(self.validate_uncached(key, query)))
+        let entry = self.documents.entry(key);
+        let entry = entry.or_insert_with(|| Arc::new(self.validate_uncached(key, query)));
+        let is_cached = !entry.is_fresh();
+        self.cache_use.count(is_cached);
+        (entry.into_value(), is_cached)
+    }
+
+    /// Returns how often a validated document was in the cache.
+    #[must_use]
+    pub fn cache_use(&self) -> &CacheUse {
+        &self.cache_use
     }
 
     /// Returns the normal form of an operation for these variables, from the cache if possible.

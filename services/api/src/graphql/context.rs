@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_graphql::{ContextBase, Request};
 use vitrine_domain::Catalog;
 use vitrine_domain::products::Visibility;
+use vitrine_domain::work::Work;
 
 use super::loaders::Loaders;
 use super::once::LoadedOnce;
@@ -28,7 +29,17 @@ impl Session {
     /// Creates a session for one request.
     #[must_use]
     pub fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
-        let (catalog, visibility) = (catalog.for_request(), viewer.visibility());
+        Self::of(catalog.for_request(), viewer)
+    }
+
+    /// Creates a session for a request that asks what it costs.
+    #[must_use]
+    pub fn inspected(catalog: &Catalog, viewer: &Viewer) -> Self {
+        Self::of(catalog.for_inspected_request(), viewer)
+    }
+
+    fn of(catalog: Catalog, viewer: &Viewer) -> Self {
+        let visibility = viewer.visibility();
         Self {
             loaders: Loaders::new(&catalog, viewer),
             catalog,
@@ -36,6 +47,12 @@ impl Session {
             visibility,
             loaded_once: LoadedOnce::default(),
         }
+    }
+
+    /// Returns what the database has done for the request so far.
+    #[must_use]
+    pub fn work(&self) -> Option<Arc<Work>> {
+        self.catalog.database_work()
     }
 
     /// Adds the session to the context data of a request.

@@ -1,6 +1,6 @@
 //! The GraphQL endpoint: POST with a body, GET with a query in the URL, GET for a WebSocket.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     Extension,
@@ -15,11 +15,11 @@ use super::{
     accept::{self, Media},
     body,
     caching::{CachePolicy, no_store},
-    query_string, response,
+    query_string, report, response,
     routes::Api,
     socket::{self, Upgrade},
 };
-use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared};
+use crate::execution::{CostCheck, ErrorCode, Failure, GraphqlRequest, GraphqlResponse, Prepared};
 
 /// The maximum cost of a query that counts as small, in units: the page of a shop, with everything
 /// on it.
@@ -92,15 +92,23 @@ async fn execute(
     mut request: GraphqlRequest,
     allowed: Allowed,
 ) -> Response<Body> {
+    let began = Instant::now();
+    let report = |codes: &[ErrorCode]| {
+        api.reports.refused(codes.iter().copied(), began.elapsed());
+    };
     let context = match (api.authenticate)(headers) {
         Ok(context) => context,
-        Err(failure) => return refused(media, &failure, id),
+        Err(failure) => {
+            report(&[failure.code()]);
+            return refused(media, &failure, id);
+        }
     };
     id.as_str().clone_into(&mut request.request_id);
     request.hide_schema = context.hide_schema;
     let registration = match api.persisted_queries.resolve(&mut request).await {
         Ok(registration) => registration,
         Err(failure) => {
+            report(&[failure.code()]);
             crate::execution::log_internal(&failure, "", id.as_str());
             let answer = GraphqlResponse::failed(&failure, id.as_str());
             return invalid(media, &context, answer);
@@ -108,7 +116,11 @@ async fn execute(
     };
     let prepared = match api.engine.prepare(request) {
         Ok(prepared) => prepared,
-        Err(errors) => return invalid(media, &context, GraphqlResponse::refused(errors)),
+        Err(errors) => {
+            let codes = errors.iter().map(|error| error.extensions.code);
+            report(&codes.collect::<Vec<_>>());
+            return invalid(media, &context, GraphqlResponse::refused(errors));
+        }
     };
     if let Some(registration) = registration {
         api.persisted_queries.register(registration);
@@ -153,8 +165,27 @@ pub(super) async fn run(
     prepared: Prepared,
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
-    let engine = api.engine.clone();
+    let (began, work) = (Instant::now(), context.work.clone());
+    let (prepared, shows_work) = (Arc::new(prepared), context.shows_work);
     let cost_check = (context.cost_check)(&prepared);
+    let cost = report::cost_of(&cost_check);
+    let mut outcome = run_within_limits(api, Arc::clone(&prepared), cost_check, context).await;
+    let (took, work) = (began.elapsed(), work.as_deref());
+    api.reports.ran(&prepared, cost, &outcome, work, took);
+    if let (true, Some(work), Ok(answer)) = (shows_work, work, &mut outcome) {
+        let shown = report::shown_work(work, &prepared, took);
+        answer.extensions.insert("work".to_owned(), shown);
+    }
+    outcome
+}
+
+async fn run_within_limits(
+    api: &Api,
+    prepared: Arc<Prepared>,
+    cost_check: CostCheck,
+    context: RequestContext,
+) -> Result<GraphqlResponse, Failure> {
+    let engine = api.engine.clone();
     let (refused, cost) = (cost_check.outcome.is_err(), cost_check.cost);
     let is_query = prepared.kind().is_query();
     let work = async move {

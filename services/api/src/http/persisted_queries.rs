@@ -8,7 +8,7 @@ use moka::sync::Cache;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::execution::{ErrorCode, Failure, GraphqlRequest};
+use crate::execution::{CacheUse, ErrorCode, Failure, GraphqlRequest};
 
 /// The memory for queries that clients have registered, in bytes.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
@@ -32,6 +32,7 @@ pub struct PersistedQueries {
     registered: Cache<String, Arc<str>>,
     store: Option<Arc<dyn PersistedQueryStore>>,
     trusted: Option<Arc<TrustedDocuments>>,
+    cache_use: CacheUse,
 }
 
 /// A query that a client has sent with its hash, to be remembered once it has been found valid.
@@ -54,6 +55,7 @@ impl PersistedQueries {
                 .build(),
             store: None,
             trusted: None,
+            cache_use: CacheUse::default(),
         }
     }
 
@@ -69,6 +71,12 @@ impl PersistedQueries {
     pub fn only(mut self, trusted: TrustedDocuments) -> Self {
         self.trusted = Some(Arc::new(trusted));
         self
+    }
+
+    /// Returns how often a query that a client named was in the memory of this process.
+    #[must_use]
+    pub fn cache_use(&self) -> &CacheUse {
+        &self.cache_use
     }
 
     /// Adds the text to a request that names its document. Fails if the document is not known or
@@ -111,7 +119,9 @@ impl PersistedQueries {
     }
 
     async fn registered(&self, hash: &str) -> Result<Arc<str>, Failure> {
-        if let Some(query) = self.registered.get(hash) {
+        let cached = self.registered.get(hash);
+        self.cache_use.count(cached.is_some());
+        if let Some(query) = cached {
             return Ok(query);
         }
         let stored = match &self.store {

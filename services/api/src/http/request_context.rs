@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use async_graphql::Request;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use tokio::time::Instant;
+use vitrine_domain::work::Work;
 
 use crate::execution::{CostCheck, ErrorCode, Failure, Prepared};
 
@@ -24,6 +25,8 @@ pub struct RequestContext {
     pub(super) hide_schema: bool,
     pub(super) subject: Option<Arc<str>>,
     pub(super) expires_at: Option<Instant>,
+    pub(super) work: Option<Arc<Work>>,
+    pub(super) shows_work: bool,
 }
 
 impl RequestContext {
@@ -37,6 +40,8 @@ impl RequestContext {
             hide_schema: false,
             subject: None,
             expires_at: None,
+            work: None,
+            shows_work: false,
         }
     }
 
@@ -84,6 +89,20 @@ impl RequestContext {
         invalid_check: impl Fn() -> CostCheck + Send + Sync + 'static,
     ) -> Self {
         self.invalid_check = Box::new(invalid_check);
+        self
+    }
+
+    /// Sets where the work of the database for this request is counted.
+    #[must_use]
+    pub fn work(mut self, work: Option<Arc<Work>>) -> Self {
+        self.work = work;
+        self
+    }
+
+    /// Adds `extensions.work` to the response.
+    #[must_use]
+    pub fn show_work(mut self, shown: bool) -> Self {
+        self.shows_work = shown;
         self
     }
 

@@ -18,7 +18,7 @@ use axum::{
 };
 use futures_util::FutureExt;
 
-use super::response;
+use super::{LineLimiter, response};
 
 /// The header of request ids in requests and responses.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -82,12 +82,12 @@ pub(super) async fn identify(
 }
 
 fn panicked(panic: &(dyn Any + Send), id: &RequestId) -> Response<Body> {
+    static PANICKED: LineLimiter = LineLimiter::new();
     let text = panic.downcast_ref::<&str>().copied();
-    tracing::error!(
-        request_id = id.as_str(),
-        panic = text.unwrap_or("?"),
-        "a handler panicked"
-    );
+    if let Some(left_out) = PANICKED.permit() {
+        let (request_id, panic) = (id.as_str(), text.unwrap_or("?"));
+        tracing::error!(request_id, panic, left_out, "a handler panicked");
+    }
     response::internal(id.as_str())
 }
 

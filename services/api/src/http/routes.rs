@@ -27,9 +27,11 @@ use super::{
     Sockets, client_address, graphql,
     health::{self, Ready},
     metrics::{self, Metrics},
+    report::{Reports, RequestReport, SlowOperations},
     request_context::Authenticate,
     request_id::{self, Ids},
     response,
+    trace::{self, Traces},
 };
 use crate::execution::{Engine, Failure};
 
@@ -49,6 +51,8 @@ pub struct Api {
     pub(super) ids: Ids,
     pub(super) cache_max_age: Duration,
     pub(super) persisted_queries: PersistedQueries,
+    pub(super) reports: Reports,
+    traces: Traces,
     trusted_proxies: Arc<[IpNet]>,
     metrics: Option<Metrics>,
 }
@@ -69,6 +73,8 @@ impl Api {
             ids: Ids::default(),
             cache_max_age: Duration::ZERO,
             persisted_queries: PersistedQueries::in_memory(),
+            reports: Reports::default(),
+            traces: Traces::default(),
             trusted_proxies: Arc::default(),
             metrics: None,
         }
@@ -117,6 +123,35 @@ impl Api {
     #[must_use]
     pub fn persisted_queries(mut self, persisted_queries: PersistedQueries) -> Self {
         self.persisted_queries = persisted_queries;
+        self
+    }
+
+    /// Sets what is called with a report of every GraphQL request that was answered.
+    #[must_use]
+    pub fn observe(
+        mut self,
+        observer: impl Fn(&RequestReport<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.reports.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// Sets from which duration on operations are logged. None are by default.
+    #[must_use]
+    pub fn slow_operation(mut self, at_least: Option<Duration>) -> Self {
+        self.reports.slow = at_least.map(|at_least| {
+            Arc::new(SlowOperations {
+                at_least,
+                limiter: LineLimiter::new(),
+            })
+        });
+        self
+    }
+
+    /// Exports a span of every request. `parent` connects it with the trace that the headers name.
+    #[must_use]
+    pub fn trace(mut self, parent: impl Fn(&Span, &HeaderMap) + Send + Sync + 'static) -> Self {
+        self.traces = Traces(Some(Arc::new(parent)));
         self
     }
 
@@ -174,6 +209,7 @@ pub fn router(api: Api) -> Router {
     let cors = cors(&api.origins);
     let ids = api.ids.clone();
     let proxies = Arc::clone(&api.trusted_proxies);
+    let traces = api.traces.clone();
     let monitoring = monitoring(Arc::clone(&api.ready), api.metrics.clone());
     let endpoint = get(graphql::get)
         .post(graphql::post)
@@ -184,6 +220,7 @@ pub fn router(api: Api) -> Router {
             proxies,
             client_address::identify,
         ))
+        .layer(middleware::from_fn_with_state(traces, trace::traced))
         .fallback(unknown)
         .layer(
             TraceLayer::new_for_http()

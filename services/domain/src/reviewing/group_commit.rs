@@ -17,7 +17,7 @@ use vitrine_storage::claims::Claim;
 use vitrine_storage::reviewing::{ReviewTarget, SubmitOutcome};
 use vitrine_storage::{StorageError, Store};
 
-use crate::{Catalog, DomainError};
+use crate::{Catalog, DomainError, LineLimiter};
 
 /// The maximum number of waiting items of one type.
 const MAX_WAITING: usize = 2_000;
@@ -151,7 +151,10 @@ impl Catalog {
             }
             // Dropping the senders tells the senders.
             Ok(Err(lost)) => {
-                tracing::error!(error = %lost, "reviews may not have been looked up or stored");
+                static LOST: LineLimiter = LineLimiter::new();
+                if let Some(left_out) = LOST.permit() {
+                    tracing::error!(error = %lost, left_out, "reviews may not have been looked up or stored");
+                }
             }
         }
     }

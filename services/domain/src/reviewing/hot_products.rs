@@ -20,7 +20,10 @@ use vitrine_storage::fold::MAX_REVIEWS;
 use vitrine_storage::reviewing::ReviewTarget;
 
 use super::group_commit::{BatchQueue, CountedInsert, DeferredInsert, TargetLookup};
-use crate::Catalog;
+use crate::{Catalog, LineLimiter};
+
+/// Limits the log lines of products that could not be flagged.
+static UNMARKED: LineLimiter = LineLimiter::new();
 
 /// How long a process relies on what it has read of a product.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
@@ -264,8 +267,10 @@ impl Catalog {
             let until = now.plus_millis(HOT_MILLIS);
             let marked = catalog
                 .maintain(|store| async move { store.mark_hot(product, until, reason, now).await });
-            if let Err(error) = marked.await {
-                tracing::warn!(%error, %product, "a product could not be flagged as hot");
+            if let Err(error) = marked.await
+                && let Some(left_out) = UNMARKED.permit()
+            {
+                tracing::warn!(%error, %product, left_out, "a product could not be flagged as hot");
             }
             catalog.hot_products().marking().remove(&product);
         });

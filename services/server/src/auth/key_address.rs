@@ -185,7 +185,8 @@ fn lifetime(headers: &HeaderMap) -> Duration {
     left.clamp(MIN_LIFETIME, MAX_LIFETIME)
 }
 
-fn tls(roots: RootCertStore) -> anyhow::Result<ClientConfig> {
+/// Returns the TLS of a client that trusts these authorities.
+pub(crate) fn tls(roots: RootCertStore) -> anyhow::Result<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -92,6 +92,7 @@ async fn run_service(
         tokens,
         limits: &cli.limits,
         clients: &cli.clients,
+        telemetry: &cli.telemetry,
         public_schema: true,
         rates: None,
         endpoints: Endpoints::local(listener)?,

@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vitrine_api::execution::{ErrorCode, Failure};
-use vitrine_api::graphql::{CostGuard, RateLimits, Session, engine, subgraph};
+use vitrine_api::graphql::{CostGuard, RateLimits, Role, Session, engine, subgraph, traced_engine};
 use vitrine_api::http::{
-    Api, Capacity, PersistedQueries, RequestContext, RequestLimiter, bearer, client_address,
-    monitor,
+    Api, Capacity, HeaderMap, PersistedQueries, RequestContext, RequestLimiter, bearer,
+    client_address, monitor,
 };
 use vitrine_domain::Catalog;
 use vitrine_domain::reviewing::Moderation;
@@ -24,7 +24,8 @@ use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
-use crate::settings::{Cli, ClientSettings, Common, LimitSettings};
+use crate::settings::{Cli, ClientSettings, Common, LimitSettings, TelemetrySettings};
+use crate::traces::join_trace;
 use crate::workers::Workers;
 
 /// How long running requests may take when the service stops.
@@ -72,6 +73,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         tokens,
         limits: &cli.limits,
         clients: &cli.clients,
+        telemetry: &cli.telemetry,
         public_schema: cli.clients.public_introspection,
         rates: cli.limits.rates(),
         endpoints,
@@ -183,6 +185,7 @@ pub(super) struct Service<'a> {
     pub(super) tokens: Tokens,
     pub(super) limits: &'a LimitSettings,
     pub(super) clients: &'a ClientSettings,
+    pub(super) telemetry: &'a TelemetrySettings,
     /// Whether introspection is answered to all callers.
     pub(super) public_schema: bool,
     pub(super) rates: Option<RateLimits>,
@@ -200,10 +203,11 @@ pub(super) async fn serve<T>(
 ) -> anyhow::Result<Option<T>> {
     let limiter = RequestLimiter::new(Capacity::default());
     let sockets = service.endpoints.sockets();
-    let engine = if service.limits.federation {
-        subgraph()
-    } else {
-        engine()
+    let traced = service.telemetry.otlp_endpoint.is_some();
+    let engine = match (service.limits.federation, traced) {
+        (true, false) => subgraph(),
+        (false, false) => engine(),
+        (federation, true) => traced_engine(federation),
     };
     let engine = engine.context("building the schema")?;
     let (tokens, catalog) = (service.tokens, Arc::clone(&service.catalog));
@@ -214,7 +218,10 @@ pub(super) async fn serve<T>(
     if let Some(trusted) = clients.trusted()? {
         persisted_queries = persisted_queries.only(trusted);
     }
+    let observer = service.workers.watch_requests(&engine, &persisted_queries);
     let api = Api::new(engine, limiter.clone())
+        .observe(observer)
+        .slow_operation(service.telemetry.slow_operation())
         .playground(service.playground)
         .origins(clients.allowed_origin.iter().cloned())
         .cache_max_age(clients.max_age())
@@ -229,7 +236,12 @@ pub(super) async fn serve<T>(
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
             let guard = Arc::new(guard);
-            let session = Session::new(catalog, &viewer);
+            let shows_work = viewer.has(Role::Admin) && asks_for_work(headers);
+            let session = if shows_work {
+                Session::inspected(catalog, &viewer)
+            } else {
+                Session::new(catalog, &viewer)
+            };
             let valid_for = identity.valid_for;
             let context = if public_schema || viewer.is_staff() {
                 RequestContext::new()
@@ -237,6 +249,8 @@ pub(super) async fn serve<T>(
                 RequestContext::new().hide_schema()
             };
             Ok(context
+                .work(session.work())
+                .show_work(shows_work)
                 .subject(viewer.subject.map(Arc::from))
                 // A token that is valid for centuries does not end any connection.
                 .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
@@ -247,6 +261,7 @@ pub(super) async fn serve<T>(
                 })
                 .invalid_check(move || guard.check_invalid()))
         });
+    let api = if traced { api.trace(join_trace) } else { api };
     let (endpoints, workers) = (service.endpoints, service.workers);
     let serving = async |stop| endpoints.serve(api, workers, stop).await;
     let opened = open_while_serving(stop, serving, opening).await?;
@@ -265,6 +280,13 @@ pub(super) async fn close(workers: Workers, catalog: &OnceLock<Catalog>) {
     if let Some(catalog) = catalog.get() {
         catalog.drain().await;
     }
+}
+
+/// Returns whether a request asks what it costs the database.
+fn asks_for_work(headers: &HeaderMap) -> bool {
+    headers
+        .get("x-vitrine-work")
+        .is_some_and(|asks| asks == "1")
 }
 
 fn not_open() -> Failure {

@@ -1,0 +1,200 @@
+//! Metrics that are read when they are asked for: of database commands, connections, permits and caches.
+
+use std::fmt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use vitrine_api::execution::CacheUse;
+use vitrine_domain::Catalog;
+use vitrine_domain::work::COMMAND_BUCKETS;
+
+/// The names, types and descriptions of these metrics.
+const COMMANDS: Description = (
+    "database_command_duration_seconds",
+    MetricType::Histogram,
+    "Time between a database command and its reply",
+);
+const FAILURES: Description = (
+    "database_command_failures",
+    MetricType::Counter,
+    "Failed database commands",
+);
+const CONNECTIONS: Description = (
+    "database_connections",
+    MetricType::Gauge,
+    "Open connections to the database",
+);
+const CONNECTIONS_IN_USE: Description = (
+    "database_connections_in_use",
+    MetricType::Gauge,
+    "Connections to the database with a command under way",
+);
+const CONNECTIONS_WAITING: Description = (
+    "database_connections_waiting",
+    MetricType::Gauge,
+    "Commands that wait for a connection to the database",
+);
+const PERMITS: Description = (
+    "permits",
+    MetricType::Gauge,
+    "How many database operations of a class may run at a time",
+);
+const PERMITS_IN_USE: Description = (
+    "permits_in_use",
+    MetricType::Gauge,
+    "Database operations of a class that are running",
+);
+const PERMITS_WAITING: Description = (
+    "permits_waiting",
+    MetricType::Gauge,
+    "Database operations of a class that wait for others to end",
+);
+const CACHE_HITS: Description = (
+    "cache_hits",
+    MetricType::Counter,
+    "Look-ups that found what they asked for in a cache of this process",
+);
+const CACHE_MISSES: Description = (
+    "cache_misses",
+    MetricType::Counter,
+    "Look-ups that did not find what they asked for in a cache of this process",
+);
+
+type Description = (&'static str, MetricType, &'static str);
+
+/// All of them.
+pub(super) const ALL: [Description; 10] = [
+    COMMANDS,
+    FAILURES,
+    CONNECTIONS,
+    CONNECTIONS_IN_USE,
+    CONNECTIONS_WAITING,
+    PERMITS,
+    PERMITS_IN_USE,
+    PERMITS_WAITING,
+    CACHE_HITS,
+    CACHE_MISSES,
+];
+
+/// What the metrics are read from.
+#[derive(Default)]
+pub(crate) struct Live {
+    catalog: OnceLock<Catalog>,
+    caches: Mutex<Vec<(&'static str, CacheUse)>>,
+}
+
+impl Live {
+    /// Sets the catalogue. Later calls have no effect.
+    pub(super) fn watch(&self, catalog: &Catalog) {
+        let _ = self.catalog.set(catalog.clone());
+    }
+
+    /// Adds a cache.
+    pub(super) fn watch_cache(&self, name: &'static str, cache: CacheUse) {
+        let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        caches.push((name, cache));
+    }
+
+    /// Writes the metrics without a prefix of their own.
+    pub(super) fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        if let Some(catalog) = self.catalog.get() {
+            encode_commands(&mut encoder, catalog)?;
+            encode_connections(&mut encoder, catalog)?;
+            encode_permits(&mut encoder, catalog)?;
+        }
+        self.encode_caches(&mut encoder)
+    }
+
+    fn encode_caches(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        if caches.is_empty() {
+            return Ok(());
+        }
+        for (description, are_hits) in [(CACHE_HITS, true), (CACHE_MISSES, false)] {
+            let mut metric = describe(encoder, description)?;
+            for (name, cache) in caches.iter() {
+                let labels = [("cache", *name)];
+                let mut metric = metric.encode_family(&labels)?;
+                let count = if are_hits {
+                    cache.hits()
+                } else {
+                    cache.misses()
+                };
+                metric.encode_counter::<[(&str, &str); 0], _, u64>(&count, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").finish_non_exhaustive()
+    }
+}
+
+fn describe<'a>(
+    encoder: &'a mut DescriptorEncoder<'_>,
+    (name, kind, help): Description,
+) -> Result<MetricEncoder<'a>, fmt::Error> {
+    encoder.encode_descriptor(name, help, None, kind)
+}
+
+fn encode_commands(encoder: &mut DescriptorEncoder<'_>, catalog: &Catalog) -> fmt::Result {
+    let commands = catalog.command_times();
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let mut metric = describe(encoder, COMMANDS)?;
+    for command in &commands {
+        let within = COMMAND_BUCKETS.iter().copied().zip(command.buckets);
+        let longer = command.count.saturating_sub(command.buckets.iter().sum());
+        let buckets: Vec<(f64, u64)> = within.chain([(f64::MAX, longer)]).collect();
+        let labels = [("command", command.name.as_str())];
+        let mut metric = metric.encode_family(&labels)?;
+        let sum = command.took.as_secs_f64();
+        metric.encode_histogram::<[(&str, &str); 0]>(sum, command.count, &buckets, None)?;
+    }
+    let mut metric = describe(encoder, FAILURES)?;
+    for command in &commands {
+        let labels = [("command", command.name.as_str())];
+        let mut metric = metric.encode_family(&labels)?;
+        metric.encode_counter::<[(&str, &str); 0], _, u64>(&command.failed, None)?;
+    }
+    Ok(())
+}
+
+fn encode_connections(encoder: &mut DescriptorEncoder<'_>, catalog: &Catalog) -> fmt::Result {
+    let pool = catalog.pool_use();
+    for (description, number) in [
+        (CONNECTIONS, pool.open),
+        (CONNECTIONS_IN_USE, pool.in_use),
+        (CONNECTIONS_WAITING, pool.waiting),
+    ] {
+        describe(encoder, description)?.encode_gauge(&whole(number))?;
+    }
+    Ok(())
+}
+
+fn encode_permits(encoder: &mut DescriptorEncoder<'_>, catalog: &Catalog) -> fmt::Result {
+    let classes = catalog.permit_use();
+    for (at, description) in [PERMITS, PERMITS_IN_USE, PERMITS_WAITING]
+        .into_iter()
+        .enumerate()
+    {
+        let mut metric = describe(encoder, description)?;
+        for (class, usage) in classes {
+            let number = [usage.permits, usage.in_use, usage.waiting][at];
+            let labels = [("class", class)];
+            metric
+                .encode_family(&labels)?
+                .encode_gauge(&whole(number))?;
+        }
+    }
+    Ok(())
+}
+
+fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
