@@ -24,7 +24,7 @@ mod viewer;
 use async_graphql::{ObjectType, Schema, SchemaBuilder};
 
 use self::federation::SubgraphQuery;
-use crate::execution::{Engine, Scalars, ValidatorError};
+use crate::execution::{Engine, Scalars, ValidatorError, sdl};
 
 pub use context::Session;
 pub use cost::{CostGuard, CostLimits, RateLimits};
@@ -65,7 +65,7 @@ pub fn subgraph() -> Result<Engine, ValidatorError> {
 /// Federation, without the fields for routers.
 #[must_use]
 pub fn subgraph_sdl() -> String {
-    federation::subgraph_sdl(&schema().finish().sdl())
+    federation::subgraph_sdl(&sdl(&schema().finish()))
 }
 
 /// Adds the types that no field returns as such.

@@ -27,7 +27,9 @@ pub(super) fn suggestion(schema: &Schema, message: &str) -> Option<String> {
                 similar(argument, arguments.map(|known| known.name.as_str())),
             )
         }
-        [ty] if message.starts_with("cannot find type") => {
+        [ty] | [ty, _]
+            if message.starts_with("cannot find type") || message.starts_with("type condition") =>
+        {
             let types = schema.types.keys().map(|name| name.as_str());
             (
                 ty,

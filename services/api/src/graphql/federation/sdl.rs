@@ -77,7 +77,7 @@ const FOR_STAFF: [&str; 9] = [
 const STAFF: &str = "staff";
 
 /// Directives that every GraphQL service has.
-const BUILT_IN: [&str; 3] = ["deprecated", "include", "skip"];
+const BUILT_IN: [&str; 4] = ["deprecated", "include", "skip", "specifiedBy"];
 
 /// Adds the directives of Apollo Federation to a schema.
 pub(in crate::graphql) fn subgraph_sdl(sdl: &str) -> String {
