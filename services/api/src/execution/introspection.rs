@@ -137,9 +137,8 @@ impl<'a> Introspection<'a> {
         let subject = if field.name.node == "__schema" {
             Some(Subject::Schema)
         } else {
-            let name = match self.argument(field, "name") {
-                Some(Value::String(name)) => name,
-                _ => return Value::Null,
+            let Some(Value::String(name)) = self.argument(field, "name") else {
+                return Value::Null;
             };
             let found = self.rules.schema.types.get(name.as_str());
             found.map(|found| Subject::Type(TypeSubject::Named(found)))
@@ -383,7 +382,7 @@ fn default_value<'a>(value: Option<&Node<Literal>>) -> Found<'a> {
 }
 
 fn description<'a>(text: Option<&Node<str>>) -> Found<'a> {
-    Found::Leaf(text.map(|text| text.to_string()).into())
+    Found::Leaf(text.map(ToString::to_string).into())
 }
 
 fn text<'a>(text: &str) -> Found<'a> {

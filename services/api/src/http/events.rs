@@ -48,7 +48,7 @@ const COMPLETE: &[u8] = b"event: complete\ndata:\n\n";
 pub(super) fn open(
     call: &Call<'_>,
     context: RequestContext,
-    outcome: Result<Ready, GraphqlResponse>,
+    outcome: Result<Ready, Box<GraphqlResponse>>,
 ) -> Response<Body> {
     let admitted = match admit(call, &context) {
         Ok(admitted) => admitted,
@@ -175,7 +175,7 @@ impl EventStream {
     async fn run(
         self,
         context: RequestContext,
-        outcome: Result<Ready, GraphqlResponse>,
+        outcome: Result<Ready, Box<GraphqlResponse>>,
         stopping: CancellationToken,
     ) {
         // Responses begin with a sign of life, so that their head is sent at once.
@@ -192,7 +192,7 @@ impl EventStream {
     async fn until_end(
         &self,
         context: RequestContext,
-        outcome: Result<Ready, GraphqlResponse>,
+        outcome: Result<Ready, Box<GraphqlResponse>>,
         stopping: CancellationToken,
     ) -> End {
         // Queries and mutations have an end of their own, and soon.
@@ -218,7 +218,7 @@ impl EventStream {
     }
 
     /// Sends all responses. Panics become internal errors.
-    async fn work(&self, context: RequestContext, outcome: Result<Ready, GraphqlResponse>) {
+    async fn work(&self, context: RequestContext, outcome: Result<Ready, Box<GraphqlResponse>>) {
         let ready = match outcome {
             Ok(ready) => ready,
             Err(answer) => return self.sink.next(&answer).await,

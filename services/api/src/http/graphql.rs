@@ -23,7 +23,7 @@ use super::{
     serve::Stopping,
     socket::{self, Ready, Upgrade},
 };
-use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared};
+use crate::execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError};
 
 /// `POST /graphql`.
 pub(super) async fn post(
@@ -158,9 +158,8 @@ impl Call<'_> {
             return method_not_allowed("Mutations must be sent with POST.", "POST");
         }
         if streams {
-            let ready = prepared.and_then(|prepared| {
-                Ready::new(api, prepared, request).map_err(GraphqlResponse::refused)
-            });
+            let ready =
+                prepared.and_then(|prepared| Ready::new(api, prepared, request).map_err(unable));
             return events::open(self, context, ready);
         }
         let prepared = match prepared {
@@ -176,17 +175,20 @@ impl Call<'_> {
 
     /// Finds the text of a persisted query, and prepares the request. Fails with the response to a
     /// request that cannot run.
-    async fn prepare(&self, request: &mut GraphqlRequest) -> Result<Prepared, GraphqlResponse> {
+    async fn prepare(
+        &self,
+        request: &mut GraphqlRequest,
+    ) -> Result<Prepared, Box<GraphqlResponse>> {
         let persisted_queries = &self.api.persisted_queries;
         let registration = persisted_queries
             .resolve(request)
             .await
             .map_err(|failure| {
                 crate::execution::log_internal(&failure, "", self.id.as_str());
-                GraphqlResponse::failed(&failure, self.id.as_str())
+                Box::new(GraphqlResponse::failed(&failure, self.id.as_str()))
             })?;
         let prepared = self.api.engine.prepare(request.clone());
-        let prepared = prepared.map_err(GraphqlResponse::refused)?;
+        let prepared = prepared.map_err(unable)?;
         if let Some(registration) = registration {
             persisted_queries.register(registration);
         }
@@ -199,6 +201,11 @@ impl Call<'_> {
         policy.adapt(&mut answer);
         policy.apply(self.headers, &answer, response::graphql(media, &answer))
     }
+}
+
+/// The response to a request with these errors.
+fn unable(errors: Vec<ResponseError>) -> Box<GraphqlResponse> {
+    Box::new(GraphqlResponse::refused(errors))
 }
 
 /// Executes a request in its own task: see [`super::RequestLimiter`]. One that costs too much is

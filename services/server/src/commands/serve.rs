@@ -230,9 +230,10 @@ pub(super) async fn serve<T>(
             }
             let session = Session::new(catalog, &viewer);
             let valid_for = identity.valid_for;
-            let context = match public_schema || viewer.is_staff() {
-                true => RequestContext::new(),
-                false => RequestContext::new().hide_schema(),
+            let context = if public_schema || viewer.is_staff() {
+                RequestContext::new()
+            } else {
+                RequestContext::new().hide_schema()
             };
             Ok(context
                 .subject(viewer.subject.map(Arc::from))

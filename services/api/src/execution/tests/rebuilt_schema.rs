@@ -11,7 +11,7 @@ pub(super) fn rebuilt(schema: &Value) -> String {
     sdl.push_str("schema {\n");
     for root in ["query", "mutation", "subscription"] {
         if let Some(name) = schema[format!("{root}Type")]["name"].as_str() {
-            sdl.push_str(&format!("{root}: {name}\n"));
+            sdl.extend([root, ": ", name, "\n"]);
         }
     }
     sdl.push_str("}\n");
@@ -31,13 +31,14 @@ pub(super) fn rebuilt(schema: &Value) -> String {
         let locations: Vec<_> = items(&directive["locations"])
             .filter_map(Value::as_str)
             .collect();
-        sdl.push_str(&format!(
+        let written = format!(
             "{}directive @{}{}{repeatable} on {}\n",
             described(directive),
             text(directive, "name"),
             arguments(directive),
             locations.join(" | "),
-        ));
+        );
+        sdl.push_str(&written);
     }
     sdl
 }
