@@ -36,7 +36,7 @@ impl Composed {
         let ours = std::slice::from_ref(&ours);
         let with_ours = |others: &Vec<Value>| [ours, others.as_slice()].concat();
         let supergraphs: Vec<_> = supergraphs.iter().map(with_ours).collect();
-        let composed = node::script("compose.mjs", &json!(supergraphs))?;
+        let composed = node::script("federation", "compose.mjs", &json!(supergraphs))?;
         let composed = composed.as_array().unwrap().clone();
         Some(composed.into_iter().map(Self).collect())
     }
@@ -107,7 +107,7 @@ fn a_supergraph_hides_the_machinery_and_tags_what_is_for_staff() {
     let marks = [" @tag(name: \"staff\")", " @inaccessible"];
     let lines = definition(supergraph, "type Mutation").lines();
     let closed = lines.filter(|line| marks.iter().any(|mark| line.contains(mark)));
-    let closed = closed.filter_map(|line| line.trim().strip_prefix("): ")?.split_once("Payload!"));
+    let closed = closed.filter_map(|line| line.trim().strip_prefix("): ")?.split_once("Payload"));
     let closed: BTreeSet<String> = closed.map(|(name, _)| name.to_lowercase()).collect();
     let for_customers = |mutation: &&Mutation| mutation.roles.contains(&Role::Shopper);
     let for_shop = MUTATIONS.iter().filter(|mutation| !for_customers(mutation));
@@ -205,16 +205,16 @@ impl Shop {
             .await;
         let found = app
             .query(
-                r#"{ a: product(slug: "a") { id sku supplier { id } topReviews { id } }
-                     b: product(slug: "b") { id sku topReviews { id } } c: product(slug: "c") { id sku } }"#,
+                r#"{ a: product(slug: "a") { id sku supplier { supplierId } topReviews { reviewId } }
+                     b: product(slug: "b") { id sku topReviews { reviewId } } c: product(slug: "c") { id sku } }"#,
             )
             .await;
         let at = |pointer: &str| found.text(pointer);
         let knows = json!({
             "ids": [at("/c/id"), at("/a/id"), at("/b/id")],
             "skus": [at("/b/sku"), at("/a/sku"), "nowhere"],
-            "reviews": [at("/b/topReviews/0/id"), at("/a/topReviews/0/id")],
-            "suppliers": [at("/a/supplier/id")],
+            "reviews": [at("/b/topReviews/0/reviewId"), at("/a/topReviews/0/reviewId")],
+            "suppliers": [at("/a/supplier/supplierId")],
         });
         app.store
             .migrate(FILES, "test", false, &|_| {})
@@ -272,7 +272,7 @@ fn a_gateway_plans_and_executes_queries_over_all_subgraphs() {
             "knows": shop.knows,
             "queries": QUERIES,
         });
-        let answers = node::script("gateway.mjs", &input);
+        let answers = node::script("federation", "gateway.mjs", &input);
         assert!(shop.service.stop().await.success());
         let Some(answers) = answers else { return };
         let answers = answers.as_array().unwrap();
