@@ -1,4 +1,4 @@
-//! The scripts of `tests/federation`, which run with Node.js.
+//! Scripts that run with Node.js: those of `tests/federation` and `tests/clients`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,23 +8,23 @@ use serde_json::Value;
 
 use crate::environment::{requires_node, workspace_dir};
 
-/// Runs a script with this input; returns what it prints. `None`, and a line on standard error,
-/// where Node.js or the packages of the scripts are missing.
+/// Runs a script of a directory in `tests` with this input; returns what it prints. `None`, and a
+/// line on standard error, where Node.js or the packages of the scripts are missing.
 ///
 /// # Panics
 /// When the script fails, or when what it needs is missing although it is required.
 #[must_use]
-pub fn script(name: &str, input: &Value) -> Option<Value> {
-    let directory = workspace_dir().join("tests/federation");
-    if let Some(missing) = missing(&directory) {
+pub fn script(directory: &str, name: &str, input: &Value) -> Option<Value> {
+    let path = workspace_dir().join("tests").join(directory);
+    if let Some(missing) = missing(&path) {
         assert!(!requires_node(), "{missing}");
         // Not `eprintln!`, whose text is shown of failed tests only.
         let mut errors = std::io::stderr().lock();
-        let _ = writeln!(errors, "federation: {name} was not run: {missing}");
+        let _ = writeln!(errors, "{directory}: {name} was not run: {missing}");
         return None;
     }
     let mut node = Command::new("node");
-    node.current_dir(directory).arg(name);
+    node.current_dir(path).arg(name);
     node.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut node = node.spawn().expect("node runs");
     let mut stdin = node.stdin.take().expect("piped");
@@ -40,7 +40,7 @@ pub fn script(name: &str, input: &Value) -> Option<Value> {
 /// What is missing to run scripts.
 fn missing(directory: &Path) -> Option<&'static str> {
     if !directory.join("node_modules/.package-lock.json").exists() {
-        return Some("run `npm ci` in tests/federation");
+        return Some("run `npm ci` in its directory");
     }
     let node = Command::new("node").arg("--version").output();
     let runs = node.is_ok_and(|output| output.status.success());

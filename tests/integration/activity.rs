@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
+use vitrine_api::graphql::Role;
 use vitrine_domain::activity::{Event, IgnoredReason};
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_harness::{App, eventually, product, test, test_on_own_server};
@@ -258,6 +259,7 @@ fn a_purchase_dated_tomorrow_does_not_count_in_this_month() {
             app.catalog.work_off(Worker::Trending).await.unwrap();
             let product = app
                 .query("{ product(slug: \"lamp\") { counters { unitsSold { value } unitsSoldInMonth { value } } } }")
+                .as_service("orders")
                 .await;
             let counters = product.at("/product/counters");
             (
@@ -299,6 +301,7 @@ fn an_order_is_counted_once_however_often_it_is_reported() {
             "{ product(slug: \"lamp\") { counters { unitsSold { value relation asOf } } } }";
         let sold = app
             .query(counters)
+            .as_service("orders")
             .await
             .at("/product/counters/unitsSold")
             .clone();
@@ -1394,5 +1397,40 @@ fn a_batch_that_cannot_be_stored_does_not_block_sales() {
             (&day["views"]["value"], &day["purchases"]["value"]),
             (&json!(0), &json!(2))
         );
+    });
+}
+
+/// Who reads a count every hour reads the sales of that hour from it.
+#[test]
+fn strangers_see_rounded_sales() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let id = app.query("{ product(slug: \"lamp\") { id } }").await;
+        let id = id.text("/product/id");
+        for (customer, quantity) in [("a", 1_000), ("b", 234)] {
+            let bought = json!({ "productId": id, "customerId": customer, "quantity": quantity });
+            app.mutate_by("orders", "recordPurchase", bought).await;
+        }
+        app.run_background_work().await;
+        app.catalog.work_off(Worker::Trending).await.unwrap();
+        let query = "{ product(slug: \"lamp\") { counters { unitsSold { value relation } unitsSoldInMonth { value relation } } } }";
+        let counted = async |role: Option<Role>| {
+            let ask = app.query(query);
+            let answer = match role {
+                None => ask.await,
+                Some(role) => ask.with_roles("ada", &[role]).await,
+            };
+            answer.at("/product/counters").clone()
+        };
+        let both = |value: i32, relation: &str| {
+            let count = json!({ "value": value, "relation": relation });
+            json!({ "unitsSold": count, "unitsSoldInMonth": count })
+        };
+        for role in [Role::Admin, Role::Service] {
+            assert_eq!(counted(Some(role)).await, both(1_234, "EXACT"));
+        }
+        for role in [None, Some(Role::Shopper), Some(Role::Moderator)] {
+            assert_eq!(counted(role).await, both(1_200, "ESTIMATE"));
+        }
     });
 }

@@ -273,3 +273,18 @@ fn clocks_that_are_hours_apart_show_the_time_of_the_database() {
         }
     });
 }
+
+/// A secondary may lack what a client has just been told. This server has none to read from.
+#[test]
+fn reads_go_to_the_primary_whatever_the_address_says() {
+    test(async |app| {
+        let sign = if app.uri().contains('?') { '&' } else { '?' };
+        let uri = format!("{}{sign}readPreference=secondary", app.uri());
+        let options = vitrine_storage::StoreOptions::new(&uri, app.store.database_name());
+        let store = vitrine_storage::Store::connect(&options).await.unwrap();
+        assert_eq!(
+            store.generation(None).await.unwrap(),
+            app.store.generation(None).await.unwrap()
+        );
+    });
+}

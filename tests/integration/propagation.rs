@@ -161,8 +161,16 @@ fn names_and_prices_are_propagated_to_bundles() {
         let items = "{ product(slug: \"set\") { ... on Bundle { items { name } } } }";
         let items = app.query(items).await.at("/product/items").clone();
         assert_eq!(items, json!([{ "name": "Good bulb" }]));
+        // The price of the set would disclose that of the item; a filter would, too.
+        assert_eq!(bundle(app).await["price"], json!(null));
+        let priced = "{ products(filter: { price: { gte: \"20\" } }) { nodes { name } } }";
+        assert_eq!(app.query(priced).await.names("/products"), [""; 0]);
         assert!(app.documents("stale_copies", doc! {}).await.is_empty());
         assert_eq!(app.catalog.work_off(Worker::Bundles).await.unwrap(), 0);
+        let restore = json!({ "id": ids.text("/lamp/id") });
+        app.mutate("restoreProduct", restore).await.done();
+        app.run_background_work().await;
+        assert_eq!(bundle(app).await["price"]["amount"], "22.00");
     });
 }
 

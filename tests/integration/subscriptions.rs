@@ -1,11 +1,13 @@
 //! Subscriptions: reviews and ratings as they change, without lost or repeated events, with one
 //! change stream a process.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt};
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -427,23 +429,87 @@ async fn message(socket: &mut (impl StreamExt<Item = Result<Message, Error>> + U
     }
 }
 
+/// Serves the catalogue to anonymous callers. Dropping the sender stops it.
+async fn served(
+    app: &App,
+    sockets: &Sockets,
+) -> (
+    SocketAddr,
+    oneshot::Sender<()>,
+    JoinSet<std::io::Result<()>>,
+) {
+    let catalog = app.catalog.clone();
+    let api = Api::new(app.engine.clone(), RequestLimiter::new(Capacity::default()))
+        .sockets(sockets.clone())
+        .authenticate(move |_| {
+            let session = Session::new(&catalog, &Viewer::default());
+            Ok(RequestContext::new().with_context(move |request| session.attach(request)))
+        });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut serving = JoinSet::new();
+    serving.spawn(serve(listener, router(api), async { drop(stopped.await) }));
+    (address, stop, serving)
+}
+
+/// Returns the data of the next event of a stream; `None` at its end.
+async fn server_sent(stream: &mut (impl AsyncBufRead + Unpin)) -> Option<Value> {
+    let next = async {
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).await.unwrap() == 0 {
+                return None;
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Some(serde_json::from_str(data).unwrap());
+            }
+        }
+    };
+    let next = tokio::time::timeout(Duration::from_secs(20), next).await;
+    next.expect("an event comes in time")
+}
+
+#[test]
+fn a_stream_of_events_lasts_until_the_service_stops() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let sockets = Sockets::new(SocketLimits::default());
+        let (address, stop, mut serving) = served(app, &sockets).await;
+        let body = json!({ "query": reviews_of(&lamp, None) }).to_string();
+        let mut stream = BufReader::new(TcpStream::connect(address).await.unwrap());
+        let request = format!(
+            "POST /graphql HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let first = server_sent(&mut stream).await.unwrap();
+        assert_eq!(first["data"]["reviewAdded"]["kind"], "STARTED");
+        submit(app, &lamp, "ann", 5).await;
+        let next = server_sent(&mut stream).await.unwrap();
+        let review = &next["data"]["reviewAdded"];
+        assert_eq!(title(review), "by ann");
+        assert_eq!((sockets.connections(), sockets.operations()), (1, 1));
+        // The listener waits for its responses; a stream without an end must not delay it.
+        drop(stop);
+        assert_eq!(server_sent(&mut stream).await, None);
+        serving.join_next().await.unwrap().unwrap().unwrap();
+        assert!(sockets.close(Duration::from_secs(20)).await);
+        let other = app.other_process().await;
+        let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&cursor(review))));
+        back.event().await;
+        submit(app, &lamp, "ben", 4).await;
+        assert_eq!(title(&back.event().await), "by ben");
+    });
+}
+
 #[test]
 fn a_web_socket_subscription_lasts_until_the_service_stops() {
     test(async |app| {
         let lamp = lamp(app).await;
         let sockets = Sockets::new(SocketLimits::default());
-        let catalog = app.catalog.clone();
-        let api = Api::new(app.engine.clone(), RequestLimiter::new(Capacity::default()))
-            .sockets(sockets.clone())
-            .authenticate(move |_| {
-                let session = Session::new(&catalog, &Viewer::default());
-                Ok(RequestContext::new().with_context(move |request| session.attach(request)))
-            });
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let mut serving = JoinSet::new();
-        serving.spawn(serve(listener, router(api), async { drop(stopped.await) }));
+        let (address, stop, mut serving) = served(app, &sockets).await;
         let mut request = format!("ws://{address}/graphql")
             .into_client_request()
             .unwrap();

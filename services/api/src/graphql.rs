@@ -12,6 +12,7 @@ mod inputs;
 mod loaders;
 mod mutation;
 mod once;
+mod permissions;
 mod persisted_queries;
 mod query;
 mod rate_limiter;
@@ -26,11 +27,12 @@ use async_graphql::{ObjectType, Schema, SchemaBuilder};
 
 use self::federation::SubgraphQuery;
 use self::traced::TracedFields;
-use crate::execution::{Engine, Scalars, ValidatorError};
+use crate::execution::{Engine, Scalars, ValidatorError, sdl};
 
 pub use context::Session;
 pub use cost::{CostGuard, CostLimits, RateLimits};
 pub use mutation::Mutation;
+pub use permissions::{Access, PERMISSIONS, access};
 pub use query::Query;
 pub use rate_limiter::{Budget, Caller, RateLimiter};
 pub use subscription::Subscription;
@@ -81,7 +83,7 @@ pub fn traced_engine(is_subgraph: bool) -> Result<Engine, ValidatorError> {
 /// Federation, without the fields for routers.
 #[must_use]
 pub fn subgraph_sdl() -> String {
-    federation::subgraph_sdl(&schema().finish().sdl())
+    federation::subgraph_sdl(&sdl(&schema().finish()))
 }
 
 /// Adds the types that no field returns as such.

@@ -1,4 +1,4 @@
-//! GraphQL over HTTP and WebSocket: status codes, media types, bodies, request ids, load shedding
+//! GraphQL over HTTP, server-sent events and WebSocket: status codes, media types, bodies, request ids, load shedding
 //! and shutdown.
 //!
 //! Every error response is JSON of the same shape, with an error code. This includes bodies that
@@ -14,6 +14,7 @@ mod body;
 mod caching;
 mod client_address;
 mod client_counts;
+mod events;
 mod graphql;
 mod health;
 mod metrics;

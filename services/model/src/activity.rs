@@ -285,7 +285,8 @@ const fn near(one: i64, other: i64) -> bool {
 }
 
 /// Rounds to two significant digits: 1,234 to 1,200.
-fn two_digits(count: i64) -> i64 {
+#[must_use]
+pub fn two_digits(count: i64) -> i64 {
     let count = count.max(0);
     let mut unit = 1;
     while count / unit >= 100 {

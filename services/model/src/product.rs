@@ -438,13 +438,14 @@ pub struct BundleItem {
 }
 
 impl Bundle {
-    /// The total price of all items: `None` if one has no price, if currencies differ, or if there
-    /// are no items.
+    /// The total price of all items: `None` if one has no price or is not on sale, if currencies
+    /// differ, or if there are no items. With the other items, the total would disclose the price
+    /// of an item that is not on sale; and nobody can buy a bundle without it.
     #[must_use]
     pub fn price(&self) -> Option<Money> {
         let mut total: Option<Money> = None;
         for item in &self.items {
-            let price = item.price?;
+            let price = item.price.filter(|_| item.listed)?;
             let minor = price.minor.checked_mul(i64::from(item.quantity))?;
             let subtotal = total.map_or(Some(0), |t| {
                 (t.currency == price.currency).then_some(t.minor)

@@ -9,7 +9,7 @@ use moka::sync::Cache;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use mongodb::error::Error;
 use mongodb::event::{EventHandler, command::CommandEvent};
-use mongodb::options::{ClientOptions, ReadConcern};
+use mongodb::options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria};
 use mongodb::{Client, Collection, Database};
 use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
@@ -142,6 +142,9 @@ impl Store {
         client.app_name = Some(APP_NAME.to_owned());
         client.max_pool_size = Some(options.max_pool);
         client.write_concern = Some(durable());
+        // Whatever the address says: a secondary may lack what a client has just been told.
+        let primary = SelectionCriteria::ReadPreference(ReadPreference::Primary);
+        client.selection_criteria = Some(primary);
         client.max_connecting = Some(4);
         client.server_selection_timeout = Some(options.server_selection);
         client.command_event_handler = options.observer.clone().map(observe);

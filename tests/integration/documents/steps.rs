@@ -98,6 +98,13 @@ impl Reader {
                 let shown = json(&text)?;
                 self.steps.push(Step::Event { line, shown });
             }
+            "text events" => {
+                let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+                for data in data {
+                    let shown = json(data)?;
+                    self.steps.push(Step::Event { line, shown });
+                }
+            }
             "json numbered-file" => self.steps.push(Step::NumberedFile { text }),
             "json schema-file" => {
                 let shown = json(&text)?;
@@ -146,7 +153,15 @@ impl Reader {
         for command in &commands {
             match command {
                 CommandLine::Token(arguments) => self.token = token(arguments)?,
-                CommandLine::Curl(arguments) => self.asked = Some(self.curl(block, arguments)?),
+                CommandLine::Curl(arguments) => {
+                    let example = self.curl(block, arguments)?;
+                    if example.document.starts_with("subscription") {
+                        let document = example.document;
+                        self.steps.push(Step::Follow { document });
+                    } else {
+                        self.asked = Some(example);
+                    }
+                }
                 _ => {}
             }
         }
@@ -165,9 +180,9 @@ impl Reader {
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             match argument {
-                "-s" => {}
+                "-s" | "-sN" => {}
                 "-H" => match rest.next() {
-                    Some("content-type: application/json") => {}
+                    Some("content-type: application/json" | "accept: text/event-stream") => {}
                     Some("authorization: Bearer $TOKEN") => viewer = self.token.clone(),
                     other => return Err(format!("an unknown header: {other:?}")),
                 },

@@ -36,7 +36,7 @@ impl Composed {
         let ours = std::slice::from_ref(&ours);
         let with_ours = |others: &Vec<Value>| [ours, others.as_slice()].concat();
         let supergraphs: Vec<_> = supergraphs.iter().map(with_ours).collect();
-        let composed = node::script("compose.mjs", &json!(supergraphs))?;
+        let composed = node::script("federation", "compose.mjs", &json!(supergraphs))?;
         let composed = composed.as_array().unwrap().clone();
         Some(composed.into_iter().map(Self).collect())
     }
@@ -107,7 +107,7 @@ fn a_supergraph_hides_the_machinery_and_tags_what_is_for_staff() {
     let marks = [" @tag(name: \"staff\")", " @inaccessible"];
     let lines = definition(supergraph, "type Mutation").lines();
     let closed = lines.filter(|line| marks.iter().any(|mark| line.contains(mark)));
-    let closed = closed.filter_map(|line| line.trim().strip_prefix("): ")?.split_once("Payload!"));
+    let closed = closed.filter_map(|line| line.trim().strip_prefix("): ")?.split_once("Payload"));
     let closed: BTreeSet<String> = closed.map(|(name, _)| name.to_lowercase()).collect();
     let for_customers = |mutation: &&Mutation| mutation.roles.contains(&Role::Shopper);
     let for_shop = MUTATIONS.iter().filter(|mutation| !for_customers(mutation));
@@ -272,7 +272,7 @@ fn a_gateway_plans_and_executes_queries_over_all_subgraphs() {
             "knows": shop.knows,
             "queries": QUERIES,
         });
-        let answers = node::script("gateway.mjs", &input);
+        let answers = node::script("federation", "gateway.mjs", &input);
         assert!(shop.service.stop().await.success());
         let Some(answers) = answers else { return };
         let answers = answers.as_array().unwrap();

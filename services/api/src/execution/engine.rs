@@ -3,7 +3,8 @@
 use std::{any::Any, borrow::Borrow, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use async_graphql::{
-    ObjectType, Request, Response, SchemaBuilder, SubscriptionType, ValidationMode, Value,
+    ObjectType, Request, Response, SDLExportOptions, Schema, SchemaBuilder, SubscriptionType,
+    ValidationMode, Value,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 
@@ -12,8 +13,8 @@ use vitrine_domain::LineLimiter;
 use super::{
     AnswerLimits, CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse,
     Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget, conform,
-    hints::Hints, limits::MAX_NESTING, plan::OperationPlan, restore, validator::SelectedOperation,
-    variables,
+    hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
+    validator::SelectedOperation, variables,
 };
 
 type ExecuteFn = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
@@ -45,7 +46,7 @@ impl Engine {
             .disable_suggestions()
             .limit_recursive_depth(MAX_NESTING * 4)
             .finish();
-        let sdl = schema.sdl();
+        let sdl = sdl(&schema);
         let subscribed = schema.clone();
         Ok(Self {
             validator: DocumentValidator::new(&sdl, scalars)?,
@@ -206,6 +207,11 @@ impl Engine {
                 return GraphqlResponse::lost(&failure, prepared.request_id());
             }
             let mut answer = restore::answer(response, prepared);
+            if prepared.introspects() {
+                answer.data = answer
+                    .data
+                    .map(|data| introspection::complete(prepared, data));
+            }
             hints.drain_into(&mut answer.extensions);
             if cfg!(debug_assertions) {
                 conform::check(prepared, &answer);
@@ -223,6 +229,17 @@ impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine").finish_non_exhaustive()
     }
+}
+
+/// Returns a schema in the schema definition language, with the specifications of its scalars.
+#[must_use]
+pub fn sdl<Q, M, S>(schema: &Schema<Q, M, S>) -> String
+where
+    Q: ObjectType + 'static,
+    M: ObjectType + 'static,
+    S: SubscriptionType + 'static,
+{
+    schema.sdl_with_options(SDLExportOptions::new().include_specified_by())
 }
 
 fn admissible(operation: &OperationPlan, hide_schema: bool) -> Result<(), ResponseError> {

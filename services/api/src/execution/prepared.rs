@@ -11,6 +11,7 @@ use serde_json::Map;
 use super::{
     AnswerLimits, DocumentValidator, Failure, ValidatedDocument,
     cost::{Calculator, CostModel},
+    introspection,
     normal_form::NormalForm,
     plan::{DocumentPlan, OperationPlan},
 };
@@ -133,6 +134,11 @@ impl Prepared {
         self.is_cached
     }
 
+    /// Whether the operation queries the schema.
+    pub(super) fn introspects(&self) -> bool {
+        self.operation_plan().introspects
+    }
+
     fn plan(&self) -> &DocumentPlan {
         let outcome = self.validated.outcome.as_ref();
         outcome.expect("only valid documents are prepared")
@@ -145,7 +151,12 @@ impl Prepared {
     /// Returns the request as the library's type.
     pub(super) fn request(&self) -> Request {
         let mut request = Request::new("").variables(self.variables.clone());
-        request.set_parsed_query(self.normal.document.clone());
+        let document = &self.normal.document;
+        request.set_parsed_query(if self.introspects() {
+            introspection::without(document)
+        } else {
+            document.clone()
+        });
         if self.hide_schema {
             request = request.disable_introspection();
         }

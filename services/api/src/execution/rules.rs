@@ -7,7 +7,7 @@ use apollo_compiler::{
     validation::{DiagnosticList, Valid},
 };
 
-use super::Scalars;
+use super::{Scalars, introspection};
 
 /// A schema with precomputed possible types.
 pub(super) struct Rules {
@@ -31,6 +31,7 @@ impl Rules {
     pub(super) fn new(sdl: &str, scalars: Scalars) -> Result<Self, ValidatorError> {
         let schema = Schema::parse_and_validate(sdl, "schema.graphql")
             .map_err(|error| ValidatorError::new(&error.errors))?;
+        let schema = introspection::with_current_fields(schema);
         Ok(Self {
             possible: possible_types(&schema),
             schema,

@@ -27,11 +27,10 @@ pub(super) fn suggestion(schema: &Schema, message: &str) -> Option<String> {
                 similar(argument, arguments.map(|known| known.name.as_str())),
             )
         }
-        [ty, ..]
-            if message.starts_with("cannot find type")
-                || message.contains("is not a type defined in the schema") =>
+        [ty] | [ty, _]
+            if message.starts_with("cannot find type") || message.starts_with("type condition") =>
         {
-            let types = schema.types.keys().map(|name| name.as_str());
+            let types = schema.types.keys().map(apollo_compiler::Name::as_str);
             (
                 ty,
                 similar(ty, types.filter(|name| !name.starts_with("__"))),
@@ -48,12 +47,16 @@ pub(super) fn suggestion(schema: &Schema, message: &str) -> Option<String> {
 /// Returns the fields that an object type or interface has.
 fn fields<'s>(schema: &'s Schema, ty: &str) -> Vec<&'s str> {
     match schema.types.get(ty) {
-        Some(ExtendedType::Object(object)) => {
-            object.fields.keys().map(|name| name.as_str()).collect()
-        }
-        Some(ExtendedType::Interface(interface)) => {
-            interface.fields.keys().map(|name| name.as_str()).collect()
-        }
+        Some(ExtendedType::Object(object)) => object
+            .fields
+            .keys()
+            .map(apollo_compiler::Name::as_str)
+            .collect(),
+        Some(ExtendedType::Interface(interface)) => interface
+            .fields
+            .keys()
+            .map(apollo_compiler::Name::as_str)
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -61,12 +64,16 @@ fn fields<'s>(schema: &'s Schema, ty: &str) -> Vec<&'s str> {
 /// Returns the values of an enum, or the fields of an input object.
 fn members<'s>(schema: &'s Schema, ty: &str) -> Vec<&'s str> {
     match schema.types.get(ty) {
-        Some(ExtendedType::Enum(values)) => {
-            values.values.keys().map(|name| name.as_str()).collect()
-        }
-        Some(ExtendedType::InputObject(input)) => {
-            input.fields.keys().map(|name| name.as_str()).collect()
-        }
+        Some(ExtendedType::Enum(values)) => values
+            .values
+            .keys()
+            .map(apollo_compiler::Name::as_str)
+            .collect(),
+        Some(ExtendedType::InputObject(input)) => input
+            .fields
+            .keys()
+            .map(apollo_compiler::Name::as_str)
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -198,7 +198,9 @@ pub(super) fn refuse_unless(
 }
 
 fn errors(code: ErrorCode, diagnostics: &DiagnosticList) -> Vec<ResponseError> {
-    diagnostics
+    // A selection is also called empty if it has only unknown fields. Their errors are the cause.
+    let is_consequence = |error: &ResponseError| error.message.contains("have a subselection set");
+    let mut errors: Vec<_> = diagnostics
         .iter()
         .take(MAX_ERRORS)
         .map(|diagnostic| {
@@ -209,7 +211,9 @@ fn errors(code: ErrorCode, diagnostics: &DiagnosticList) -> Vec<ResponseError> {
             });
             ResponseError::new(code, shortened(diagnostic.message)).located(locations)
         })
-        .collect()
+        .collect();
+    errors.sort_by_key(is_consequence);
+    errors
 }
 
 /// Drops errors that only follow from others: a selection whose fields are all unknown counts as

@@ -71,7 +71,7 @@ struct OwnVotes(Catalog, String);
 impl Loaders {
     pub(crate) fn new(catalog: &Catalog, viewer: &Viewer) -> Self {
         let (visibility, subject) = (viewer.visibility(), viewer.subject.as_deref());
-        let moderates = viewer.moderator().is_ok();
+        let moderates = viewer.moderates();
         let reader = Reader {
             visibility,
             author: viewer.subject.clone(),

@@ -37,6 +37,7 @@ use super::inputs::reviewing::{
 };
 use super::inputs::spec::{RemoveSpecsInput, SetSpecsInput};
 use super::inputs::user_errors::ParsedInput;
+use super::permissions;
 use super::types::activity::RecordActivityPayload;
 use super::types::category::Category;
 use super::types::payload::{
@@ -55,7 +56,6 @@ use super::types::reviewing::{
 };
 use super::types::spec::{SpecKey, Unit};
 use super::types::supplier::Supplier;
-use super::viewer::Viewer;
 use crate::execution::{At as _, Failure, R};
 
 /// The mutation root.
@@ -271,8 +271,7 @@ impl Mutation {
     ) -> Option<R<SubmitReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(product, _)| *product);
-        let done = run_command_as(
-            Viewer::shopper,
+        let done = run_command(
             ctx,
             input,
             |catalog, request, (product, content)| async move {
@@ -295,8 +294,7 @@ impl Mutation {
     ) -> Option<R<EditReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(key, _, _)| key.0);
-        let done = run_command_as(
-            Viewer::shopper,
+        let done = run_command(
             ctx,
             input,
             |catalog, request, (key, expected, patch)| async move {
@@ -318,15 +316,10 @@ impl Mutation {
     ) -> Option<R<DeleteReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |key| key.0);
-        let done = run_command_as(
-            Viewer::shopper,
-            ctx,
-            input,
-            |catalog, request, key| async move {
-                let expected = request.expected_revision;
-                catalog.delete_review(&request.subject, key, expected).await
-            },
-        );
+        let done = run_command(ctx, input, |catalog, request, key| async move {
+            let expected = request.expected_revision;
+            catalog.delete_review(&request.subject, key, expected).await
+        });
         review_outcome(product_id, done.await)
             .map(DeleteReviewPayload)
             .some_at(ctx)
@@ -339,8 +332,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the vote.")] input: VoteReviewInput,
     ) -> Option<R<VoteReviewPayload>> {
-        let done = run_command_as(
-            Viewer::shopper,
+        let done = run_command(
             ctx,
             input.parse(),
             |catalog, request, (key, vote)| async move {
@@ -356,14 +348,9 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The review whose vote to remove.")] input: RemoveVoteInput,
     ) -> Option<R<RemoveVotePayload>> {
-        let done = run_command_as(
-            Viewer::shopper,
-            ctx,
-            input.parse(),
-            |catalog, request, key| async move {
-                catalog.vote_review(&request.subject, key, None).await
-            },
-        );
+        let done = run_command(ctx, input.parse(), |catalog, request, key| async move {
+            catalog.vote_review(&request.subject, key, None).await
+        });
         shown(done.await, Review::from).map(Into::into).some_at(ctx)
     }
 
@@ -374,8 +361,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the reason for the report.")] input: ReportReviewInput,
     ) -> Option<R<ReportReviewPayload>> {
-        let done = run_command_as(
-            Viewer::shopper,
+        let done = run_command(
             ctx,
             input.parse(),
             |catalog, request, (key, reason, note)| async move {
@@ -395,8 +381,7 @@ impl Mutation {
     ) -> Option<R<ModerateReviewPayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |(key, _)| key.0);
-        let done = run_command_as(
-            Viewer::moderator,
+        let done = run_command(
             ctx,
             input,
             |catalog, request, (key, moderation)| async move {
@@ -417,8 +402,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "The review and the parts.")] input: ReplyToReviewInput,
     ) -> Option<R<ReplyToReviewPayload>> {
-        let done = run_command_as(
-            Viewer::moderator,
+        let done = run_command(
             ctx,
             input.parse(),
             |catalog, request, (key, text, expected)| async move {
@@ -442,12 +426,9 @@ impl Mutation {
     ) -> Option<R<RecordPurchasePayload>> {
         let input = input.parse();
         let product_id = product_in(&input, |purchase| purchase.product);
-        let done = run_command_as(
-            Viewer::service,
-            ctx,
-            input,
-            |catalog, _, purchase| async move { catalog.record_purchase(purchase).await },
-        );
+        let done = run_command(ctx, input, |catalog, _, purchase| async move {
+            catalog.record_purchase(purchase).await
+        });
         let done = done.await;
         done.and_then(|outcome| RecordPurchasePayload::of(product_id, outcome))
             .some_at(ctx)
@@ -543,21 +524,8 @@ async fn record_activity(
     Ok(counted.into())
 }
 
-/// Runs a command if the caller is an admin and the input is valid.
+/// Runs a command if the caller may use the mutation and the input is valid.
 async fn run_command<W, T, F>(
-    ctx: &Context<'_>,
-    input: ParsedInput<W>,
-    execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
-) -> Result<Outcome<T>, Failure>
-where
-    F: Future<Output = Result<Outcome<T>, DomainError>> + Send,
-{
-    run_command_as(Viewer::admin, ctx, input, execute).await
-}
-
-/// Runs a command if `role` admits the caller and the input is valid.
-async fn run_command_as<W, T, F>(
-    role: impl FnOnce(&Viewer) -> Result<&str, Failure>,
     ctx: &Context<'_>,
     input: ParsedInput<W>,
     execute: impl FnOnce(Catalog, MutationRequest, W) -> F,
@@ -567,7 +535,7 @@ where
 {
     let session = ctx.session();
     let request = MutationRequest {
-        subject: role(&session.viewer)?.to_owned(),
+        subject: permissions::subject(ctx, "Mutation")?.to_owned(),
         idempotency_key: input.idempotency_key,
         expected_revision: input.expected_revision.map(i64::from),
     };

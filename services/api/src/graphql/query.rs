@@ -15,6 +15,7 @@ use vitrine_model::id::GlobalId;
 use super::context::ContextExt as _;
 use super::inputs::{ProductFilterInput, ProductSortInput, size, sort};
 use super::once::once;
+use super::permissions;
 use super::scalars::DateTime;
 use super::top_reviews;
 use super::types;
@@ -412,14 +413,14 @@ async fn trending(
 
 async fn workers(ctx: &Context<'_>) -> Result<List<WorkerStatus>, Failure> {
     let session = ctx.session();
-    session.viewer.admin()?;
+    permissions::subject(ctx, "Query")?;
     let seen = session.catalog.workers().boxed().await?;
     Ok(operations::workers(seen, session.catalog.now()))
 }
 
 async fn data_versions(ctx: &Context<'_>) -> Result<List<DataVersionProgress>, Failure> {
     let session = ctx.session();
-    session.viewer.admin()?;
+    permissions::subject(ctx, "Query")?;
     let found = session.catalog.data_versions().boxed().await?;
     Ok(operations::versions(found))
 }
@@ -429,7 +430,7 @@ async fn moderation_queue(
     query: QueueQuery,
 ) -> Result<ReviewConnection, Failure> {
     let session = ctx.session();
-    session.viewer.moderator()?;
+    permissions::subject(ctx, "Query")?;
     let page = session.catalog.moderation_queue(query).boxed().await?;
     Ok(ReviewConnection::Waiting(page))
 }
@@ -440,7 +441,7 @@ async fn fairness_report(
     to: DateTime,
 ) -> Result<FairnessReport, Failure> {
     let session = ctx.session();
-    session.viewer.moderator()?;
+    permissions::subject(ctx, "Query")?;
     let report = session
         .catalog
         .fairness_report(from.0, to.0)
@@ -456,7 +457,7 @@ async fn rating_stats_audit(
     first: Option<i32>,
 ) -> Result<RatingStatsAudit, Failure> {
     let session = ctx.session();
-    session.viewer.admin()?;
+    permissions::subject(ctx, "Query")?;
     if product.is_some() && after.is_some() {
         return Err(Failure::bad_input("give at most one of product and after"));
     }
@@ -487,7 +488,7 @@ async fn export_author(
     after: Option<&str>,
 ) -> Result<AuthorExport, Failure> {
     let session = ctx.session();
-    session.viewer.admin()?;
+    permissions::subject(ctx, "Query")?;
     let first = first.unwrap_or(MAX_LINES);
     let export = session.catalog.export_author(author, after, first);
     Ok(export.await?.into())

@@ -25,7 +25,10 @@ pub(crate) fn decimal(text: &str) -> Result<Number, String> {
 
 /// A date and time in the format of RFC 3339, in UTC with milliseconds: `2026-05-31T12:00:00.000Z`.
 /// Inputs may have any offset; a calendar day, such as `2026-05-31`, means its start in UTC.
-#[Scalar(name = "DateTime")]
+#[Scalar(
+    name = "DateTime",
+    specified_by_url = "https://scalars.graphql.org/andimarek/date-time.html"
+)]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
         let text = string(&value)?;
@@ -40,7 +43,10 @@ impl ScalarType for DateTime {
 }
 
 /// A decimal number as a string, so that no digits are lost: `"19.99"`.
-#[Scalar(name = "Decimal")]
+#[Scalar(
+    name = "Decimal",
+    specified_by_url = "https://www.w3.org/TR/xmlschema11-2/#decimal"
+)]
 impl ScalarType for Decimal {
     fn parse(value: Value) -> InputValueResult<Self> {
         decimal(string(&value)?)
@@ -54,7 +60,10 @@ impl ScalarType for Decimal {
 }
 
 /// An absolute URL.
-#[Scalar(name = "URL")]
+#[Scalar(
+    name = "URL",
+    specified_by_url = "https://www.rfc-editor.org/rfc/rfc3986"
+)]
 impl ScalarType for Url {
     fn parse(value: Value) -> InputValueResult<Self> {
         string(&value).map(|text| Self(text.to_owned()))

@@ -39,6 +39,15 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Option<Media> {
     best.map(|(_, media)| media)
 }
 
+/// The media type of streams of events.
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Whether a response is a stream of events.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(EVENT_STREAM.as_bytes()))
+}
+
 /// Whether the client accepts an HTML page, like a browser.
 pub(super) fn wants_html(headers: &HeaderMap) -> bool {
     ranges(headers).any(|(range, weight)| range == "text/html" && weight > 0.0)
@@ -56,6 +65,36 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
         part.strip_prefix("charset=")
             .is_none_or(|charset| charset.trim_matches('"') == "utf-8")
     })
+}
+
+/// Whether a client wants a stream of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Events {
+    /// It does not accept one.
+    Refused,
+    /// It accepts one beside JSON: for what only a stream can answer.
+    Accepted,
+    /// It prefers one to JSON.
+    Preferred,
+}
+
+/// Returns whether the client wants a stream of events. Only who names the type wants one.
+pub(super) fn events(headers: &HeaderMap) -> Events {
+    let (mut stream, mut json) = (0.0, 0.0);
+    for (range, weight) in ranges(headers) {
+        if range == EVENT_STREAM {
+            stream = weight;
+        } else if media(&range).is_some() && weight > json {
+            json = weight;
+        }
+    }
+    if stream <= 0.0 {
+        Events::Refused
+    } else if stream > json {
+        Events::Preferred
+    } else {
+        Events::Accepted
+    }
 }
 
 /// With equal weights, the more informative type is preferred.
@@ -92,7 +131,7 @@ fn ranges(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
 mod tests {
     use axum::http::{HeaderMap, header};
 
-    use super::{Media, is_json, negotiate};
+    use super::{Events, Media, events, is_json, negotiate};
 
     fn with(name: header::HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, value.parse().unwrap())])
@@ -121,6 +160,28 @@ mod tests {
             Some(Media::Json)
         );
         assert_eq!(accept("text/plain"), None);
+    }
+
+    #[test]
+    fn only_who_names_events_gets_them() {
+        let accept = |value| events(&with(header::ACCEPT, value));
+        assert_eq!(events(&HeaderMap::new()), Events::Refused);
+        for refused in ["*/*", "text/*", "application/json", "text/event-stream;q=0"] {
+            assert_eq!(accept(refused), Events::Refused, "{refused}");
+        }
+        for preferred in [
+            "text/event-stream",
+            "text/event-stream, multipart/mixed",
+            "text/event-stream, application/json;q=0.9",
+        ] {
+            assert_eq!(accept(preferred), Events::Preferred, "{preferred}");
+        }
+        for accepted in [
+            "application/graphql-response+json, application/json, text/event-stream",
+            "text/event-stream, */*",
+        ] {
+            assert_eq!(accept(accepted), Events::Accepted, "{accepted}");
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The GraphQL endpoint: POST with a body, GET with a query in the URL, GET for a WebSocket.
+//! The GraphQL endpoint: POST with a body, GET with a query in the URL, both also answered with a
+//! stream of events, and GET for a WebSocket.
 
 use std::{sync::Arc, time::Instant};
 
+use apollo_compiler::ast::OperationType;
 use axum::{
     Extension,
     body::Body,
@@ -9,17 +11,21 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, StatusCode, header},
     response::{Html, IntoResponse},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     AtDeadline, RequestContext, RequestId, Size,
-    accept::{self, Media},
+    accept::{self, Events, Media},
     body,
     caching::{CachePolicy, no_store},
-    query_string, report, response,
+    events, query_string, report, response,
     routes::Api,
-    socket::{self, Upgrade},
+    serve::Stopping,
+    socket::{self, Ready, Upgrade},
 };
-use crate::execution::{CostCheck, ErrorCode, Failure, GraphqlRequest, GraphqlResponse, Prepared};
+use crate::execution::{
+    CostCheck, Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError,
+};
 
 /// The maximum cost of a query that counts as small, in units: the page of a shop, with everything
 /// on it.
@@ -29,29 +35,35 @@ const MAX_SMALL_COST: u64 = 2_500;
 pub(super) async fn post(
     State(api): State<Arc<Api>>,
     Extension(id): Extension<RequestId>,
+    stopping: Option<Extension<Stopping>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response<Body> {
-    let Some(media) = accept::negotiate(&headers) else {
+    let Some(formats) = Formats::of(&headers) else {
         return not_acceptable();
     };
     if !accept::is_json(&headers) {
         let message = "The body must be application/json in UTF-8.";
         return response::protocol(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
+    let call = Call {
+        api: &api,
+        id: &id,
+        headers: &headers,
+        allowed: Allowed::All,
+        stopping: stopping.map(|Extension(Stopping(stopping))| stopping),
+    };
     match body::read(&headers, body).await {
-        Ok(request) => {
-            let response = execute(&api, &id, &headers, media, request, Allowed::All).await;
-            no_store(response)
-        }
+        Ok(request) => no_store(call.answer(formats, request).await),
         Err(error) => response::protocol(error.status, &error.message),
     }
 }
 
-/// `GET /graphql`: a WebSocket, the playground, or a query.
+/// `GET /graphql`: a WebSocket, the playground, a query, or any subscription as a stream of events.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Extension(id): Extension<RequestId>,
+    stopping: Option<Extension<Stopping>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     upgrade: Upgrade,
@@ -65,10 +77,17 @@ pub(super) async fn get(
         Ok(None) => return response::protocol(StatusCode::BAD_REQUEST, "There is no query."),
         Err(message) => return response::protocol(StatusCode::BAD_REQUEST, message),
     };
-    let Some(media) = accept::negotiate(&headers) else {
+    let Some(formats) = Formats::of(&headers) else {
         return not_acceptable();
     };
-    no_store(execute(&api, &id, &headers, media, request, Allowed::Queries).await)
+    let call = Call {
+        api: &api,
+        id: &id,
+        headers: &headers,
+        allowed: Allowed::Safe,
+        stopping: stopping.map(|Extension(Stopping(stopping))| stopping),
+    };
+    no_store(call.answer(formats, request).await)
 }
 
 /// All other methods.
@@ -76,86 +95,145 @@ pub(super) async fn other() -> Response<Body> {
     method_not_allowed("Send requests with POST, or queries with GET.", "GET, POST")
 }
 
-/// The operation types that a method allows. A GET must not change anything, because it may be
-/// repeated, prefetched and linked to.
+/// The operations that a method allows. A GET must not change anything, because it may be repeated,
+/// prefetched and linked to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Allowed {
+pub(super) enum Allowed {
     All,
-    Queries,
+    /// Queries, and subscriptions if they are answered with a stream of events.
+    Safe,
 }
 
-async fn execute(
-    api: &Api,
-    id: &RequestId,
-    headers: &HeaderMap,
+/// The formats of responses that a client accepts.
+#[derive(Clone, Copy)]
+struct Formats {
+    /// `Json` if the client accepts events only: for HTTP errors.
     media: Media,
-    mut request: GraphqlRequest,
+    events: Events,
+}
+
+impl Formats {
+    /// Returns `None` if the client accepts no format of ours.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let (media, events) = (accept::negotiate(headers), accept::events(headers));
+        let media = match media {
+            None if events == Events::Refused => return None,
+            media => media.unwrap_or(Media::Json),
+        };
+        Some(Self { media, events })
+    }
+
+    /// Whether an operation is answered with a stream of events; `None` stands for an invalid one.
+    fn streams(self, kind: Option<OperationType>) -> bool {
+        match self.events {
+            Events::Refused => false,
+            Events::Accepted => kind == Some(OperationType::Subscription),
+            Events::Preferred => true,
+        }
+    }
+}
+
+/// An HTTP request.
+pub(super) struct Call<'a> {
+    pub(super) api: &'a Arc<Api>,
+    pub(super) id: &'a RequestId,
+    pub(super) headers: &'a HeaderMap,
     allowed: Allowed,
-) -> Response<Body> {
-    let began = Instant::now();
-    let report = |codes: &[ErrorCode]| {
-        api.reports.refused(codes.iter().copied(), began.elapsed());
-    };
-    let context = match (api.authenticate)(headers) {
-        Ok(context) => context,
-        Err(failure) => {
-            report(&[failure.code()]);
-            return refused(media, &failure, id);
+    /// Cancelled when the listener stops.
+    pub(super) stopping: Option<CancellationToken>,
+}
+
+impl Call<'_> {
+    async fn answer(&self, formats: Formats, mut request: GraphqlRequest) -> Response<Body> {
+        let (api, media, began) = (self.api, formats.media, Instant::now());
+        let context = match (api.authenticate)(self.headers) {
+            Ok(context) => context,
+            Err(failure) => {
+                api.reports.refused([failure.code()], began.elapsed());
+                return refused(media, &failure, self.id);
+            }
+        };
+        self.id.as_str().clone_into(&mut request.request_id);
+        request.hide_schema = context.hide_schema;
+        let prepared = self.prepare(&mut request).await;
+        if let Err(answer) = &prepared {
+            let codes = answer.errors.iter().map(|error| error.extensions.code);
+            api.reports.refused(codes, began.elapsed());
         }
-    };
-    id.as_str().clone_into(&mut request.request_id);
-    request.hide_schema = context.hide_schema;
-    let registration = match api.persisted_queries.resolve(&mut request).await {
-        Ok(registration) => registration,
-        Err(failure) => {
-            report(&[failure.code()]);
-            crate::execution::log_internal(&failure, "", id.as_str());
-            let answer = GraphqlResponse::failed(&failure, id.as_str());
-            return invalid(media, &context, answer);
+        let kind = prepared.as_ref().ok().map(Prepared::kind);
+        let streams = formats.streams(kind);
+        let is_safe = match kind {
+            None | Some(OperationType::Query) => true,
+            Some(OperationType::Subscription) => streams,
+            Some(OperationType::Mutation) => false,
+        };
+        if self.allowed == Allowed::Safe && !is_safe {
+            return method_not_allowed("Mutations must be sent with POST.", "POST");
         }
-    };
-    let prepared = match api.engine.prepare(request) {
-        Ok(prepared) => prepared,
-        Err(errors) => {
-            let codes = errors.iter().map(|error| error.extensions.code);
-            report(&codes.collect::<Vec<_>>());
-            return invalid(media, &context, GraphqlResponse::refused(errors));
+        if streams {
+            let ready =
+                prepared.and_then(|prepared| Ready::new(api, prepared, request).map_err(unable));
+            return events::open(self, context, ready);
         }
-    };
-    if let Some(registration) = registration {
-        api.persisted_queries.register(registration);
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(answer) => return invalid(media, &context, answer),
+        };
+        match run(api, prepared, context).await {
+            Ok(answer) if self.allowed == Allowed::Safe => self.cached(media, answer),
+            Ok(answer) => response::graphql(media, &answer),
+            Err(failure) => refused(media, &failure, self.id),
+        }
     }
-    if allowed == Allowed::Queries && !prepared.kind().is_query() {
-        return method_not_allowed("Mutations must be sent with POST.", "POST");
+
+    /// Finds the text of a persisted query, and prepares the request. Fails with the response to a
+    /// request that cannot run.
+    async fn prepare(
+        &self,
+        request: &mut GraphqlRequest,
+    ) -> Result<Prepared, Box<GraphqlResponse>> {
+        let persisted_queries = &self.api.persisted_queries;
+        let registration = persisted_queries
+            .resolve(request)
+            .await
+            .map_err(|failure| {
+                crate::execution::log_internal(&failure, "", self.id.as_str());
+                Box::new(GraphqlResponse::failed(&failure, self.id.as_str()))
+            })?;
+        let prepared = self.api.engine.prepare(request.clone());
+        let prepared = prepared.map_err(unable)?;
+        if let Some(registration) = registration {
+            persisted_queries.register(registration);
+        }
+        Ok(prepared)
     }
-    match run(api, prepared, context).await {
-        Ok(answer) if allowed == Allowed::Queries => cached(api, headers, media, answer),
-        Ok(answer) => response::graphql(media, &answer),
-        Err(failure) => refused(media, &failure, id),
+
+    /// Returns the response to a GET, with the headers for caches.
+    fn cached(&self, media: Media, mut answer: GraphqlResponse) -> Response<Body> {
+        let policy = CachePolicy::of(self.headers, self.api.cache_max_age);
+        policy.adapt(&mut answer);
+        policy.apply(self.headers, &answer, response::graphql(media, &answer))
     }
 }
 
 /// Returns the response to a request whose document is invalid or not known, unless its caller has
 /// sent too many.
-fn invalid(media: Media, context: &RequestContext, mut answer: GraphqlResponse) -> Response<Body> {
+fn invalid(
+    media: Media,
+    context: &RequestContext,
+    mut answer: Box<GraphqlResponse>,
+) -> Response<Body> {
     let check = (context.invalid_check)();
     if let Err(failure) = check.outcome {
-        answer = GraphqlResponse::failed(&failure, "");
+        *answer = GraphqlResponse::failed(&failure, "");
     }
     answer.rate = check.rate;
     response::graphql(media, &answer)
 }
 
-/// Returns the response to a GET, with the headers for caches.
-fn cached(
-    api: &Api,
-    headers: &HeaderMap,
-    media: Media,
-    mut answer: GraphqlResponse,
-) -> Response<Body> {
-    let policy = CachePolicy::of(headers, api.cache_max_age);
-    policy.adapt(&mut answer);
-    policy.apply(headers, &answer, response::graphql(media, &answer))
+/// The response to a request with these errors.
+fn unable(errors: Vec<ResponseError>) -> Box<GraphqlResponse> {
+    Box::new(GraphqlResponse::refused(errors))
 }
 
 /// Executes a request in its own task: see [`super::RequestLimiter`]. One that costs too much is

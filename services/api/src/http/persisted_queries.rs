@@ -268,6 +268,6 @@ impl fmt::Debug for TrustedDocuments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TrustedDocuments")
             .field("documents", &self.by_id.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

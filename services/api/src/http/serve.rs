@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use self::{connection::Server, connections::Refusal, transport::Transport};
 use super::LineLimiter;
 
+pub(super) use self::connection::Stopping;
 pub use self::{
     connections::{ConnectionEvent, Connections},
     limits::ConnectionLimits,

@@ -2,6 +2,7 @@
 
 mod clients;
 mod connections;
+mod events;
 mod feed;
 mod lifecycle;
 mod persisted_queries;

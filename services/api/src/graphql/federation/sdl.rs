@@ -7,6 +7,8 @@
 use apollo_compiler::ast::{Argument, Definition, Directive, Document, FieldDefinition, Value};
 use apollo_compiler::{Name, Node, name};
 
+use crate::graphql::permissions::{Access, access};
+
 /// The version of the specification: the first in which an interface has keys.
 const SPECIFICATION: &str = "https://specs.apollo.dev/federation/v2.3";
 
@@ -48,36 +50,11 @@ const PARTS: [&str; 11] = [
     "WorkerStatus",
 ];
 
-/// The mutations for customers. All others need a role of the shop.
-const FOR_CUSTOMERS: [&str; 7] = [
-    "deleteReview",
-    "editReview",
-    "recordActivity",
-    "removeVote",
-    "reportReview",
-    "submitReview",
-    "voteReview",
-];
-
-/// Fields that need a role of the shop, beside mutations. A supergraph for customers can leave out
-/// what has the tag.
-const FOR_STAFF: [&str; 9] = [
-    "Product.activity",
-    "Query.exportAuthor",
-    "Query.fairnessReport",
-    "Query.moderationQueue",
-    "Review.moderation",
-    "Review.queueReason",
-    "Review.queuedSince",
-    "Review.reports",
-    "ReviewReply.by",
-];
-
-/// The tag of what needs a role of the shop.
+/// The tag of what needs a role of the shop. A supergraph for customers can leave it out.
 const STAFF: &str = "staff";
 
 /// Directives that every GraphQL service has.
-const BUILT_IN: [&str; 3] = ["deprecated", "include", "skip"];
+const BUILT_IN: [&str; 4] = ["deprecated", "include", "skip", "specifiedBy"];
 
 /// Adds the directives of Apollo Federation to a schema.
 pub(in crate::graphql) fn subgraph_sdl(sdl: &str) -> String {
@@ -143,13 +120,10 @@ fn of_type(name: &str, listed: &str) -> Vec<Node<Directive>> {
 fn annotate_fields(fields: &mut [Node<FieldDefinition>], parent: &Name) {
     for field in fields {
         let name = format!("{parent}.{}", field.name);
-        let is_mutation = parent == "Mutation";
         if MACHINERY.contains(&name.as_str()) {
             let hidden = plain(name!("inaccessible"));
             field.make_mut().directives.push(hidden);
-        } else if FOR_STAFF.contains(&name.as_str())
-            || (is_mutation && !FOR_CUSTOMERS.contains(&field.name.as_str()))
-        {
+        } else if access(&name).is_some_and(Access::is_for_staff) {
             let tag = directive(name!("tag"), name!("name"), STAFF);
             field.make_mut().directives.push(tag);
         }

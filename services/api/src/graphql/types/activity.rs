@@ -4,7 +4,7 @@ use async_graphql::{Enum, SimpleObject};
 use vitrine_domain::activity::{Bucket, IgnoredReason, RecordedActivity, Resolution};
 use vitrine_domain::outcome;
 use vitrine_domain::trending::TrendingRow;
-use vitrine_model::activity::{self, ActivityCounts, ActivitySummary, relative_error};
+use vitrine_model::activity::{self, ActivityCounts, ActivitySummary, relative_error, two_digits};
 use vitrine_model::product::Sold;
 
 use super::common::{Relation, count};
@@ -94,11 +94,12 @@ pub(crate) struct LabelledCount {
 /// Sales and attention figures of a product.
 #[derive(Clone, Copy, Debug, SimpleObject)]
 pub(crate) struct ProductCounters {
-    /// The number of units ever bought, exact. Includes only purchases that were recorded with this
-    /// service.
+    /// The number of units ever bought, exact for admins and services, and rounded to two
+    /// significant digits for others. Includes only purchases that were recorded with this service.
     units_sold: LabelledCount,
-    /// The number of units bought today and in the 30 days before, in UTC. New purchases are
-    /// included within minutes; purchases that fall out of the period are removed within hours.
+    /// The number of units bought today and in the 30 days before, in UTC, exact for admins and
+    /// services, and rounded to two significant digits for others. New purchases are included
+    /// within minutes; purchases that fall out of the period are removed within hours.
     units_sold_in_month: LabelledCount,
     /// The number of views in the same days, rounded to two significant digits.
     views_in_month: LabelledCount,
@@ -240,18 +241,26 @@ impl LabelledCount {
 }
 
 impl ProductCounters {
-    /// Converts the activity figures that are stored with a product.
-    pub(crate) fn of(activity: ActivitySummary, sold: Sold) -> Self {
-        let as_of = activity.as_of.map(DateTime);
-        let estimate = |value: i64| LabelledCount {
+    /// Converts the activity figures that are stored with a product. Sales are exact for callers
+    /// who may know them: competitors would read the sales of every hour from them.
+    pub(crate) fn of(activity: ActivitySummary, sold: Sold, exact: bool) -> Self {
+        let (as_of, sold_as_of) = (activity.as_of.map(DateTime), sold.as_of.map(DateTime));
+        let estimate = |value: i64, as_of| LabelledCount {
             relation: Relation::Estimate,
             ..LabelledCount::exact(value, as_of)
         };
+        let sales = |units: i64, as_of| {
+            if exact {
+                LabelledCount::exact(units, as_of)
+            } else {
+                estimate(two_digits(units), as_of)
+            }
+        };
         Self {
-            units_sold: LabelledCount::exact(sold.units, sold.as_of.map(DateTime)),
-            units_sold_in_month: LabelledCount::exact(activity.units, as_of),
-            views_in_month: estimate(activity.views),
-            carts_in_month: estimate(activity.carts),
+            units_sold: sales(sold.units, sold_as_of),
+            units_sold_in_month: sales(activity.units, as_of),
+            views_in_month: estimate(activity.views, as_of),
+            carts_in_month: estimate(activity.carts, as_of),
         }
     }
 }

@@ -22,12 +22,12 @@ use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
 use crate::execution::{At as _, Failure, List, LongText, NullableAt as _, R};
-use crate::graphql::Role;
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
 use crate::graphql::inputs::activity::ActivityRangeInput;
 use crate::graphql::inputs::{DisplayUnitInput, ReviewFilterInput, ReviewOrder, Status};
 use crate::graphql::once::once;
+use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
 use crate::graphql::top_reviews;
 
@@ -203,7 +203,7 @@ macro_rules! with_common_fields {
 
             "Sales and attention figures, stored with the product: no extra query."
             counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
-            |self, ctx| { counters(&self.0).at(ctx) }
+            |self, ctx| { counters(&self.0, ctx).at(ctx) }
 
             "How the service handles this product because of its many reviews. Visible to admins,\n\
              null for others."
@@ -466,7 +466,7 @@ kind! {
     /// Several products sold together.
     Bundle {
         /// The products in the bundle, at most 100. Products that the caller may not see are left
-        /// out.
+        /// out. A bundle has no price while one of them is not on sale.
         async fn items(&self, ctx: &Context<'_>) -> R<List<BundleItem>> {
             let everything = ctx.session().visibility == Visibility::Everything;
             let seen = |item: &product::BundleItem| everything || item.listed;
@@ -568,7 +568,7 @@ async fn activity(
     resolution: ActivityResolution,
 ) -> Result<Option<ProductActivity>, Failure> {
     let session = ctx.session();
-    if !session.viewer.has(Role::Admin) && !session.viewer.has(Role::Service) {
+    if !permissions::has_role(ctx, "Product") {
         return Ok(None);
     }
     let resolution = resolution.into();
@@ -582,9 +582,10 @@ async fn activity(
     )))
 }
 
-fn counters(view: &ProductView) -> Result<ProductCounters, Failure> {
+fn counters(view: &ProductView, ctx: &Context<'_>) -> Result<ProductCounters, Failure> {
     let (summary, sold) = (stored(view.activity())?, stored(view.sold())?);
-    Ok(ProductCounters::of(summary, sold))
+    let exact = permissions::may_use(ctx, "ProductCounters.unitsSold");
+    Ok(ProductCounters::of(summary, sold, exact))
 }
 
 async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Failure> {
@@ -703,7 +704,7 @@ fn review_dimensions(view: &ProductView, ctx: &Context<'_>) -> Result<Vec<String
 
 fn outlier(view: &ProductView, ctx: &Context<'_>) -> Result<Option<OutlierState>, Failure> {
     let session = ctx.session();
-    if session.viewer.admin().is_err() {
+    if !permissions::has_role(ctx, "Product") {
         return Ok(None);
     }
     let outlier = stored(view.outlier())?;

@@ -12,6 +12,7 @@ use super::moderation::{ModerationEntry, QueueReason, ReviewReport};
 use super::product::Product;
 use crate::execution::{Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
+use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
 
 /// The status of a review. Only published reviews are visible to everyone and count in ratings.
@@ -72,7 +73,7 @@ impl ReviewReply {
     /// The subject of the writer's token; null if the writer's data was erased. Visible to
     /// moderators, null for others.
     async fn by(&self, ctx: &Context<'_>) -> Option<&str> {
-        let seen = ctx.session().viewer.moderator().is_ok();
+        let seen = permissions::has_role(ctx, "ReviewReply");
         Some(self.0.by.as_str()).filter(|by| seen && !by.is_empty())
     }
 }
@@ -247,7 +248,7 @@ impl Review {
     /// The moderators' decisions on the review, oldest first, at most the last 20. Visible to
     /// moderators, null for others.
     async fn moderation(&self, ctx: &Context<'_>) -> Option<List<ModerationEntry>> {
-        let seen = ctx.session().viewer.moderator().is_ok();
+        let seen = permissions::has_role(ctx, "Review");
         seen.then(|| all(self.0.decisions.clone()))
     }
 
@@ -263,7 +264,7 @@ impl Review {
         let queued = self
             .0
             .queued
-            .filter(|_| ctx.session().viewer.moderator().is_ok());
+            .filter(|_| permissions::has_role(ctx, "Review"));
         queued.map(|queued| DateTime(queued.since))
     }
 
@@ -273,7 +274,7 @@ impl Review {
         let queued = self
             .0
             .queued
-            .filter(|_| ctx.session().viewer.moderator().is_ok());
+            .filter(|_| permissions::has_role(ctx, "Review"));
         queued.map(|queued| queued.reason.into())
     }
 
@@ -352,7 +353,7 @@ async fn reports(
     ctx: &Context<'_>,
 ) -> Result<Option<List<ReviewReport>>, Failure> {
     let session = ctx.session();
-    if session.viewer.moderator().is_err() {
+    if !permissions::has_role(ctx, "Review") {
         return Ok(None);
     }
     if review.reports == 0 {
@@ -374,7 +375,7 @@ async fn versions(
     ctx: &Context<'_>,
 ) -> Result<Option<List<ReviewVersion>>, Failure> {
     let session = ctx.session();
-    if session.viewer.moderator().is_err() && !review.is_own(ctx) {
+    if !permissions::has_role(ctx, "Review") && !review.is_own(ctx) {
         return Ok(None);
     }
     // A review with revision 1 was never changed.

@@ -7,8 +7,8 @@ use vitrine_model::supplier::{self, SupplierExtract};
 use super::common::count;
 use super::operations::SupplierPropagation;
 use crate::execution::{Failure, NullableAt as _, R};
-use crate::graphql::Role;
 use crate::graphql::context::ContextExt as _;
+use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
 
 pub(crate) struct Supplier(pub(crate) supplier::Supplier);
@@ -48,7 +48,7 @@ async fn propagation(
     ctx: &Context<'_>,
 ) -> Result<Option<SupplierPropagation>, Failure> {
     let session = ctx.session();
-    if !session.viewer.has(Role::Admin) {
+    if !permissions::has_role(ctx, "Supplier") {
         return Ok(None);
     }
     let behind = if supplier.propagated_version < supplier.version {

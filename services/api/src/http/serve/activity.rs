@@ -109,6 +109,18 @@ impl Activity {
     }
 }
 
+impl Request {
+    /// Begins the response timeout anew. For responses that go on as long as they are read.
+    pub(super) fn renew(&mut self) {
+        let period = self.activity.period.load(Ordering::Relaxed);
+        if period != self.period {
+            self.activity.requests[period].fetch_add(1, Ordering::Relaxed);
+            self.activity.requests[self.period].fetch_sub(1, Ordering::Relaxed);
+            self.period = period;
+        }
+    }
+}
+
 impl Drop for Request {
     fn drop(&mut self) {
         let activity = &self.activity;

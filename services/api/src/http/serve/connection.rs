@@ -31,7 +31,10 @@ use super::{
 };
 use crate::{
     execution::{ErrorCode, Failure},
-    http::{accept::Media, response},
+    http::{
+        accept::{self, Media},
+        response,
+    },
 };
 
 /// The time from telling a client that its idle connection ends until it is closed. A request that
@@ -53,6 +56,11 @@ const SEND_BUFFER: usize = 64 * 1024;
 const RESET_STREAMS: usize = 20;
 /// How many streams with protocol errors are reset before the connection is closed.
 const INVALID_STREAMS: usize = 64;
+
+/// Cancelled when the listener stops: responses without an end of their own must end then. An
+/// extension of requests.
+#[derive(Clone, Debug)]
+pub(in crate::http) struct Stopping(pub(in crate::http) CancellationToken);
 
 /// What all connections of a listener have in common.
 #[derive(Debug)]
@@ -90,10 +98,15 @@ impl Server {
             activity: activity.clone(),
             _permit: permit,
         };
+        // Each connection has a token of its own, so that they do not contend for one lock.
+        let stopping = self.stopping.child_token();
+        let stopped = stopping.clone();
         let router = TowerToHyperService::new(self.router.clone());
         let answer = service_fn(move |mut request: Request<Incoming>| {
             let under_way = activity.begin(request.version() == Version::HTTP_2);
-            request.extensions_mut().insert(ConnectInfo(peer));
+            let extensions = request.extensions_mut();
+            extensions.insert(ConnectInfo(peer));
+            extensions.insert(Stopping(stopped.clone()));
             let refused = service == Service::HealthOnly && !is_health_check(&request);
             let answer = (!refused).then(|| hyper::service::Service::call(&router, request));
             async move {
@@ -101,13 +114,15 @@ impl Server {
                     Some(answer) => answer.await?,
                     None => full(),
                 };
-                Ok::<_, Infallible>(response.map(|body| Delivery::new(body, under_way)))
+                let lasting = accept::is_event_stream(response.headers());
+                let delivered = |body| Delivery::new(body, under_way).lasting(lasting);
+                Ok::<_, Infallible>(response.map(delivered))
             }
         });
         let connection = self
             .builder
             .serve_connection_with_upgrades(TokioIo::new(stream), answer);
-        let event = match self.drive(pin!(connection), watch).await {
+        let event = match self.drive(pin!(connection), watch, &stopping).await {
             Some(Overdue::Header) => ConnectionEvent::HeaderTimeout,
             Some(Overdue::Response) => ConnectionEvent::ResponseTimeout,
             Some(Overdue::Idle) | None => return,
@@ -121,9 +136,8 @@ impl Server {
         &self,
         mut connection: Pin<&mut impl GracefulConnection>,
         mut watch: Watch,
+        stopping: &CancellationToken,
     ) -> Option<Overdue> {
-        // Each connection has a token of its own, so that they do not contend for one lock.
-        let stopping = self.stopping.child_token();
         let mut stopped = pin!(stopping.cancelled());
         let mut timer = Timer::new(&watch);
         let end = poll_fn(|cx| {

@@ -22,7 +22,9 @@ const PIECE: usize = 64 * 1024;
 pub(super) struct Delivery {
     body: Body,
     rest: Bytes,
-    _request: Request,
+    request: Request,
+    /// Whether the response lasts as long as the client reads it, like a stream of events.
+    lasting: bool,
 }
 
 impl Delivery {
@@ -30,8 +32,16 @@ impl Delivery {
         Self {
             body,
             rest: Bytes::new(),
-            _request: request,
+            request,
+            lasting: false,
         }
+    }
+
+    /// Begins the response timeout anew with each piece. A client that does not read takes no
+    /// pieces.
+    pub(super) fn lasting(mut self, lasting: bool) -> Self {
+        self.lasting = lasting;
+        self
     }
 
     /// Returns the next piece of what was taken from the body.
@@ -53,6 +63,9 @@ impl hyper::body::Body for Delivery {
             return Poll::Ready(Some(Ok(self.piece())));
         }
         let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if self.lasting && polled.is_ready() {
+            self.request.renew();
+        }
         polled.map_ok(|frame| match frame.into_data() {
             Ok(data) if data.len() > PIECE => {
                 self.rest = data;
@@ -104,6 +117,8 @@ mod tests {
         assert!(delivery.is_end_stream() && activity.is_busy());
         drop(delivery);
         assert!(!activity.is_busy());
+        let lasting = Delivery::new(Body::from("small"), activity.begin(false)).lasting(true);
+        assert_eq!(to_bytes(Body::new(lasting), 10).await.unwrap(), "small");
         let small = Delivery::new(Body::from("small"), activity.begin(false));
         assert_eq!(to_bytes(Body::new(small), 10).await.unwrap(), "small");
     }

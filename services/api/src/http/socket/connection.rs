@@ -281,7 +281,7 @@ impl Connection {
 }
 
 /// Completes at the instant, if there is one.
-async fn reached(instant: Option<Instant>) {
+pub(in crate::http) async fn reached(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
         None => std::future::pending().await,

@@ -12,7 +12,7 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::operation_sink::OperationSink;
 use crate::{
-    execution::{Failure, GraphqlRequest, Prepared, ResponseError, log_internal},
+    execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal},
     http::{RequestContext, graphql, routes::Api},
 };
 
@@ -23,7 +23,38 @@ pub(super) struct Operation {
 }
 
 /// Errors that end an operation with an `error` message.
-type Errors = Vec<ResponseError>;
+pub(in crate::http) type Errors = Vec<ResponseError>;
+
+/// Receives the responses of an operation, over any transport.
+pub(in crate::http) trait AnswerSink {
+    /// Sends a response; waits while the client does not read.
+    fn next(&self, answer: &GraphqlResponse) -> impl Future<Output = ()> + Send;
+}
+
+/// An operation that has passed all checks.
+pub(in crate::http) struct Ready {
+    prepared: Prepared,
+    /// The same once more for a subscription, since the stream of events needs one of its own.
+    priced: Option<Prepared>,
+}
+
+impl Ready {
+    /// Creates an operation that runs. `request` is what was prepared.
+    pub(in crate::http) fn new(
+        api: &Api,
+        prepared: Prepared,
+        request: GraphqlRequest,
+    ) -> Result<Self, Errors> {
+        let again = prepared.kind().is_subscription();
+        let priced = again.then(|| api.engine.prepare(request)).transpose()?;
+        Ok(Self { prepared, priced })
+    }
+
+    /// Whether it has as many responses as there are events.
+    pub(in crate::http) fn is_subscription(&self) -> bool {
+        self.priced.is_some()
+    }
+}
 
 impl Operation {
     /// Runs the operation to its end. Panics become internal errors.
@@ -51,13 +82,21 @@ impl Operation {
         if let Some(registration) = registration {
             persisted_queries.register(registration);
         }
-        if prepared.kind().is_subscription() {
-            // The same once more, since the stream of events needs one of its own.
-            let priced = self.api.engine.prepare(self.request)?;
-            subscribe(&self.api, prepared, &priced, context, operation_sink).await
-        } else {
-            execute(&self.api, prepared, context, operation_sink).await
-        }
+        let ready = Ready::new(&self.api, prepared, self.request)?;
+        answer(&self.api, ready, context, operation_sink).await
+    }
+}
+
+/// Executes an operation with one or many responses.
+pub(in crate::http) async fn answer(
+    api: &Api,
+    ready: Ready,
+    context: RequestContext,
+    sink: &impl AnswerSink,
+) -> Result<(), Errors> {
+    match ready.priced {
+        Some(priced) => subscribe(api, ready.prepared, &priced, context, sink).await,
+        None => execute(api, ready.prepared, context, sink).await,
     }
 }
 
@@ -68,7 +107,7 @@ pub(super) fn authenticate(api: &Api, headers: &HeaderMap) -> Result<RequestCont
 }
 
 /// Converts a failure to errors for the client, and logs it if it is internal.
-pub(super) fn refusal(failure: &Failure, request_id: &str) -> Errors {
+pub(in crate::http) fn refusal(failure: &Failure, request_id: &str) -> Errors {
     log_internal(failure, "", request_id);
     vec![ResponseError::from_failure(failure, request_id)]
 }
@@ -78,7 +117,7 @@ async fn execute(
     api: &Api,
     prepared: Prepared,
     context: RequestContext,
-    operation_sink: &OperationSink,
+    sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
     let request_id = prepared.request_id().to_owned();
     let outcome = graphql::run(api, prepared, context).await;
@@ -86,7 +125,7 @@ async fn execute(
     if answer.data.is_none() {
         return Err(answer.errors);
     }
-    operation_sink.next(&answer).await;
+    sink.next(&answer).await;
     Ok(())
 }
 
@@ -100,7 +139,7 @@ async fn subscribe(
     prepared: Prepared,
     priced: &Prepared,
     context: RequestContext,
-    operation_sink: &OperationSink,
+    sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
     let pay = || {
         let check = (context.cost_check)(priced);
@@ -119,12 +158,12 @@ async fn subscribe(
             Some(mut first) => answer.extensions.append(&mut first),
             None => drop(pay()?),
         }
-        operation_sink.next(&answer).await;
+        sink.next(&answer).await;
     }
     Ok(())
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Failure {
+pub(in crate::http) fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let text = panic
         .downcast_ref::<&str>()
         .copied()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::mpsc;
 
+use super::operation::AnswerSink;
 use super::protocol::{ServerMessage, next_message};
 use crate::execution::{GraphqlResponse, ResponseError};
 
@@ -28,12 +29,13 @@ pub(super) struct OperationSink {
     pub(super) queue: mpsc::Sender<OutgoingMessage>,
 }
 
-impl OperationSink {
-    /// Sends a response.
-    pub(super) async fn next(&self, payload: &GraphqlResponse) {
-        self.send(next_message(&self.id, payload), false).await;
+impl AnswerSink for OperationSink {
+    async fn next(&self, answer: &GraphqlResponse) {
+        self.send(next_message(&self.id, answer), false).await;
     }
+}
 
+impl OperationSink {
     /// Sends the errors with which the operation was refused.
     pub(super) async fn refuse(&self, payload: &[ResponseError]) {
         let id = &*self.id;

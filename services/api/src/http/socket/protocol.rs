@@ -70,6 +70,9 @@ impl ClientMessage {
             Self::Subscribe { id, .. } | Self::Complete { id } if !is_id(id) => {
                 Err(Error::custom(format_args!("an id has 1 to {MAX_ID} bytes")))
             }
+            Self::Subscribe { payload, .. } if !payload.has_document() => {
+                Err(Error::custom("a payload has a query"))
+            }
             _ => Ok(message),
         }
     }
@@ -118,7 +121,7 @@ mod tests {
             ),
             (
                 r#"{"type":"subscribe","id":"1","payload":{}}"#,
-                "missing field `query`",
+                "a payload has a query",
             ),
             (
                 r#"{"type":"subscribe","id":"1","payload":["{ a }"]}"#,

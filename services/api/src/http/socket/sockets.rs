@@ -1,4 +1,4 @@
-//! All WebSocket connections of a process: counting and closing.
+//! All WebSocket connections and streams of events of a process: counting and closing.
 
 use std::{
     net::IpAddr,
@@ -25,7 +25,7 @@ use crate::{
     http::client_counts::{ClientCounts, ClientPlace},
 };
 
-/// The WebSocket connections of a process. Cheap to clone; clones share the same connections.
+/// The WebSocket connections and streams of events of a process. Cheap to clone; clones share the same connections.
 #[derive(Clone, Debug)]
 pub struct Sockets(Arc<Shared>);
 
@@ -36,6 +36,8 @@ struct Shared {
     connections_by_client: ClientCounts,
     operations_by_client: ClientCounts,
     open: TaskTracker,
+    /// The tasks of streams of events. Each has a permit.
+    streams: TaskTracker,
     stopping: CancellationToken,
     operations: AtomicUsize,
     operations_started: AtomicU64,
@@ -44,7 +46,7 @@ struct Shared {
 
 /// The permit of one open connection, released when dropped.
 #[derive(Debug)]
-pub(super) struct ConnectionPermit {
+pub(in crate::http) struct ConnectionPermit {
     sockets: Sockets,
     /// Who has the connection; `None` without a token and an address.
     client: Option<Caller>,
@@ -56,7 +58,7 @@ pub(super) struct ConnectionPermit {
 
 /// Counts one open operation until dropped.
 #[derive(Debug)]
-pub(super) struct OperationGuard {
+pub(in crate::http) struct OperationGuard {
     sockets: Sockets,
     _place: Option<ClientPlace>,
 }
@@ -72,6 +74,7 @@ impl Sockets {
             connections_by_client: ClientCounts::new(limits.connections_per_client),
             operations_by_client: ClientCounts::new(limits.operations_per_client),
             open: TaskTracker::new(),
+            streams: TaskTracker::new(),
             stopping: CancellationToken::new(),
             operations: AtomicUsize::new(0),
             operations_started: AtomicU64::new(0),
@@ -118,7 +121,10 @@ impl Sockets {
 
     /// Acquires a permit for a connection from an address. Fails with `RATE_LIMITED` if the address
     /// has too many, and with `UNAVAILABLE` if there are too many in all or the service is stopping.
-    pub(super) fn acquire(&self, address: Option<IpAddr>) -> Result<ConnectionPermit, Failure> {
+    pub(in crate::http) fn acquire(
+        &self,
+        address: Option<IpAddr>,
+    ) -> Result<ConnectionPermit, Failure> {
         let client = address.map(Caller::at);
         let place = client.as_ref().map(|client| {
             let place = self.0.connections_by_client.enter(client);
@@ -141,17 +147,22 @@ impl Sockets {
         Ok(permit)
     }
 
-    pub(super) fn limits(&self) -> &SocketLimits {
+    /// Runs a stream of events. Its permit must be part of the work.
+    pub(in crate::http) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.streams.spawn(work);
+    }
+
+    pub(in crate::http) fn limits(&self) -> &SocketLimits {
         &self.0.limits
     }
 
     /// Returns a token that is cancelled when all connections must close. Each connection has its
     /// own token, so that they do not contend for one lock.
-    pub(super) fn stopping(&self) -> CancellationToken {
+    pub(in crate::http) fn stopping(&self) -> CancellationToken {
         self.0.stopping.child_token()
     }
 
-    pub(super) fn count_slow(&self) {
+    pub(in crate::http) fn count_slow(&self) {
         self.0.dropped_slow.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -159,7 +170,7 @@ impl Sockets {
 impl ConnectionPermit {
     /// Counts the connection for the subject of a token from now on, no longer for its address.
     /// Returns false if the subject has too many.
-    pub(super) fn identify(&mut self, subject: Arc<str>) -> bool {
+    pub(in crate::http) fn identify(&mut self, subject: Arc<str>) -> bool {
         let client = Caller::Subject(subject);
         let place = self.sockets.0.connections_by_client.enter(&client);
         let admitted = place.is_some();
@@ -168,7 +179,7 @@ impl ConnectionPermit {
     }
 
     /// Counts one more operation of the client; returns `None` if the client has too many.
-    pub(super) fn begin_operation(&self) -> Option<OperationGuard> {
+    pub(in crate::http) fn begin_operation(&self) -> Option<OperationGuard> {
         let shared = &self.sockets.0;
         let place = match &self.client {
             Some(client) => Some(shared.operations_by_client.enter(client)?),
@@ -191,13 +202,13 @@ impl Drop for OperationGuard {
 
 fn too_many(limit: usize) -> Failure {
     let message = format!(
-        "There are {limit} WebSocket connections from your address, which is the limit; close one."
+        "There are {limit} subscribers at your address, which is the limit; close a connection."
     );
     Failure::new(ErrorCode::RateLimited, message).retry_after(Duration::from_secs(10))
 }
 
 fn full() -> Failure {
-    unavailable("The service has more WebSocket connections than it can hold; try again.")
+    unavailable("The service has more subscribers than it can hold; try again.")
 }
 
 fn stopping() -> Failure {
