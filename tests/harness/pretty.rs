@@ -9,7 +9,14 @@ use serde_json::Value;
 const WIDTH: usize = 100;
 
 /// Ids and cursors are random and signed: snapshots show only their presence.
-const RANDOM: [&str; 4] = ["id", "cursor", "startCursor", "endCursor"];
+const RANDOM: [&str; 6] = [
+    "id",
+    "reviewId",
+    "supplierId",
+    "cursor",
+    "startCursor",
+    "endCursor",
+];
 
 /// Formats a value as text, with the keys in their order.
 #[must_use]

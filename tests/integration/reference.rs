@@ -148,7 +148,7 @@ fn suppliers_are_the_same_when_their_folded_names_are() {
               nodes: [
                 {
                   supplier: {
-                    id: [random]
+                    supplierId: [random]
                     name: "Nörd"
                     country: "SE"
                     supplier: { id: [random], name: "Nörd", country: "SE" }
@@ -156,7 +156,7 @@ fn suppliers_are_the_same_when_their_folded_names_are() {
                 }
                 {
                   supplier: {
-                    id: [random]
+                    supplierId: [random]
                     name: "Nörd"
                     country: "SE"
                     supplier: { id: [random], name: "Nörd", country: "SE" }

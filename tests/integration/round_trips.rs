@@ -244,7 +244,11 @@ fn collect_ids(value: &serde_json::Value, into: &mut Vec<String>) {
         serde_json::Value::Object(fields) => {
             for (key, value) in fields {
                 match value {
-                    serde_json::Value::String(id) if key == "id" => into.push(id.clone()),
+                    serde_json::Value::String(id)
+                        if matches!(key.as_str(), "id" | "reviewId" | "supplierId") =>
+                    {
+                        into.push(id.clone());
+                    }
                     _ => collect_ids(value, into),
                 }
             }

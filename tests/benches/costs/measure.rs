@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use vitrine_api::execution::{Engine, GraphqlRequest, GraphqlResponse};
+use vitrine_api::execution::{Engine, ErrorCode, GraphqlRequest, GraphqlResponse};
 use vitrine_api::graphql::{CostGuard, CostLimits, Session, Viewer};
 
 use crate::ALLOCATOR;
@@ -66,7 +66,7 @@ impl<'a> Bench<'a> {
         let prepared = self.engine.prepare(request(query));
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(errors) if errors[0].message.contains("at most") => return None,
+            Err(errors) if errors[0].extensions.code == ErrorCode::CostExceeded => return None,
             Err(errors) => panic!("{}\n{errors:?}", query.document),
         };
         guard.check(&prepared).extensions["cost"]["requested"].as_u64()

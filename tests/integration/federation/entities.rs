@@ -20,8 +20,8 @@ async fn stock(app: &App) -> Ids {
         .await;
     let found = app
         .query(
-            r#"{ a: product(slug: "a") { id sku category { id } supplier { id } topReviews { id } }
-                 b: product(slug: "b") { id sku topReviews { id } } c: product(slug: "c") { id sku } }"#,
+            r#"{ a: product(slug: "a") { id sku category { id } supplier { supplierId } topReviews { reviewId } }
+                 b: product(slug: "b") { id sku topReviews { reviewId } } c: product(slug: "c") { id sku } }"#,
         )
         .as_admin()
         .await;
@@ -48,9 +48,9 @@ fn entities_come_in_the_order_of_their_representations() {
         let ids = stock(app).await;
         let all = [
             ids.by("Product", "sku", "b"),
-            ids.at("Review", "/a/topReviews/0/id"),
+            ids.at("Review", "/a/topReviews/0/reviewId"),
             ids.by("Product", "id", "a"),
-            ids.at("Supplier", "/a/supplier/id"),
+            ids.at("Supplier", "/a/supplier/supplierId"),
             ids.by("Book", "sku", "a"),
             ids.at("Category", "/a/category/id"),
             ids.by("GenericProduct", "id", "b"),
@@ -103,10 +103,11 @@ fn representations_share_commands() {
         let found = found.at("/_entities").as_array().unwrap();
         assert!(found.iter().all(|product| product["name"].is_string()));
 
-        let reviews = ["/a/topReviews/0/id", "/b/topReviews/0/id"].map(|at| ids.at("Review", at));
+        let reviews =
+            ["/a/topReviews/0/reviewId", "/b/topReviews/0/reviewId"].map(|at| ids.at("Review", at));
         let found = entities(&app, "... on Review { rating }", &reviews).await;
         found.assert_commands(&["aggregate reviews"]);
-        let supplier = ids.at("Supplier", "/a/supplier/id");
+        let supplier = ids.at("Supplier", "/a/supplier/supplierId");
         let suppliers = [supplier.clone(), supplier];
         let found = entities(&app, "... on Supplier { name }", &suppliers).await;
         found.assert_commands(&["find suppliers"]);
@@ -230,7 +231,7 @@ fn what_the_caller_may_not_see_is_null() {
             ids.by("Product", "id", "c"),
             ids.by("Product", "sku", "c"),
             ids.by("GenericProduct", "id", "b"),
-            ids.at("Review", "/b/topReviews/0/id"),
+            ids.at("Review", "/b/topReviews/0/reviewId"),
         ];
         let query = "query($all: [_Any!]!) { _entities(representations: $all) { __typename } }";
         let seen = app.query(query).with("all", all.to_vec()).await;

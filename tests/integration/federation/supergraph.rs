@@ -205,16 +205,16 @@ impl Shop {
             .await;
         let found = app
             .query(
-                r#"{ a: product(slug: "a") { id sku supplier { id } topReviews { id } }
-                     b: product(slug: "b") { id sku topReviews { id } } c: product(slug: "c") { id sku } }"#,
+                r#"{ a: product(slug: "a") { id sku supplier { supplierId } topReviews { reviewId } }
+                     b: product(slug: "b") { id sku topReviews { reviewId } } c: product(slug: "c") { id sku } }"#,
             )
             .await;
         let at = |pointer: &str| found.text(pointer);
         let knows = json!({
             "ids": [at("/c/id"), at("/a/id"), at("/b/id")],
             "skus": [at("/b/sku"), at("/a/sku"), "nowhere"],
-            "reviews": [at("/b/topReviews/0/id"), at("/a/topReviews/0/id")],
-            "suppliers": [at("/a/supplier/id")],
+            "reviews": [at("/b/topReviews/0/reviewId"), at("/a/topReviews/0/reviewId")],
+            "suppliers": [at("/a/supplier/supplierId")],
         });
         app.store
             .migrate(FILES, "test", false, &|_| {})

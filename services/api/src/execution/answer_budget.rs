@@ -68,6 +68,12 @@ impl AnswerBudget {
         }))
     }
 
+    /// Forgets what was spent, for the next response of a subscription.
+    pub(super) fn reset(&self) {
+        self.0.values.store(0, Relaxed);
+        self.0.bytes.store(0, Relaxed);
+    }
+
     /// Returns the failure of the whole response, if it exceeds a limit.
     pub(super) fn exceeded(&self) -> Option<Failure> {
         let Spent {

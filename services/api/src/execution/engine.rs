@@ -170,11 +170,17 @@ impl Engine {
         limits: AnswerLimits,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
-        let hints = Hints::default();
-        let events = (self.subscribe)(data(prepared.request()).data(hints.clone()));
+        let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
+        let request = data(prepared.request()).data(hints.clone());
+        let events = (self.subscribe)(request.data(budget.clone()));
         let guarded = AssertUnwindSafe(events).catch_unwind();
         let answers = guarded.map(move |event| match event {
+            Ok(_) if let Some(failure) = budget.exceeded() => {
+                budget.reset();
+                GraphqlResponse::lost(&failure, prepared.request_id())
+            }
             Ok(response) => {
+                budget.reset();
                 let mut answer = restore::answer(response, &prepared);
                 hints.drain_into(&mut answer.extensions);
                 answer.limits = limits;

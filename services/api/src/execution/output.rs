@@ -7,6 +7,8 @@ use async_graphql::registry::Registry;
 use async_graphql::resolver_utils::resolve_list;
 use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerResult, Value};
 
+use tokio::task::coop::consume_budget;
+
 use super::answer_budget::spend;
 
 /// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
@@ -50,6 +52,8 @@ impl<T: OutputType> OutputType for List<T> {
         ctx: &ContextSelectionSet<'_>,
         field: &Positioned<Field>,
     ) -> ServerResult<Value> {
+        // Lets other requests run before lists within lists go on.
+        consume_budget().await;
         let values = self.0.len().saturating_mul(1 + width(&ctx.item.node));
         if let Err(located) = spend(ctx, values, 0) {
             return Err(Error::from(located).into_server_error(field.pos));

@@ -32,6 +32,8 @@ pub struct Prepared {
 /// the `extensions` of the response, and whether the request may run.
 #[derive(Debug)]
 pub struct CostCheck {
+    /// The estimated cost in units; 0 if it was not estimated.
+    pub cost: u64,
     /// Added to the response, also if the request is refused.
     pub extensions: Map<String, serde_json::Value>,
     /// Whether the request may run.
@@ -58,6 +60,7 @@ impl CostCheck {
     #[must_use]
     pub fn free() -> Self {
         Self {
+            cost: 0,
             extensions: Map::new(),
             outcome: Ok(()),
             rate: None,

@@ -1,44 +1,69 @@
 //! A GraphQL request as received.
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::strict;
 
 /// A request of a client, with a request id and a flag set by the server.
 ///
-/// Deserialises from the usual JSON object. An object with a duplicate key is refused, because
-/// implementations disagree on which of the values counts.
+/// Deserialises from the usual JSON object, which must have a document or name one. An object with
+/// a duplicate key is refused, because implementations disagree on which of the values counts.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(try_from = "Received")]
 pub struct GraphqlRequest {
     /// The text of the document; empty if the client only names it.
-    #[serde(default)]
     pub query: String,
     /// The name of the operation to run; may be omitted if there is only one. An empty name counts
     /// as none.
-    #[serde(default, deserialize_with = "name")]
     pub operation_name: Option<String>,
     /// The values of the variables.
-    #[serde(default, deserialize_with = "strict::object")]
     pub variables: Map<String, Value>,
     /// The id of a trusted document.
-    #[serde(default, alias = "doc_id")]
     pub document_id: Option<String>,
     /// Protocol extensions of the client. Of these only `persistedQuery` is read.
-    #[serde(default, deserialize_with = "strict::object")]
     pub extensions: Map<String, Value>,
     /// The request id in log lines and internal errors.
-    #[serde(skip)]
     pub request_id: String,
-    /// Whether `__schema`, `__type` and `_service` are refused.
-    #[serde(skip)]
+    /// Whether `__schema` and `__type` are refused.
     pub hide_schema: bool,
 }
 
-fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    Ok(name.filter(|name| !name.is_empty()))
+/// The JSON object of a request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Received {
+    #[serde(default)]
+    query: String,
+    #[serde(default)]
+    operation_name: Option<String>,
+    #[serde(default, deserialize_with = "strict::object")]
+    variables: Map<String, Value>,
+    #[serde(default, alias = "doc_id")]
+    document_id: Option<String>,
+    #[serde(default, deserialize_with = "strict::object")]
+    extensions: Map<String, Value>,
+}
+
+impl TryFrom<Received> for GraphqlRequest {
+    type Error = &'static str;
+
+    fn try_from(received: Received) -> Result<Self, Self::Error> {
+        let request = Self {
+            query: received.query,
+            operation_name: received.operation_name.filter(|name| !name.is_empty()),
+            variables: received.variables,
+            document_id: received.document_id,
+            extensions: received.extensions,
+            request_id: String::new(),
+            hide_schema: false,
+        };
+        if request.has_document() {
+            Ok(request)
+        } else {
+            Err("missing field `query`")
+        }
+    }
 }
 
 impl GraphqlRequest {

@@ -27,7 +27,10 @@ pub(super) fn suggestion(schema: &Schema, message: &str) -> Option<String> {
                 similar(argument, arguments.map(|known| known.name.as_str())),
             )
         }
-        [ty] if message.starts_with("cannot find type") => {
+        [ty, ..]
+            if message.starts_with("cannot find type")
+                || message.contains("is not a type defined in the schema") =>
+        {
             let types = schema.types.keys().map(|name| name.as_str());
             (
                 ty,

@@ -146,6 +146,7 @@ impl DocumentValidator {
             .to_executable_validate(&self.rules.schema)
             .map_err(|error| {
                 let mut errors = errors(ErrorCode::GraphqlValidationFailed, &error.errors);
+                drop_consequences(&mut errors);
                 for error in &mut errors {
                     error.suggestion = suggestion(&self.rules.schema, &error.message);
                 }
@@ -209,6 +210,15 @@ fn errors(code: ErrorCode, diagnostics: &DiagnosticList) -> Vec<ResponseError> {
             ResponseError::new(code, shortened(diagnostic.message)).located(locations)
         })
         .collect()
+}
+
+/// Drops errors that only follow from others: a selection whose fields are all unknown counts as
+/// empty, too.
+fn drop_consequences(errors: &mut Vec<ResponseError>) {
+    let is_unknown = |error: &ResponseError| error.message.contains("does not have a field");
+    if errors.iter().any(is_unknown) {
+        errors.retain(|error| !error.message.contains("must have a subselection set"));
+    }
 }
 
 fn shortened(mut message: String) -> String {

@@ -78,7 +78,7 @@ fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
             "Batches are not supported: send one request at a time.",
         ));
     }
-    let request: GraphqlRequest = serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         if error.is_data() {
             bad(format!("The body is not a GraphQL request: {error}."))
@@ -87,11 +87,7 @@ fn parse(bytes: &[u8]) -> Result<GraphqlRequest, BodyError> {
                 "The body is not JSON, see line {line}, column {column}."
             ))
         }
-    })?;
-    if !request.has_document() {
-        return Err(bad("The body has no query."));
-    }
-    Ok(request)
+    })
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<usize> {

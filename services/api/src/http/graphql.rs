@@ -11,7 +11,7 @@ use axum::{
 };
 
 use super::{
-    AtDeadline, RequestContext, RequestId,
+    AtDeadline, RequestContext, RequestId, Size,
     accept::{self, Media},
     body,
     caching::{CachePolicy, no_store},
@@ -20,6 +20,10 @@ use super::{
     socket::{self, Upgrade},
 };
 use crate::execution::{CostCheck, ErrorCode, Failure, GraphqlRequest, GraphqlResponse, Prepared};
+
+/// The maximum cost of a query that counts as small, in units: the page of a shop, with everything
+/// on it.
+const MAX_SMALL_COST: u64 = 2_500;
 
 /// `POST /graphql`.
 pub(super) async fn post(
@@ -107,7 +111,7 @@ async fn execute(
             report(&[failure.code()]);
             crate::execution::log_internal(&failure, "", id.as_str());
             let answer = GraphqlResponse::failed(&failure, id.as_str());
-            return response::graphql(media, &answer);
+            return invalid(media, &context, answer);
         }
     };
     let prepared = match api.engine.prepare(request) {
@@ -115,7 +119,7 @@ async fn execute(
         Err(errors) => {
             let codes = errors.iter().map(|error| error.extensions.code);
             report(&codes.collect::<Vec<_>>());
-            return response::graphql(media, &GraphqlResponse::refused(errors));
+            return invalid(media, &context, GraphqlResponse::refused(errors));
         }
     };
     if let Some(registration) = registration {
@@ -129,6 +133,17 @@ async fn execute(
         Ok(answer) => response::graphql(media, &answer),
         Err(failure) => refused(media, &failure, id),
     }
+}
+
+/// Returns the response to a request whose document is invalid or not known, unless its caller has
+/// sent too many.
+fn invalid(media: Media, context: &RequestContext, mut answer: GraphqlResponse) -> Response<Body> {
+    let check = (context.invalid_check)();
+    if let Err(failure) = check.outcome {
+        answer = GraphqlResponse::failed(&failure, "");
+    }
+    answer.rate = check.rate;
+    response::graphql(media, &answer)
 }
 
 /// Returns the response to a GET, with the headers for caches.
@@ -153,7 +168,7 @@ pub(super) async fn run(
     let (began, work) = (Instant::now(), context.work.clone());
     let (prepared, shows_work) = (Arc::new(prepared), context.shows_work);
     let cost_check = (context.cost_check)(&prepared);
-    let cost = report::cost_of(&cost_check);
+    let cost = cost_check.cost;
     let mut outcome = run_within_limits(api, Arc::clone(&prepared), cost_check, context).await;
     let (took, work) = (began.elapsed(), work.as_deref());
     api.reports.ran(&prepared, cost, &outcome, work, took);
@@ -171,7 +186,7 @@ async fn run_within_limits(
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
     let engine = api.engine.clone();
-    let refused = cost_check.outcome.is_err();
+    let (refused, cost) = (cost_check.outcome.is_err(), cost_check.cost);
     let is_query = prepared.kind().is_query();
     let work = async move {
         engine
@@ -186,7 +201,12 @@ async fn run_within_limits(
     } else {
         AtDeadline::Continue
     };
-    api.request_limiter.run(at_deadline, work).await
+    let size = if is_query && cost > MAX_SMALL_COST {
+        Size::Large
+    } else {
+        Size::Small
+    };
+    api.request_limiter.run(at_deadline, size, work).await
 }
 
 pub(super) fn refused(media: Media, failure: &Failure, id: &RequestId) -> Response<Body> {

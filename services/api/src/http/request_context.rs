@@ -15,11 +15,13 @@ pub(super) type Authenticate =
 
 type AddContext = Box<dyn FnOnce(Request) -> Request + Send>;
 type CheckCost = Box<dyn Fn(&Prepared) -> CostCheck + Send + Sync>;
+type CheckInvalid = Box<dyn Fn() -> CostCheck + Send + Sync>;
 
 /// The context of one authenticated request.
 pub struct RequestContext {
     pub(super) add_context: AddContext,
     pub(super) cost_check: CheckCost,
+    pub(super) invalid_check: CheckInvalid,
     pub(super) hide_schema: bool,
     pub(super) subject: Option<Arc<str>>,
     pub(super) expires_at: Option<Instant>,
@@ -34,6 +36,7 @@ impl RequestContext {
         Self {
             add_context: Box::new(|request| request),
             cost_check: Box::new(|_| CostCheck::free()),
+            invalid_check: Box::new(CostCheck::free),
             hide_schema: false,
             subject: None,
             expires_at: None,
@@ -89,6 +92,17 @@ impl RequestContext {
     #[must_use]
     pub fn show_work(mut self, shown: bool) -> Self {
         self.shows_work = shown;
+        self
+    }
+
+    /// Sets the check of a request whose document is invalid or not known. It decides whether the
+    /// caller is told why.
+    #[must_use]
+    pub fn invalid_check(
+        mut self,
+        invalid_check: impl Fn() -> CostCheck + Send + Sync + 'static,
+    ) -> Self {
+        self.invalid_check = Box::new(invalid_check);
         self
     }
 

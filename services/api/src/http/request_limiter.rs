@@ -1,7 +1,7 @@
 //! Limits concurrent executions, and runs them in tasks of their own: mutations outlive their
 //! connections, queries end with them.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZero, sync::Arc, time::Duration};
 
 use tokio::{
     sync::Semaphore,
@@ -19,6 +19,9 @@ pub struct Capacity {
     pub running: usize,
     /// The maximum number of queued requests; further ones are refused at once.
     pub waiting: usize,
+    /// The maximum number of concurrent executions of large queries. They wait for each other until
+    /// their deadline, so that small requests find a processor that is free.
+    pub large: usize,
     /// The maximum time that a request waits in the queue before it is refused. Keeps the queue
     /// short.
     pub queue_timeout: Duration,
@@ -35,11 +38,22 @@ pub enum AtDeadline {
     Stop,
 }
 
+/// How much of a processor a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Little: it runs beside others.
+    Small,
+    /// Much: few of its kind run at a time.
+    Large,
+}
+
 impl Default for Capacity {
     fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self {
             running: 128,
             waiting: 1_024,
+            large: (processors - 1).max(1),
             queue_timeout: Duration::from_millis(250),
             deadline: Duration::from_secs(5),
         }
@@ -52,6 +66,7 @@ pub struct RequestLimiter {
     tasks: TaskTracker,
     running: Arc<Semaphore>,
     accepted: Arc<Semaphore>,
+    large: Arc<Semaphore>,
     queue_timeout: Duration,
     deadline: Duration,
 }
@@ -64,6 +79,7 @@ impl RequestLimiter {
             tasks: TaskTracker::new(),
             running: Arc::new(Semaphore::new(capacity.running)),
             accepted: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
+            large: Arc::new(Semaphore::new(capacity.large)),
             queue_timeout: capacity.queue_timeout,
             deadline: capacity.deadline,
         }
@@ -78,11 +94,23 @@ impl RequestLimiter {
     pub async fn run<T: Send + 'static>(
         &self,
         at_deadline: AtDeadline,
+        size: Size,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
         let deadline = Instant::now() + self.deadline;
         let accepted = Arc::clone(&self.accepted).try_acquire_owned();
         let accepted = accepted.map_err(|_| overloaded())?;
+        let large = match size {
+            Size::Small => None,
+            Size::Large => {
+                let permit = timeout_at(deadline, Arc::clone(&self.large).acquire_owned()).await;
+                Some(
+                    permit
+                        .map_err(|_| overloaded())?
+                        .map_err(Failure::internal)?,
+                )
+            }
+        };
         let running = Arc::clone(&self.running).acquire_owned();
         let running = timeout(self.queue_timeout.min(self.deadline), running).await;
         let running = running
@@ -90,7 +118,7 @@ impl RequestLimiter {
             .map_err(Failure::internal)?;
         let work = async move {
             let done = work.await;
-            drop((accepted, running));
+            drop((accepted, large, running));
             done
         };
         let task = self.tasks.spawn(work.instrument(Span::current()));

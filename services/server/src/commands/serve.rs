@@ -235,6 +235,7 @@ pub(super) async fn serve<T>(
             if let Some(rates) = &rates {
                 guard = guard.rate(rates, &viewer, client_address(headers));
             }
+            let guard = Arc::new(guard);
             let shows_work = viewer.has(Role::Admin) && asks_for_work(headers);
             let session = if shows_work {
                 Session::inspected(catalog, &viewer)
@@ -254,7 +255,11 @@ pub(super) async fn serve<T>(
                 // A token that is valid for centuries does not end any connection.
                 .expires_at(valid_for.and_then(|left| Instant::now().checked_add(left)))
                 .with_context(move |request| session.attach(request))
-                .cost_check(move |prepared| guard.check(prepared)))
+                .cost_check({
+                    let guard = Arc::clone(&guard);
+                    move |prepared| guard.check(prepared)
+                })
+                .invalid_check(move || guard.check_invalid()))
         });
     let api = if traced { api.trace(join_trace) } else { api };
     let (endpoints, workers) = (service.endpoints, service.workers);

@@ -1,6 +1,7 @@
 //! The size of a response is limited while it is made, and again when it is written.
 
-use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema, SimpleObject};
+use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema, SimpleObject, Subscription};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
 
 use crate::execution::{
@@ -80,6 +81,40 @@ async fn only_the_fields_of_one_type_count() {
     let conditional = "{ rows { ... on Row { number } ... @skip(if: true) { cells { text } } } }";
     assert_eq!(ask(conditional, 20, usize::MAX).await.errors, []);
     assert_eq!(ask(conditional, 19, usize::MAX).await.errors.len(), 1);
+}
+
+/// Each response of a subscription has the whole limit.
+#[tokio::test]
+async fn events_are_limited_one_by_one() {
+    let engine = Engine::new(Schema::build(Query, EmptyMutation, Events), Scalars::none()).unwrap();
+    let request = GraphqlRequest::new("subscription { rows { number } }");
+    let prepared = engine.prepare(request).unwrap();
+    let limits = AnswerLimits {
+        values: 4,
+        ..AnswerLimits::NONE
+    };
+    let events = engine.subscribe(prepared, limits, |request| request);
+    let events: Vec<GraphqlResponse> = events.collect().await;
+    let failed: Vec<bool> = events
+        .iter()
+        .map(|event| !event.errors.is_empty())
+        .collect();
+    assert_eq!(failed, [false, false, true, false]);
+    assert!(message(&events[2]).starts_with("The answer has more than 4 values."));
+}
+
+struct Events;
+
+#[Subscription]
+impl Events {
+    async fn rows(&self) -> impl Stream<Item = List<Cell>> {
+        let cell = |number| Cell {
+            number,
+            text: String::new().into(),
+        };
+        let list = move |length| (0..length).map(cell).collect();
+        stream::iter([1, 2, 3, 2].map(list))
+    }
 }
 
 #[tokio::test]

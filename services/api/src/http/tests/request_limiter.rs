@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use super::{JSON, STRICT, Server, post, query, read};
-use crate::http::{AtDeadline, Capacity, RequestLimiter};
+use crate::http::{AtDeadline, Capacity, RequestLimiter, Size};
 
 /// Long enough for anything that is not stuck.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -12,6 +14,7 @@ fn capacity(running: usize, waiting: usize) -> Capacity {
     Capacity {
         running,
         waiting,
+        large: 1,
         queue_timeout: TIMEOUT,
         deadline: TIMEOUT,
     }
@@ -99,21 +102,60 @@ async fn excess_requests_are_refused() {
 async fn the_queue_is_in_order_and_waiting_can_be_cancelled() {
     let request_limiter = RequestLimiter::new(capacity(1, 1));
     let (release, held) = tokio::sync::oneshot::channel::<()>();
-    let first = request_limiter.run(AtDeadline::Continue, async move { drop(held.await) });
-    let second = request_limiter.run(AtDeadline::Continue, async { 2 });
+    let first = request_limiter.run(AtDeadline::Continue, Size::Small, async move {
+        drop(held.await)
+    });
+    let second = request_limiter.run(AtDeadline::Continue, Size::Small, async { 2 });
     let mut second = Box::pin(second);
     tokio::pin!(first);
     assert!(futures_util::poll!(&mut first).is_pending());
     assert!(futures_util::poll!(&mut second).is_pending());
-    let third = request_limiter.run(AtDeadline::Continue, async { 3 }).await;
+    let third = request_limiter
+        .run(AtDeadline::Continue, Size::Small, async { 3 })
+        .await;
     assert_eq!(third.unwrap_err().code().as_str(), "UNAVAILABLE");
     drop(second);
-    let mut fourth = Box::pin(request_limiter.run(AtDeadline::Continue, async { 4 }));
+    let mut fourth = Box::pin(request_limiter.run(AtDeadline::Continue, Size::Small, async { 4 }));
     assert!(futures_util::poll!(&mut fourth).is_pending());
     release.send(()).unwrap();
     first.await.unwrap();
     assert_eq!(fourth.await.unwrap(), 4);
     assert!(request_limiter.drain(TIMEOUT).await);
+}
+
+/// Large queries wait for each other for longer than the queue is, and small ones pass them.
+#[tokio::test(start_paused = true)]
+async fn small_requests_pass_large_ones() {
+    let limiter = RequestLimiter::new(Capacity {
+        queue_timeout: Duration::ZERO,
+        ..capacity(4, 4)
+    });
+    let run = |size, work| limiter.run(AtDeadline::Stop, size, work);
+    let (release, held) = tokio::sync::oneshot::channel::<()>();
+    let first: BoxFuture<'static, ()> = Box::pin(async move { drop(held.await) });
+    let mut first = Box::pin(run(Size::Large, first));
+    let mut second = Box::pin(run(Size::Large, Box::pin(async {})));
+    assert!(futures_util::poll!(&mut first).is_pending());
+    assert!(futures_util::poll!(&mut second).is_pending());
+    run(Size::Small, Box::pin(async {})).await.unwrap();
+    tokio::time::advance(TIMEOUT / 2).await;
+    assert!(futures_util::poll!(&mut second).is_pending());
+    release.send(()).unwrap();
+    first.await.unwrap();
+    second.await.unwrap();
+    assert!(limiter.drain(TIMEOUT).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_query_waits_until_its_deadline() {
+    let limiter = RequestLimiter::new(capacity(4, 4));
+    let pending = std::future::pending::<()>();
+    let mut stuck = Box::pin(limiter.run(AtDeadline::Stop, Size::Large, pending));
+    assert!(futures_util::poll!(&mut stuck).is_pending());
+    let waiting = limiter.run(AtDeadline::Stop, Size::Large, async {});
+    let (start, refused) = (tokio::time::Instant::now(), waiting.await.unwrap_err());
+    assert_eq!(refused.code().as_str(), "UNAVAILABLE");
+    assert_eq!(start.elapsed(), TIMEOUT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,12 +165,15 @@ async fn a_request_that_waits_too_long_is_refused() {
         queue_timeout,
         ..capacity(1, 10)
     });
-    let mut stuck =
-        Box::pin(request_limiter.run(AtDeadline::Continue, std::future::pending::<()>()));
+    let mut stuck = Box::pin(request_limiter.run(
+        AtDeadline::Continue,
+        Size::Small,
+        std::future::pending::<()>(),
+    ));
     assert!(futures_util::poll!(&mut stuck).is_pending());
     let start = tokio::time::Instant::now();
     let shed = request_limiter
-        .run(AtDeadline::Continue, async { 2 })
+        .run(AtDeadline::Continue, Size::Small, async { 2 })
         .await
         .unwrap_err();
     assert_eq!(shed.code().as_str(), "UNAVAILABLE");
@@ -140,13 +185,13 @@ async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_slot() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
     for _ in 0..3 {
         let outcome = request_limiter
-            .run(AtDeadline::Continue, async { boom() })
+            .run(AtDeadline::Continue, Size::Small, async { boom() })
             .await;
         assert_eq!(outcome.unwrap_err().code().as_str(), "INTERNAL");
     }
     assert_eq!(
         request_limiter
-            .run(AtDeadline::Continue, async { 1 })
+            .run(AtDeadline::Continue, Size::Small, async { 1 })
             .await
             .unwrap(),
         1
@@ -156,7 +201,11 @@ async fn a_panic_in_a_task_is_an_internal_failure_and_frees_its_slot() {
 #[tokio::test]
 async fn draining_has_a_time_limit() {
     let request_limiter = RequestLimiter::new(capacity(1, 0));
-    let stuck = request_limiter.run(AtDeadline::Continue, std::future::pending::<()>());
+    let stuck = request_limiter.run(
+        AtDeadline::Continue,
+        Size::Small,
+        std::future::pending::<()>(),
+    );
     tokio::pin!(stuck);
     assert!(futures_util::poll!(&mut stuck).is_pending());
     assert!(!request_limiter.drain(Duration::ZERO).await);

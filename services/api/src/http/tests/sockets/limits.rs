@@ -69,6 +69,7 @@ async fn excess_queries_of_connections_are_refused_as_over_http() {
     let capacity = Capacity {
         running: 1,
         waiting: 0,
+        large: 1,
         queue_timeout: TIMEOUT,
         deadline: TIMEOUT,
     };
