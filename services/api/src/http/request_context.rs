@@ -81,6 +81,17 @@ impl RequestContext {
         self
     }
 
+    /// Sets the check of a request whose document is invalid or not known. It decides whether the
+    /// caller is told why.
+    #[must_use]
+    pub fn invalid_check(
+        mut self,
+        invalid_check: impl Fn() -> CostCheck + Send + Sync + 'static,
+    ) -> Self {
+        self.invalid_check = Box::new(invalid_check);
+        self
+    }
+
     /// Sets where the work of the database for this request is counted.
     #[must_use]
     pub fn work(mut self, work: Option<Arc<Work>>) -> Self {
@@ -92,17 +103,6 @@ impl RequestContext {
     #[must_use]
     pub fn show_work(mut self, shown: bool) -> Self {
         self.shows_work = shown;
-        self
-    }
-
-    /// Sets the check of a request whose document is invalid or not known. It decides whether the
-    /// caller is told why.
-    #[must_use]
-    pub fn invalid_check(
-        mut self,
-        invalid_check: impl Fn() -> CostCheck + Send + Sync + 'static,
-    ) -> Self {
-        self.invalid_check = Box::new(invalid_check);
         self
     }
 
