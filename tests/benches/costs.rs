@@ -171,14 +171,14 @@ async fn calibrate(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) 
         costs.len()
     );
     costs.sort_by(|one, other| other.1.ratio().total_cmp(&one.1.ratio()));
-    let ratio = |share: f64| costs[(costs.len() as f64 * share) as usize].1.ratio();
+    let ratio = |percent: usize| costs[costs.len() * percent / 100].1.ratio();
     println!("measured CPU as a multiple of the price");
     println!(
         "highest {:.2}  5 % above {:.2}  half above {:.2}  5 % below {:.2}  lowest {:.2}",
         costs[0].1.ratio(),
-        ratio(0.05),
-        ratio(0.5),
-        ratio(0.95),
+        ratio(5),
+        ratio(50),
+        ratio(95),
         costs.last().unwrap().1.ratio()
     );
     let above = costs.iter().filter(|(_, cost)| cost.ratio() > MAX_RATIO);
@@ -217,7 +217,7 @@ async fn search(bench: &Bench<'_>, catalogue: &Catalogue, options: &Options) {
         let cost = bench.once(&query).await;
         memory = memory.max(cost.memory);
         kept.push((genes, query, cost));
-        kept.sort_by(|one, other| other.2.cpu().cmp(&one.2.cpu()));
+        kept.sort_by_key(|(_, _, cost)| std::cmp::Reverse(cost.cpu()));
         kept.truncate(KEPT);
     }
     let mut dearest = Vec::new();

@@ -251,9 +251,8 @@ impl Drop for Standalone {
     }
 }
 
-#[test]
-fn a_standalone_server_is_refused_with_the_reason() {
-    let data = tempfile::tempdir().unwrap();
+/// Starts a bare server with further arguments; returns its port.
+fn bare_server(data: &TempDir, further: &[&str]) -> (Standalone, String) {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -262,7 +261,7 @@ fn a_standalone_server_is_refused_with_the_reason() {
         .to_string();
     let binary = block_on(mongod::find_mongod()).unwrap();
     let mut server = Command::new(binary.path());
-    server.args([
+    server.args(further).args([
         "--bind_ip",
         "127.0.0.1",
         "--nounixsocket",
@@ -278,7 +277,43 @@ fn a_standalone_server_is_refused_with_the_reason() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let _server = Standalone(server);
+    (Standalone(server), port)
+}
+
+#[test]
+fn a_replica_set_that_nobody_has_founded_is_waited_for_with_the_reason() {
+    let data = tempfile::tempdir().unwrap();
+    let (_server, port) = bare_server(&data, &["--replSet", "vitrine"]);
+    let uri = format!("mongodb://127.0.0.1:{port}/?replicaSet=vitrine");
+    block_on(async {
+        let work = Service::start(&["work", "--mongodb-uri", &uri]);
+        // The first attempt may come before the server listens; the log repeats what it waits for.
+        let said = async || work.output().contains("call rs.initiate()").then_some(());
+        eventually("the advice", Duration::from_mins(2), said).await;
+        let direct = format!("mongodb://127.0.0.1:{port}/?directConnection=true");
+        let client = mongodb::Client::with_uri_str(direct).await.unwrap();
+        let host = format!("127.0.0.1:{port}");
+        let members = doc! { "_id": "vitrine", "members": [{ "_id": 0, "host": host }] };
+        let admin = client.database("admin");
+        admin
+            .run_command(doc! { "replSetInitiate": members })
+            .await
+            .unwrap();
+        // It has no schema: the process goes on to the next complaint.
+        let found = async || work.output().contains("vitrine migrate up").then_some(());
+        eventually(
+            "a process that has found its database",
+            Duration::from_mins(1),
+            found,
+        )
+        .await;
+    });
+}
+
+#[test]
+fn a_standalone_server_is_refused_with_the_reason() {
+    let data = tempfile::tempdir().unwrap();
+    let (_server, port) = bare_server(&data, &[]);
     let secrets = [
         "--cursor-secret",
         "0123456789abcdef",

@@ -8,13 +8,13 @@ use anyhow::{Context as _, bail};
 use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_mongod::{Instance, StartError};
-use vitrine_storage::store::{Deployment, Topology};
+use vitrine_storage::store::{Deployment, Topology, Unusable};
 use vitrine_storage::{Store, StoreOptions};
 
 use crate::auth::{KeyKeeper, KeySource, Tokens};
 use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
-use crate::retry::{Retry, is_outage};
+use crate::retry::{NotInitiated, Retry, is_outage};
 use crate::settings::{Common, Secret};
 
 /// How long to wait for the answer of a mongod that another process may have started on this
@@ -275,10 +275,14 @@ async fn connect(settings: &Common, uri: &str, timeout: Option<Duration>) -> any
         Ok(()) => Ok(store),
         Err(error) => {
             store.close().await;
-            if is_outage(&error) && Store::is_standalone(&options).await {
-                bail!(STANDALONE);
+            if !is_outage(&error) {
+                return Err(error);
             }
-            Err(error)
+            match Store::unusable(&options).await {
+                Some(Unusable::Standalone) => bail!(STANDALONE),
+                Some(Unusable::NotInitiated) => Err(NotInitiated.into()),
+                None => Err(error),
+            }
         }
     }
 }

@@ -13,6 +13,14 @@ const LOG_EVERY: Duration = Duration::from_secs(30);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// The server answers, and has to be told that it is a replica set. It is waited for, since somebody may be
+/// about to do so.
+#[derive(Debug, thiserror::Error)]
+#[error("the server was started with --replSet and its replica set does not exist yet")]
+pub(crate) struct NotInitiated;
+
+/// What to do about [`NotInitiated`].
+const INITIATE: &str = "call rs.initiate() once on it";
 const ADVICE: &str = "check VITRINE_MONGODB_URI, and that the server is running and reachable \
                       from here";
 
@@ -60,9 +68,14 @@ impl Retry {
 
     async fn pause(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         let reason = error.root_cause();
+        let advice = if error.is::<NotInitiated>() {
+            INITIATE
+        } else {
+            ADVICE
+        };
         if let Some(limit) = self.limit.filter(|limit| self.began.elapsed() >= *limit) {
             bail!(
-                "MongoDB did not answer within {} s: {reason}; {ADVICE}",
+                "MongoDB did not answer within {} s: {reason}; {advice}",
                 limit.as_secs()
             );
         }
@@ -70,7 +83,7 @@ impl Retry {
             .logged
             .is_none_or(|logged| logged.elapsed() >= LOG_EVERY)
         {
-            tracing::warn!("waiting for MongoDB: {reason}; {ADVICE}");
+            tracing::warn!("waiting for MongoDB: {reason}; {advice}");
             self.logged = Some(Instant::now());
         }
         tokio::time::sleep(PAUSE).await;
@@ -87,6 +100,7 @@ pub(crate) fn is_outage(error: &anyhow::Error) -> bool {
             storage,
             Some(error) if error.is_outage()
         ) || matches!(domain, Some(DomainError::Unavailable(_)))
+            || cause.is::<NotInitiated>()
     })
 }
 

@@ -103,6 +103,15 @@ pub enum Topology {
     Standalone,
 }
 
+/// Why the driver does not use a server that answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It runs without replication.
+    Standalone,
+    /// It is to be a member of a replica set that nobody has founded yet.
+    NotInitiated,
+}
+
 /// A handle on one database; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -223,25 +232,27 @@ impl Store {
         })
     }
 
-    /// Returns whether the first server of this address runs without replication. If the address
-    /// names a replica set, the driver leaves such a server out and finds none at all.
-    pub async fn is_standalone(options: &StoreOptions) -> bool {
-        let Ok(mut client) = ClientOptions::parse(&options.uri).await else {
-            return false;
-        };
+    /// Returns why the driver finds no server at an address although its first server answers; `None`
+    /// if it does not answer, or there is no such reason.
+    pub async fn unusable(options: &StoreOptions) -> Option<Unusable> {
+        let mut client = ClientOptions::parse(&options.uri).await.ok()?;
         client.repl_set_name = None;
         client.direct_connection = Some(true);
         client.hosts.truncate(1);
         client.server_selection_timeout = Some(PROBE_TIMEOUT);
-        let Ok(client) = Client::with_options(client) else {
-            return false;
-        };
+        let client = Client::with_options(client).ok()?;
         let admin = client.database("admin");
         let hello = admin.run_command(doc! { "hello": 1 }).await;
         client.shutdown().await;
+        let hello = hello.ok()?;
+        if topology(&hello) != Topology::Standalone {
+            return None;
+        }
         // A server that waits to become a member of a replica set reports so.
-        hello.is_ok_and(|hello| {
-            topology(&hello) == Topology::Standalone && !hello.contains_key("isreplicaset")
+        Some(if hello.contains_key("isreplicaset") {
+            Unusable::NotInitiated
+        } else {
+            Unusable::Standalone
         })
     }
 

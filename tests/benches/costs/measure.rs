@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
         let (mut rounds, start) = (0, Instant::now());
         let (own, mongod) = (own_cpu(), self.desk.cpu().await);
         while rounds < MIN_ROUNDS || start.elapsed() < MIN_TIME {
-            self.run(query).await.json();
+            let _ = self.run(query).await.json();
             rounds += 1;
         }
         cost.own = own_cpu().saturating_sub(own) / rounds;

@@ -147,7 +147,7 @@ impl Catalogue {
             variables: Map::new(),
         };
         let mut document = String::new();
-        for root in 0..1 + author.roll(4) {
+        for root in 0..=author.roll(4) {
             let name = ROOTS[author.roll(ROOTS.len())];
             let field = self.schema.type_field("Query", name).unwrap();
             let field = field.node.clone();
@@ -325,28 +325,30 @@ impl Author<'_> {
 
     fn filter(&mut self) -> Value {
         let mut filter = Map::new();
-        let choice = self.roll(64);
-        if choice & 1 > 0 {
+        if self.roll(2) > 0 {
             filter.insert("category".to_owned(), json!([self.slug()]));
         }
-        if choice & 2 > 0 {
+        if self.roll(2) > 0 {
             filter.insert("rating".to_owned(), json!({ "gte": 1 + self.roll(4) }));
         }
-        if choice & 4 > 0 {
+        if self.roll(2) > 0 {
             filter.insert(
                 "price".to_owned(),
                 json!({ "gte": self.roll(200).to_string() }),
             );
         }
-        if choice & 24 == 24 {
-            let at = self.roll(6);
-            let scope = self.scope();
-            let one = scope.common.get(at).or(scope.range.as_ref()).cloned();
-            filter.insert("specs".to_owned(), json!(Vec::from_iter(one)));
-        } else if choice & 24 == 8 {
-            let scope = self.scope();
-            let rare = scope.rare.iter().chain(&scope.range).cloned();
-            filter.insert("specs".to_owned(), json!(Vec::from_iter(rare)));
+        let (specs, at) = (self.roll(4), self.roll(6));
+        let scope = self.scope();
+        let specs: Vec<Value> = match specs {
+            0 => {
+                let common = scope.common.get(at).or(scope.range.as_ref());
+                common.into_iter().cloned().collect()
+            }
+            1 => scope.rare.iter().chain(&scope.range).cloned().collect(),
+            _ => Vec::new(),
+        };
+        if !specs.is_empty() {
+            filter.insert("specs".to_owned(), json!(specs));
         }
         Value::Object(filter)
     }

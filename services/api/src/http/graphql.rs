@@ -246,7 +246,7 @@ pub(super) async fn run(
     let (began, work) = (Instant::now(), context.work.clone());
     let (prepared, shows_work) = (Arc::new(prepared), context.shows_work);
     let cost_check = (context.cost_check)(&prepared);
-    let cost = report::cost_of(&cost_check);
+    let cost = cost_check.cost;
     let mut outcome = run_within_limits(api, Arc::clone(&prepared), cost_check, context).await;
     let (took, work) = (began.elapsed(), work.as_deref());
     api.reports.ran(&prepared, cost, &outcome, work, took);

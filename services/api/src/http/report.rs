@@ -7,7 +7,7 @@ use tracing::Span;
 use vitrine_domain::work::Work;
 
 use super::LineLimiter;
-use crate::execution::{CostCheck, ErrorCode, Failure, GraphqlResponse, Prepared};
+use crate::execution::{ErrorCode, Failure, GraphqlResponse, Prepared};
 
 /// The maximum length of the shapes of variables in a log line, in characters.
 const MAX_SHAPES: usize = 400;
@@ -124,13 +124,6 @@ fn record_on_span(operation: Operation<'_>, errors: &[ErrorCode]) {
         let codes: Vec<&str> = errors.iter().take(10).map(|code| code.as_str()).collect();
         span.record("vitrine.errors", codes.join(" "));
     }
-}
-
-/// Returns the number of units that a cost check has reported.
-pub(super) fn cost_of(check: &CostCheck) -> u64 {
-    let cost = check.extensions.get("cost");
-    let requested = cost.and_then(|cost| cost.get("requested"));
-    requested.and_then(serde_json::Value::as_u64).unwrap_or(0)
 }
 
 /// Writes the log line. It contains no value that a client has sent, and no text of the document.

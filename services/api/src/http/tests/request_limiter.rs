@@ -103,7 +103,7 @@ async fn the_queue_is_in_order_and_waiting_can_be_cancelled() {
     let request_limiter = RequestLimiter::new(capacity(1, 1));
     let (release, held) = tokio::sync::oneshot::channel::<()>();
     let first = request_limiter.run(AtDeadline::Continue, Size::Small, async move {
-        drop(held.await)
+        drop(held.await);
     });
     let second = request_limiter.run(AtDeadline::Continue, Size::Small, async { 2 });
     let mut second = Box::pin(second);
