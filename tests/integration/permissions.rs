@@ -183,7 +183,6 @@ fn promised(access: Access, role: Option<Role>) -> Got {
     match access {
         Access::Everyone => Got::Value,
         Access::Own if role.is_some() => Got::Value,
-        Access::Own => Got::Null,
         Access::Roles(roles) | Access::ShownTo(roles) | Access::AuthorAnd(roles)
             if has_role(roles) =>
         {
@@ -191,7 +190,7 @@ fn promised(access: Access, role: Option<Role>) -> Got {
         }
         Access::Roles(_) if role.is_none() => Got::Unauthenticated,
         Access::Roles(_) => Got::Forbidden,
-        Access::ShownTo(_) | Access::AuthorAnd(_) => Got::Null,
+        Access::Own | Access::ShownTo(_) | Access::AuthorAnd(_) => Got::Null,
         Access::ExactFor(roles) if has_role(roles) => Got::Value,
         Access::ExactFor(_) => Got::Estimate,
     }
@@ -234,7 +233,7 @@ async fn stock(app: &App) -> [(&'static str, String); 3] {
     let review = |rating: i32| json!({ "productId": lamp, "rating": rating, "body": "Bright." });
     app.mutate_by("ada", "submitReview", review(5)).await;
     let of_ben = app.mutate_by("ben", "submitReview", review(4)).await;
-    let id = of_ben.text("/review/id").to_owned();
+    let id = of_ben.text("/review/id");
     let edited = json!({ "id": id, "title": "Bright", "expectedRevision": 1 });
     app.mutate_by("ben", "editReview", edited).await;
     for (by, mutation, input) in [
@@ -250,12 +249,9 @@ async fn stock(app: &App) -> [(&'static str, String); 3] {
     }
     app.run_background_work().await;
     [
-        ("PRODUCT", lamp.to_owned()),
+        ("PRODUCT", lamp.clone()),
         ("REVIEW", id),
-        (
-            "SUPPLIER",
-            found.text("/product/supplier/supplierId").to_owned(),
-        ),
+        ("SUPPLIER", found.text("/product/supplier/supplierId")),
     ]
 }
 
