@@ -19,6 +19,7 @@ mod graphql;
 mod health;
 mod metrics;
 mod persisted_queries;
+mod preparation;
 mod query_string;
 mod report;
 mod request_context;

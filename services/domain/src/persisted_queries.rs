@@ -7,10 +7,12 @@ use vitrine_storage::persisted_queries::PersistedQuery;
 
 use crate::{Catalog, DomainError};
 
-/// How long a query is kept after its last use.
-const LIFETIME_MILLIS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// A query that is used is kept longer when less than this is left.
-const RENEWED_MILLIS: i64 = LIFETIME_MILLIS / 2;
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+/// How long a query is kept after it was stored or renewed. Uses renew it once a day, and processes
+/// remember queries for a day: it is kept for at least 28 days after its last use.
+const LIFETIME_MILLIS: i64 = 30 * DAY_MILLIS;
+/// A use renews a query when less than this is left.
+const RENEWED_MILLIS: i64 = LIFETIME_MILLIS - DAY_MILLIS;
 /// How many queries a process stores per minute. Clients are strangers, and what one of them sends
 /// is kept for all.
 const MAX_STORED_PER_MINUTE: u32 = 60;
@@ -38,7 +40,7 @@ impl PersistedQueryLimit {
 
 impl Catalog {
     /// Returns the query with this SHA-256 hash in hexadecimal; `None` if no client has sent it
-    /// within 30 days. One command.
+    /// within four weeks. One command.
     pub async fn persisted_query(&self, hash: &str) -> Result<Option<String>, DomainError> {
         let key = hash.to_owned();
         let found = self.read(|store| async move { store.get_persisted_query(&key).await });

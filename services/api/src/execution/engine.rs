@@ -167,27 +167,30 @@ impl Engine {
     /// apply to each response.
     pub fn subscribe(
         &self,
-        prepared: Prepared,
+        prepared: impl Borrow<Prepared> + Send + 'static,
         limits: AnswerLimits,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
         let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
-        let request = data(prepared.request()).data(hints.clone());
+        let request = data(prepared.borrow().request()).data(hints.clone());
         let events = (self.subscribe)(request.data(budget.clone()));
         let guarded = AssertUnwindSafe(events).catch_unwind();
-        let answers = guarded.map(move |event| match event {
-            Ok(_) if let Some(failure) = budget.exceeded() => {
-                budget.reset();
-                GraphqlResponse::lost(&failure, prepared.request_id())
+        let answers = guarded.map(move |event| {
+            let prepared = prepared.borrow();
+            match event {
+                Ok(_) if let Some(failure) = budget.exceeded() => {
+                    budget.reset();
+                    GraphqlResponse::lost(&failure, prepared.request_id())
+                }
+                Ok(response) => {
+                    budget.reset();
+                    let mut answer = restore::answer(response, prepared);
+                    hints.drain_into(&mut answer.extensions);
+                    answer.limits = limits;
+                    answer
+                }
+                Err(panic) => panicked(&*panic, &prepared.request_id),
             }
-            Ok(response) => {
-                budget.reset();
-                let mut answer = restore::answer(response, &prepared);
-                hints.drain_into(&mut answer.extensions);
-                answer.limits = limits;
-                answer
-            }
-            Err(panic) => panicked(&*panic, &prepared.request_id),
         });
         answers.boxed()
     }

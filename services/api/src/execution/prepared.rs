@@ -35,6 +35,8 @@ pub struct Prepared {
 pub struct CostCheck {
     /// The estimated cost in units; 0 if it was not estimated.
     pub cost: u64,
+    /// Whether the request takes much of a processor; if so, few of its kind run at a time.
+    pub is_large: bool,
     /// Added to the response, also if the request is refused.
     pub extensions: Map<String, serde_json::Value>,
     /// Whether the request may run.
@@ -62,6 +64,7 @@ impl CostCheck {
     pub fn free() -> Self {
         Self {
             cost: 0,
+            is_large: false,
             extensions: Map::new(),
             outcome: Ok(()),
             rate: None,

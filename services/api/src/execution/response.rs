@@ -50,9 +50,9 @@ impl GraphqlResponse {
         }
     }
 
-    /// Returns the response as JSON. A response that exceeds its limit is replaced by an error.
+    /// Returns the response as JSON. A response that exceeds its limit becomes an error.
     #[must_use]
-    pub fn json(&self) -> Vec<u8> {
+    pub fn json(&mut self) -> Vec<u8> {
         let mut out = LimitedBytes {
             bytes: Vec::with_capacity(512),
             limit: self.limits.bytes,
@@ -60,9 +60,9 @@ impl GraphqlResponse {
         if serde_json::to_writer(&mut out, self).is_ok() {
             return out.bytes;
         }
-        let mut lost = Self::lost(&self.limits.too_many_bytes(), "");
-        lost.extensions.clone_from(&self.extensions);
-        serde_json::to_vec(&lost).expect("a short error with string keys")
+        let lost = Self::lost(&self.limits.too_many_bytes(), "");
+        (self.errors, self.data) = (lost.errors, lost.data);
+        serde_json::to_vec(self).expect("a short error with string keys")
     }
 
     /// Creates the response to a request that was refused with a single failure.

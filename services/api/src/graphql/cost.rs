@@ -54,6 +54,8 @@ const SUBGRAPH_SDL: u64 = 1_000;
 const ARGUMENT: u64 = 1;
 /// An index entry that a count reads, in thousandths.
 const COUNTED: u64 = 300;
+/// The maximum cost of a small request, in units: the page of a shop, with everything on it.
+const MAX_SMALL_COST: u64 = 2_500;
 /// The default page size.
 const PAGE: u64 = 20;
 /// The maximum page size.
@@ -304,6 +306,7 @@ impl CostGuard {
         }
         CostCheck {
             cost: requested,
+            is_large: requested > MAX_SMALL_COST,
             extensions: Map::from_iter([("cost".to_owned(), cost.into())]),
             outcome,
             rate,

@@ -30,10 +30,11 @@ use tracing::Instrument;
 use super::{
     RequestContext, accept, client_address,
     graphql::Call,
+    preparation::Preparation,
     routes::Api,
     socket::{
-        AnswerSink, ConnectionPermit, Errors, OperationGuard, Ready, answer_operation, panicked,
-        reached, refusal,
+        AnswerSink, ConnectionPermit, Errors, OperationGuard, answer_operation, panicked, reached,
+        refusal,
     },
 };
 use crate::execution::{ErrorCode, Failure, GraphqlResponse};
@@ -44,11 +45,10 @@ const KEEP_ALIVE: &[u8] = b":\n\n";
 const COMPLETE: &[u8] = b"event: complete\ndata:\n\n";
 
 /// Answers a request with a stream of events, or with an HTTP error if the caller may not have one.
-/// `outcome` has the response to a request that cannot run.
 pub(super) fn open(
     call: &Call<'_>,
     context: RequestContext,
-    outcome: Result<Ready, Box<GraphqlResponse>>,
+    prepared: Preparation,
 ) -> Response<Body> {
     let admitted = match admit(call, &context) {
         Ok(admitted) => admitted,
@@ -71,7 +71,7 @@ pub(super) fn open(
     let stopping = call.stopping.clone().unwrap_or_default();
     // No parent: the span of the request ends with the head of its response.
     let span = tracing::info_span!(parent: None, "events", id = call.id.as_str());
-    let work = stream.run(context, outcome, stopping);
+    let work = stream.run(context, prepared, stopping);
     call.api.sockets.spawn(work.instrument(span));
     respond(events)
 }
@@ -121,7 +121,7 @@ struct EventSink {
 }
 
 impl AnswerSink for EventSink {
-    async fn next(&self, answer: &GraphqlResponse) {
+    async fn next(&self, mut answer: GraphqlResponse) {
         let json = answer.json();
         let mut event = Vec::with_capacity(json.len() + 24);
         event.extend_from_slice(b"event: next\ndata: ");
@@ -175,12 +175,12 @@ impl EventStream {
     async fn run(
         self,
         context: RequestContext,
-        outcome: Result<Ready, Box<GraphqlResponse>>,
+        prepared: Preparation,
         stopping: CancellationToken,
     ) {
         // Responses begin with a sign of life, so that their head is sent at once.
         self.sink.keep_alive();
-        let end = self.until_end(context, outcome, stopping).await;
+        let end = self.until_end(context, prepared, stopping).await;
         tracing::debug!(?end, "a stream of events ends");
         match end {
             End::Complete => self.sink.send(Bytes::from_static(COMPLETE)).await,
@@ -192,14 +192,16 @@ impl EventStream {
     async fn until_end(
         &self,
         context: RequestContext,
-        outcome: Result<Ready, Box<GraphqlResponse>>,
+        prepared: Preparation,
         stopping: CancellationToken,
     ) -> End {
         // Queries and mutations have an end of their own, and soon.
-        let is_endless = outcome.as_ref().is_ok_and(Ready::is_subscription);
+        let is_endless = prepared
+            .as_ref()
+            .is_ok_and(|prepared| prepared.kind().is_subscription());
         let expires_at = context.expires_at.filter(|_| is_endless);
         let closing = self.api.sockets.stopping();
-        let mut work = pin!(self.work(context, outcome));
+        let mut work = pin!(self.work(context, prepared));
         let first = Instant::now() + self.ping_interval;
         let mut keep_alive = interval_at(first, self.ping_interval);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -218,17 +220,17 @@ impl EventStream {
     }
 
     /// Sends all responses. Panics become internal errors.
-    async fn work(&self, context: RequestContext, outcome: Result<Ready, Box<GraphqlResponse>>) {
-        let ready = match outcome {
-            Ok(ready) => ready,
-            Err(answer) => return self.sink.next(&answer).await,
+    async fn work(&self, context: RequestContext, prepared: Preparation) {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(answer) => return self.sink.next(*answer).await,
         };
-        let answered = answer_operation(&self.api, ready, context, &self.sink);
+        let answered = answer_operation(&self.api, prepared, context, &self.sink);
         let outcome = AssertUnwindSafe(answered).catch_unwind().await;
         let outcome: Result<(), Errors> =
             outcome.unwrap_or_else(|panic| Err(refusal(&panicked(&*panic), &self.request_id)));
         if let Err(errors) = outcome {
-            self.sink.next(&GraphqlResponse::refused(errors)).await;
+            self.sink.next(GraphqlResponse::refused(errors)).await;
         }
     }
 }

@@ -18,18 +18,14 @@ use super::{
     accept::{self, Events, Media},
     body,
     caching::{CachePolicy, no_store},
-    events, query_string, report, response,
+    events,
+    preparation::prepare,
+    query_string, report, response,
     routes::Api,
     serve::Stopping,
-    socket::{self, Ready, Upgrade},
+    socket::{self, Upgrade},
 };
-use crate::execution::{
-    CostCheck, Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError,
-};
-
-/// The maximum cost of a query that counts as small, in units: the page of a shop, with everything
-/// on it.
-const MAX_SMALL_COST: u64 = 2_500;
+use crate::execution::{CostCheck, Failure, GraphqlRequest, GraphqlResponse, Prepared};
 
 /// `POST /graphql`.
 pub(super) async fn post(
@@ -154,13 +150,8 @@ impl Call<'_> {
             }
         };
         self.id.as_str().clone_into(&mut request.request_id);
-        request.hide_schema = context.hide_schema;
-        let prepared = self.prepare(&mut request).await;
-        if let Err(answer) = &prepared {
-            let codes = answer.errors.iter().map(|error| error.extensions.code);
-            api.reports.refused(codes, began.elapsed());
-        }
-        let kind = prepared.as_ref().ok().map(Prepared::kind);
+        let prepared = prepare(api, &context, request).await;
+        let kind = prepared.as_ref().ok().map(|prepared| prepared.kind());
         let streams = formats.streams(kind);
         let is_safe = match kind {
             None | Some(OperationType::Query) => true,
@@ -171,80 +162,38 @@ impl Call<'_> {
             return method_not_allowed("Mutations must be sent with POST.", "POST");
         }
         if streams {
-            let ready =
-                prepared.and_then(|prepared| Ready::new(api, prepared, request).map_err(unable));
-            return events::open(self, context, ready);
+            return events::open(self, context, prepared);
         }
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(answer) => return invalid(media, &context, answer),
+            Err(answer) => return response::graphql(media, *answer),
         };
         match run(api, prepared, context).await {
             Ok(answer) if self.allowed == Allowed::Safe => self.cached(media, answer),
-            Ok(answer) => response::graphql(media, &answer),
+            Ok(answer) => response::graphql(media, answer),
             Err(failure) => refused(media, &failure, self.id),
         }
-    }
-
-    /// Finds the text of a persisted query, and prepares the request. Fails with the response to a
-    /// request that cannot run.
-    async fn prepare(
-        &self,
-        request: &mut GraphqlRequest,
-    ) -> Result<Prepared, Box<GraphqlResponse>> {
-        let persisted_queries = &self.api.persisted_queries;
-        let registration = persisted_queries
-            .resolve(request)
-            .await
-            .map_err(|failure| {
-                crate::execution::log_internal(&failure, "", self.id.as_str());
-                Box::new(GraphqlResponse::failed(&failure, self.id.as_str()))
-            })?;
-        let prepared = self.api.engine.prepare(request.clone());
-        let prepared = prepared.map_err(unable)?;
-        if let Some(registration) = registration {
-            persisted_queries.register(registration);
-        }
-        Ok(prepared)
     }
 
     /// Returns the response to a GET, with the headers for caches.
     fn cached(&self, media: Media, mut answer: GraphqlResponse) -> Response<Body> {
         let policy = CachePolicy::of(self.headers, self.api.cache_max_age);
         policy.adapt(&mut answer);
-        policy.apply(self.headers, &answer, response::graphql(media, &answer))
+        let json = answer.json();
+        let response = response::graphql_json(media, &answer, json);
+        policy.apply(self.headers, &answer, response)
     }
-}
-
-/// Returns the response to a request whose document is invalid or not known, unless its caller has
-/// sent too many.
-fn invalid(
-    media: Media,
-    context: &RequestContext,
-    mut answer: Box<GraphqlResponse>,
-) -> Response<Body> {
-    let check = (context.invalid_check)();
-    if let Err(failure) = check.outcome {
-        *answer = GraphqlResponse::failed(&failure, "");
-    }
-    answer.rate = check.rate;
-    response::graphql(media, &answer)
-}
-
-/// The response to a request with these errors.
-fn unable(errors: Vec<ResponseError>) -> Box<GraphqlResponse> {
-    Box::new(GraphqlResponse::refused(errors))
 }
 
 /// Executes a request in its own task: see [`super::RequestLimiter`]. One that costs too much is
 /// refused at once and takes no place in it.
 pub(super) async fn run(
     api: &Api,
-    prepared: Prepared,
+    prepared: Arc<Prepared>,
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
     let (began, work) = (Instant::now(), context.work.clone());
-    let (prepared, shows_work) = (Arc::new(prepared), context.shows_work);
+    let shows_work = context.shows_work;
     let cost_check = (context.cost_check)(&prepared);
     let cost = cost_check.cost;
     let mut outcome = run_within_limits(api, Arc::clone(&prepared), cost_check, context).await;
@@ -264,7 +213,7 @@ async fn run_within_limits(
     context: RequestContext,
 ) -> Result<GraphqlResponse, Failure> {
     let engine = api.engine.clone();
-    let (refused, cost) = (cost_check.outcome.is_err(), cost_check.cost);
+    let (refused, is_large) = (cost_check.outcome.is_err(), cost_check.is_large);
     let is_query = prepared.kind().is_query();
     let work = async move {
         engine
@@ -279,7 +228,7 @@ async fn run_within_limits(
     } else {
         AtDeadline::Continue
     };
-    let size = if is_query && cost > MAX_SMALL_COST {
+    let size = if is_query && is_large {
         Size::Large
     } else {
         Size::Small

@@ -1,7 +1,7 @@
 //! Queries that clients name instead of sending them: by their hash, with Apollo's protocol for
 //! automatic persisted queries, or as trusted documents from a list that the shop has deployed.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use moka::sync::Cache;
@@ -12,6 +12,9 @@ use crate::execution::{CacheUse, ErrorCode, Failure, GraphqlRequest};
 
 /// The memory for queries that clients have registered, in bytes.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
+/// How long this memory keeps a query before it asks the store again, which thereby learns that the
+/// query is in use.
+const CACHE_TIME: Duration = Duration::from_hours(24);
 /// The version of the protocol.
 const VERSION: u64 = 1;
 /// The message that clients recognise.
@@ -42,6 +45,15 @@ pub(in crate::http) struct Registration {
     query: String,
 }
 
+/// Where the text of a document is.
+#[derive(Debug)]
+pub(in crate::http) enum Document {
+    /// In the request, from now on; to be registered once it has been found valid.
+    Present(Option<Registration>),
+    /// In the store, perhaps, under this hash.
+    Stored(String),
+}
+
 impl PersistedQueries {
     /// Accepts all queries; keeps registered ones in the memory of this process.
     #[must_use]
@@ -49,6 +61,7 @@ impl PersistedQueries {
         Self {
             registered: Cache::builder()
                 .max_capacity(CACHE_BYTES)
+                .time_to_live(CACHE_TIME)
                 .weigher(|hash: &String, query: &Arc<str>| {
                     u32::try_from(hash.len() + query.len() + 128).unwrap_or(u32::MAX)
                 })
@@ -79,25 +92,30 @@ impl PersistedQueries {
         &self.cache_use
     }
 
-    /// Adds the text to a request that names its document. Fails if the document is not known or
-    /// not allowed.
-    pub(super) async fn resolve(
-        &self,
-        request: &mut GraphqlRequest,
-    ) -> Result<Option<Registration>, Failure> {
+    /// Adds the text to a request that names its document, if this process has it. Fails if the
+    /// document is not allowed.
+    pub(super) fn resolve(&self, request: &mut GraphqlRequest) -> Result<Document, Failure> {
         let hash = hash_of(request)?;
         if let Some(trusted) = &self.trusted {
             trusted.resolve(request, hash.as_deref())?;
-            return Ok(None);
+            return Ok(Document::Present(None));
         }
         match hash {
             Some(hash) if request.query.is_empty() => {
-                request.query = self.registered(&hash).await?.to_string();
-                Ok(None)
+                let registered = self.registered.get(&hash);
+                self.cache_use.count(registered.is_some());
+                let Some(query) = registered else {
+                    return Ok(Document::Stored(hash));
+                };
+                request.query = query.to_string();
+                Ok(Document::Present(None))
             }
             Some(hash) if hash == sha256(&request.query) => {
-                let query = request.query.clone();
-                Ok((!self.registered.contains_key(&hash)).then_some(Registration { hash, query }))
+                let is_new = !self.registered.contains_key(&hash);
+                Ok(Document::Present(is_new.then(|| Registration {
+                    hash,
+                    query: request.query.clone(),
+                })))
             }
             Some(_) => Err(Failure::bad_input(
                 "extensions.persistedQuery.sha256Hash: provided sha does not match query",
@@ -106,8 +124,20 @@ impl PersistedQueries {
                 "documentId: this service has no trusted documents; send query",
             )),
             None if request.query.is_empty() => Err(Failure::bad_input("There is no query.")),
-            None => Ok(None),
+            None => Ok(Document::Present(None)),
         }
+    }
+
+    /// Returns the query with this hash from the store. Fails if it is not known.
+    pub(super) async fn load(&self, hash: &str) -> Result<String, Failure> {
+        let stored = match &self.store {
+            Some(store) => store.load(hash.to_owned()).await?,
+            None => None,
+        };
+        let query = stored.ok_or_else(not_found)?;
+        self.registered
+            .insert(hash.to_owned(), query.as_str().into());
+        Ok(query)
     }
 
     /// Remembers a query that has been found valid.
@@ -116,21 +146,6 @@ impl PersistedQueries {
         if let Some(store) = &self.store {
             store.save(hash, query);
         }
-    }
-
-    async fn registered(&self, hash: &str) -> Result<Arc<str>, Failure> {
-        let cached = self.registered.get(hash);
-        self.cache_use.count(cached.is_some());
-        if let Some(query) = cached {
-            return Ok(query);
-        }
-        let stored = match &self.store {
-            Some(store) => store.load(hash.to_owned()).await?,
-            None => None,
-        };
-        let query: Arc<str> = stored.ok_or_else(not_found)?.into();
-        self.registered.insert(hash.to_owned(), Arc::clone(&query));
-        Ok(query)
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) type Authenticate =
 
 type AddContext = Box<dyn FnOnce(Request) -> Request + Send>;
 type CheckCost = Box<dyn Fn(&Prepared) -> CostCheck + Send + Sync>;
-type CheckInvalid = Box<dyn Fn() -> CostCheck + Send + Sync>;
+pub(super) type CheckInvalid = Box<dyn Fn() -> CostCheck + Send + Sync>;
 
 /// The context of one authenticated request.
 pub struct RequestContext {
@@ -81,8 +81,8 @@ impl RequestContext {
         self
     }
 
-    /// Sets the check of a request whose document is invalid or not known. It decides whether the
-    /// caller is told why.
+    /// Sets the check of a request whose document is invalid or not known. If it fails, the caller
+    /// gets its failure instead of what is wrong with the document.
     #[must_use]
     pub fn invalid_check(
         mut self,

@@ -11,7 +11,17 @@ use crate::execution::{ErrorCode, Failure, GraphqlResponse, RateState, ResponseE
 
 /// Converts a response of the GraphQL engine. Clients that accept only `application/json` get
 /// status 200, except for errors that concern HTTP clients in general.
-pub(super) fn graphql(media: Media, answer: &GraphqlResponse) -> Response<Body> {
+pub(super) fn graphql(media: Media, mut answer: GraphqlResponse) -> Response<Body> {
+    let json = answer.json();
+    graphql_json(media, &answer, json)
+}
+
+/// Like [`graphql`], for a response that has been serialised.
+pub(super) fn graphql_json(
+    media: Media,
+    answer: &GraphqlResponse,
+    json: Vec<u8>,
+) -> Response<Body> {
     let refusal = answer.errors.first().filter(|_| answer.data.is_none());
     let status = match refusal.map(|error| error.extensions.code) {
         Some(code) if media == Media::GraphqlResponse || concerns_http(code) => status(code),
@@ -22,7 +32,7 @@ pub(super) fn graphql(media: Media, answer: &GraphqlResponse) -> Response<Body> 
         .iter()
         .map(|error| error.extensions.retry_after);
     let wait = waits.flatten().max();
-    let response = with_wait(body(status, media, answer.json()), wait);
+    let response = with_wait(body(status, media, json), wait);
     match &answer.rate {
         Some(rate) => with_rate(response, rate),
         None => response,

@@ -29,8 +29,6 @@ mod sockets;
 pub(super) use connection::reached;
 pub(super) use handshake::{Upgrade, is_upgrade, open};
 pub use limits::SocketLimits;
-pub(super) use operation::{
-    AnswerSink, Errors, Ready, answer as answer_operation, panicked, refusal,
-};
+pub(super) use operation::{AnswerSink, Errors, answer as answer_operation, panicked, refusal};
 pub use sockets::Sockets;
 pub(super) use sockets::{ConnectionPermit, OperationGuard};

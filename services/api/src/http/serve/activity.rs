@@ -110,7 +110,7 @@ impl Activity {
 }
 
 impl Request {
-    /// Begins the response timeout anew. For responses that go on as long as they are read.
+    /// Restarts the response timeout. For responses that go on as long as they are read.
     pub(super) fn renew(&mut self) {
         let period = self.activity.period.load(Ordering::Relaxed);
         if period != self.period {

@@ -173,8 +173,8 @@ enum End {
     Overdue(Overdue),
 }
 
-/// Wakes a connection when it has to be looked at. It is set anew only when that is earlier than
-/// before, so that a request usually costs no timer.
+/// Wakes a connection when its timeouts have to be checked. Only an earlier time than before resets
+/// it, so that a request usually costs no timer.
 struct Timer {
     sleep: Pin<Box<Sleep>>,
 }

@@ -37,7 +37,7 @@ impl Delivery {
         }
     }
 
-    /// Begins the response timeout anew with each piece. A client that does not read takes no
+    /// Restarts the response timeout with each piece. A client that does not read takes no
     /// pieces.
     pub(super) fn lasting(mut self, lasting: bool) -> Self {
         self.lasting = lasting;

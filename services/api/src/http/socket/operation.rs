@@ -13,7 +13,7 @@ use futures_util::{FutureExt, StreamExt};
 use super::operation_sink::OperationSink;
 use crate::{
     execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal},
-    http::{RequestContext, graphql, routes::Api},
+    http::{RequestContext, graphql, preparation::prepare, routes::Api},
 };
 
 pub(super) struct Operation {
@@ -28,32 +28,7 @@ pub(in crate::http) type Errors = Vec<ResponseError>;
 /// Receives the responses of an operation, over any transport.
 pub(in crate::http) trait AnswerSink {
     /// Sends a response; waits while the client does not read.
-    fn next(&self, answer: &GraphqlResponse) -> impl Future<Output = ()> + Send;
-}
-
-/// An operation that has passed all checks.
-pub(in crate::http) struct Ready {
-    prepared: Prepared,
-    /// The same once more for a subscription, since the stream of events needs one of its own.
-    priced: Option<Prepared>,
-}
-
-impl Ready {
-    /// Creates an operation that runs. `request` is what was prepared.
-    pub(in crate::http) fn new(
-        api: &Api,
-        prepared: Prepared,
-        request: GraphqlRequest,
-    ) -> Result<Self, Errors> {
-        let again = prepared.kind().is_subscription();
-        let priced = again.then(|| api.engine.prepare(request)).transpose()?;
-        Ok(Self { prepared, priced })
-    }
-
-    /// Whether it has as many responses as there are events.
-    pub(in crate::http) fn is_subscription(&self) -> bool {
-        self.priced.is_some()
-    }
+    fn next(&self, answer: GraphqlResponse) -> impl Future<Output = ()> + Send;
 }
 
 impl Operation {
@@ -70,33 +45,26 @@ impl Operation {
         }
     }
 
-    async fn answer(mut self, operation_sink: &OperationSink) -> Result<(), Errors> {
+    async fn answer(self, operation_sink: &OperationSink) -> Result<(), Errors> {
         let context = authenticate(&self.api, &self.headers)
             .map_err(|failure| refusal(&failure, &self.request.request_id))?;
-        self.request.hide_schema = context.hide_schema;
-        let persisted_queries = &self.api.persisted_queries;
-        let registration = persisted_queries.resolve(&mut self.request).await;
-        let registration =
-            registration.map_err(|failure| refusal(&failure, &self.request.request_id))?;
-        let prepared = self.api.engine.prepare(self.request.clone())?;
-        if let Some(registration) = registration {
-            persisted_queries.register(registration);
-        }
-        let ready = Ready::new(&self.api, prepared, self.request)?;
-        answer(&self.api, ready, context, operation_sink).await
+        let prepared = prepare(&self.api, &context, self.request).await;
+        let prepared = prepared.map_err(|answer| answer.errors)?;
+        answer(&self.api, prepared, context, operation_sink).await
     }
 }
 
 /// Executes an operation with one or many responses.
 pub(in crate::http) async fn answer(
     api: &Api,
-    ready: Ready,
+    prepared: Arc<Prepared>,
     context: RequestContext,
     sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
-    match ready.priced {
-        Some(priced) => subscribe(api, ready.prepared, &priced, context, sink).await,
-        None => execute(api, ready.prepared, context, sink).await,
+    if prepared.kind().is_subscription() {
+        subscribe(api, prepared, context, sink).await
+    } else {
+        execute(api, prepared, context, sink).await
     }
 }
 
@@ -115,17 +83,16 @@ pub(in crate::http) fn refusal(failure: &Failure, request_id: &str) -> Errors {
 /// Executes a query or a mutation. It continues if the client disconnects.
 async fn execute(
     api: &Api,
-    prepared: Prepared,
+    prepared: Arc<Prepared>,
     context: RequestContext,
     sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
-    let request_id = prepared.request_id().to_owned();
-    let outcome = graphql::run(api, prepared, context).await;
-    let answer = outcome.map_err(|failure| refusal(&failure, &request_id))?;
+    let outcome = graphql::run(api, Arc::clone(&prepared), context).await;
+    let answer = outcome.map_err(|failure| refusal(&failure, prepared.request_id()))?;
     if answer.data.is_none() {
         return Err(answer.errors);
     }
-    sink.next(&answer).await;
+    sink.next(answer).await;
     Ok(())
 }
 
@@ -136,20 +103,22 @@ async fn execute(
 /// cannot pay gets an error, and may subscribe again later.
 async fn subscribe(
     api: &Api,
-    prepared: Prepared,
-    priced: &Prepared,
+    prepared: Arc<Prepared>,
     context: RequestContext,
     sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
     let pay = || {
-        let check = (context.cost_check)(priced);
+        let check = (context.cost_check)(&prepared);
         let paid = check.outcome;
-        paid.map_err(|failure| refusal(&failure, priced.request_id()))?;
+        paid.map_err(|failure| refusal(&failure, prepared.request_id()))?;
         Ok::<_, Errors>((check.extensions, check.limits))
     };
     let (extensions, limits) = pay()?;
     let mut extensions = Some(extensions);
-    let mut answers = api.engine.subscribe(prepared, limits, context.add_context);
+    let subscribed = Arc::clone(&prepared);
+    let mut answers = api
+        .engine
+        .subscribe(subscribed, limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             return Err(answer.errors);
@@ -158,7 +127,7 @@ async fn subscribe(
             Some(mut first) => answer.extensions.append(&mut first),
             None => drop(pay()?),
         }
-        sink.next(&answer).await;
+        sink.next(answer).await;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(super) struct OperationSink {
 }
 
 impl AnswerSink for OperationSink {
-    async fn next(&self, answer: &GraphqlResponse) {
+    async fn next(&self, answer: GraphqlResponse) {
         self.send(next_message(&self.id, answer), false).await;
     }
 }

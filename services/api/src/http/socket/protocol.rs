@@ -84,7 +84,7 @@ impl ServerMessage<'_> {
 }
 
 /// Returns the message with a response of an operation.
-pub(super) fn next_message(id: &str, payload: &GraphqlResponse) -> Utf8Bytes {
+pub(super) fn next_message(id: &str, mut payload: GraphqlResponse) -> Utf8Bytes {
     let id = serde_json::to_string(id).expect("a string");
     let payload = String::from_utf8(payload.json()).expect("JSON is UTF-8");
     format!(r#"{{"type":"next","id":{id},"payload":{payload}}}"#).into()

@@ -25,7 +25,8 @@ use crate::{
     http::client_counts::{ClientCounts, ClientPlace},
 };
 
-/// The WebSocket connections and streams of events of a process. Cheap to clone; clones share the same connections.
+/// The WebSocket connections and streams of events of a process. Cheap to clone; clones share the
+/// same connections.
 #[derive(Clone, Debug)]
 pub struct Sockets(Arc<Shared>);
 
@@ -48,7 +49,7 @@ struct Shared {
 #[derive(Debug)]
 pub(in crate::http) struct ConnectionPermit {
     sockets: Sockets,
-    /// Who has the connection; `None` without a token and an address.
+    /// The client of the connection; `None` without a token and an address.
     client: Option<Caller>,
     // Before `_open`: what counts a connection is released before it seems to be gone.
     place: Option<ClientPlace>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Answer, JSON, Server, query};
-use crate::execution::{CostCheck, RateState};
+use crate::execution::{AnswerLimits, CostCheck, RateState};
 use crate::http::{Capacity, RequestContext};
 
 const OK: &str = "/graphql?query=%7Bok%7D";
@@ -137,6 +137,29 @@ async fn an_answer_for_all_has_no_budget_in_it() {
         kept.json()["extensions"]["cost"],
         json!({ "requested": 3, "limit": 9 })
     );
+}
+
+/// The size of an answer is known when it is serialised, which is late.
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_kept() {
+    let server = Server::start(Capacity::default(), |api| {
+        let limits = AnswerLimits {
+            bytes: 4,
+            ..AnswerLimits::NONE
+        };
+        api.cache_max_age(Duration::from_secs(30))
+            .authenticate(move |_| {
+                Ok(RequestContext::new().cost_check(move |_| CostCheck {
+                    limits,
+                    ..CostCheck::free()
+                }))
+            })
+    })
+    .await;
+    let answer = server.get(OK, "").await;
+    assert_eq!(answer.code(), "COST_EXCEEDED");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("etag"), None);
 }
 
 #[tokio::test]

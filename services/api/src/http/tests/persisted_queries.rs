@@ -1,14 +1,18 @@
 //! Queries that clients name: Apollo's protocol, and trusted documents.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Answer, JSON, STRICT, Server};
-use crate::execution::Failure;
-use crate::http::{Capacity, PersistedQueries, PersistedQueryStore, TrustedDocuments};
+use super::sockets::{Client, subscribe};
+use super::{Answer, JSON, STRICT, Server, query};
+use crate::execution::{CostCheck, ErrorCode, Failure};
+use crate::http::{
+    Capacity, PersistedQueries, PersistedQueryStore, RequestContext, TrustedDocuments,
+};
 
 const QUERY: &str = "{ ok }";
 /// `printf '{ ok }' | sha256sum`
@@ -86,16 +90,20 @@ async fn an_invalid_query_is_not_registered() {
 
 /// A store that several servers share.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<HashMap<String, String>>>);
+struct Shared {
+    queries: Arc<Mutex<HashMap<String, String>>>,
+    loads: Arc<AtomicUsize>,
+}
 
 impl PersistedQueryStore for Shared {
     fn load(&self, hash: String) -> BoxFuture<'static, Result<Option<String>, Failure>> {
-        let found = self.0.lock().unwrap().get(&hash).cloned();
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        let found = self.queries.lock().unwrap().get(&hash).cloned();
         Box::pin(async { Ok(found) })
     }
 
     fn save(&self, hash: String, query: String) {
-        self.0.lock().unwrap().insert(hash, query);
+        self.queries.lock().unwrap().insert(hash, query);
     }
 }
 
@@ -112,6 +120,72 @@ async fn processes_share_registered_queries() {
         send(&other, &named(HASH)).await.body,
         r#"{"data":{"ok":1}}"#
     );
+}
+
+/// Hashes cost strangers nothing to invent: the database is asked only for callers that can pay.
+#[tokio::test]
+async fn an_unknown_hash_is_charged_before_the_store_is_asked() {
+    let (store, budget) = (Shared::default(), Arc::new(AtomicUsize::new(2)));
+    let left = Arc::clone(&budget);
+    let queries = PersistedQueries::in_memory().shared(store.clone());
+    let server = Server::start(Capacity::default(), |api| {
+        api.persisted_queries(queries).authenticate(move |_| {
+            let left = Arc::clone(&left);
+            Ok(RequestContext::new().invalid_check(move || charge(&left)))
+        })
+    })
+    .await;
+    for _ in 0..2 {
+        let unknown = send(&server, &named(HASH)).await;
+        assert_eq!(unknown.code(), "PERSISTED_QUERY_NOT_FOUND");
+    }
+    let refused = send(&server, &named(HASH)).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (429, "RATE_LIMITED".to_owned())
+    );
+    assert_eq!(store.loads.load(Ordering::SeqCst), 2);
+}
+
+fn charge(left: &AtomicUsize) -> CostCheck {
+    let paid = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+        left.checked_sub(1)
+    });
+    let refused = || Failure::new(ErrorCode::RateLimited, "Slow down.");
+    CostCheck {
+        outcome: paid.map(|_| ()).map_err(|_| refused()),
+        ..CostCheck::free()
+    }
+}
+
+/// An invalid document costs the same over each transport.
+#[tokio::test]
+async fn invalid_documents_are_charged_over_all_transports() {
+    let budget = Arc::new(AtomicUsize::new(3));
+    let left = Arc::clone(&budget);
+    let server = Server::start(Capacity::default(), |api| {
+        api.authenticate(move |_| {
+            let left = Arc::clone(&left);
+            Ok(RequestContext::new().invalid_check(move || charge(&left)))
+        })
+    })
+    .await;
+    let invalid = server.post(JSON, &query("{ nowhere }")).await;
+    assert_eq!(invalid.code(), "GRAPHQL_VALIDATION_FAILED");
+    let head = "Accept: text/event-stream\r\nContent-Type: application/json\r\n";
+    let streamed = server.post(head, &query("{ nowhere }")).await;
+    assert!(
+        streamed.body.contains("GRAPHQL_VALIDATION_FAILED"),
+        "{streamed:?}"
+    );
+    let mut client = Client::ready(&server).await;
+    client.send(&subscribe("a", "{ nowhere }")).await;
+    let code = |message: Value| message["payload"][0]["extensions"]["code"].clone();
+    let invalid = code(client.next_message().await);
+    assert_eq!(invalid, "GRAPHQL_VALIDATION_FAILED");
+    assert_eq!(budget.load(Ordering::SeqCst), 0);
+    client.send(&subscribe("b", "{ nowhere }")).await;
+    assert_eq!(code(client.next_message().await), "RATE_LIMITED");
 }
 
 const APOLLO: &str = r#"{ "format": "apollo-persisted-query-manifest", "version": 1, "operations": [

@@ -57,7 +57,7 @@ pub(super) async fn until(mut condition: impl FnMut() -> bool) {
         .expect("the condition holds in time");
 }
 
-fn subscribe(id: &str, text: &str) -> Value {
+pub(super) fn subscribe(id: &str, text: &str) -> Value {
     json!({ "type": "subscribe", "id": id, "payload": { "query": text } })
 }
 

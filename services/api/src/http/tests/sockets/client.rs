@@ -78,7 +78,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         );
     }
 
-    pub(super) async fn send(&mut self, message: &Value) {
+    pub(in crate::http::tests) async fn send(&mut self, message: &Value) {
         self.send_frame(Message::text(message.to_string())).await;
     }
 
@@ -94,7 +94,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     /// Returns the next message of the protocol.
-    pub(super) async fn next_message(&mut self) -> Value {
+    pub(in crate::http::tests) async fn next_message(&mut self) -> Value {
         loop {
             match self.next_frame().await.expect("the connection is open") {
                 Ok(Message::Text(text)) => return serde_json::from_str(&text).unwrap(),
