@@ -223,6 +223,7 @@ impl Shop {
         let service = Service::start(&[
             "serve",
             "--federation",
+            "--public-introspection",
             "--listen",
             "127.0.0.1:0",
             "--mongodb-uri",
