@@ -21,6 +21,9 @@
 //!    many slots make a sample of about 10,000 products. `model::facet::Sample` turns the counts
 //!    into estimates with margins.
 //!
+//! The passes of a request share the limit: those with the fewest products are counted exactly, and
+//! samples of the others are smaller. See [`reads`].
+//!
 //! A request runs at most four passes at a time, and a process at most four counts. Exact counts
 //! of a whole category are cached with the generation that was read before counting.
 
@@ -28,6 +31,7 @@ mod coverage;
 mod display;
 mod generation;
 mod panel;
+mod reads;
 pub(crate) mod selectivity;
 mod snapshots;
 
@@ -56,18 +60,16 @@ use crate::products::{ListedProducts, ProductsQuery, Visibility};
 use crate::reference::Reference;
 use crate::{Catalog, DomainError, LineLimiter};
 use panel::Units;
+use reads::{ReadBudget, Share};
 
-/// The target size of a sample, so that it reaches 10,000 although the first slot is a guess.
-const SAMPLE_SIZE: u64 = 11_000;
 /// The maximum number of keys with a selection that are counted in one request: each needs a pass
 /// over the products.
 const MAX_CHOSEN: usize = 10;
-/// The limit for counting a selected value.
-const MAX_EXACT: u64 = 10_000_000;
 /// The maximum number of concurrent passes of a request.
 const MAX_CONCURRENT_PASSES: usize = 4;
-/// The number of values per facet in a stored panel.
-const STORED_VALUES: usize = 50;
+/// The number of values per facet in a stored panel. Facets with more values are counted for the
+/// request.
+pub const STORED_VALUES: usize = 50;
 /// The maximum number of values per facet that can be requested.
 pub const MAX_FACET_VALUES: usize = 200;
 /// The maximum number of facets that can be requested by name.
@@ -217,11 +219,13 @@ impl Pass {
         facets.iter().any(|key| plan.selected.contains(key))
     }
 
-    /// Whether a precomputed panel has all requested keys.
-    fn covers(&self, panel: &Panel) -> bool {
+    /// Whether a precomputed panel has all requested keys that products have.
+    fn is_covered_by(&self, snapshot: &FacetSnapshot) -> bool {
+        let panel = &snapshot.panel;
         let has = |key: &FacetKey| panel.facets.iter().any(|facet| facet.key == key.name());
-        let mut named = self.facets.iter().flatten();
-        named.all(|key| has(key) || !matches!(key, FacetKey::Spec(_)))
+        let nobody_has = |key: &FacetKey| snapshot.current && panel.lacks(key.name());
+        let mut named = self.named_specs();
+        named.all(|key| has(key) || nobody_has(key))
     }
 
     /// The requested spec keys.
@@ -235,6 +239,26 @@ impl Pass {
             .as_deref()
             .map_or_else(TallyFields::all, TallyFields::only)
     }
+}
+
+/// A pass before products are read.
+enum Prepared {
+    /// Counted without reading products.
+    Counted(Counts),
+    /// To be counted from products.
+    Live(LivePass),
+}
+
+/// A pass that reads products.
+struct LivePass {
+    condition: Condition,
+    fields: TallyFields,
+    /// The condition in its cheapest form, and the maximum number of products that an exact count
+    /// reads; `None` if they are too many.
+    exact: Option<(Condition, u64)>,
+    /// Where an exact count is stored: a scope, and the sum of its generations before counting.
+    stored_as: Option<(Scope, i64)>,
+    has_selection: bool,
 }
 
 /// A validated request.
@@ -261,18 +285,14 @@ impl Catalog {
         let reference = self.reference_for(query, request.keys.as_deref()).await?;
         let plan = Plan::new(&query.filter, request, &reference)?;
         let passes = plan.passes(&query.filter, &reference)?;
-        let counted: Vec<_> = passes
-            .iter()
-            .map(|pass| self.count_pass(list, pass, &plan, &reference).boxed())
-            .collect();
-        let counted: Vec<Counts> = stream::iter(counted)
-            .buffered(MAX_CONCURRENT_PASSES)
-            .try_collect()
+        let mut budget = ReadBudget::new(self.max_products_read().into());
+        let counted = self
+            .count_passes(list, &passes, &plan, &mut budget, &reference)
             .await?;
         let mut facets = Vec::new();
         for (pass, counts) in passes.iter().zip(counted) {
             let rare = self
-                .count_rare(list, pass, &plan, &counts, &reference)
+                .count_rare((list, &plan), pass, &counts, &mut budget, &reference)
                 .await?;
             let is_counted = |facets: &[Facet]| match pass.facets.as_deref() {
                 Some([key]) => facets.iter().any(|facet| facet.key == *key),
@@ -282,14 +302,15 @@ impl Catalog {
                 if is_counted(&facets) {
                     continue;
                 }
-                self.count_chosen(list, pass, &plan, &mut counts, &reference)
+                let counts = &mut counts;
+                self.count_chosen((list, &plan), pass, counts, &mut budget, &reference)
                     .await?;
                 let display = display::FacetDisplay {
                     reference: &reference,
                     filter: &query.filter,
                     currency: self.currency(),
                     limit: plan.limit,
-                    counts: &counts,
+                    counts,
                 };
                 let of_pass = plan.of_pass(pass, &counts.panel, &reference);
                 for (key, facet) in of_pass {
@@ -321,67 +342,120 @@ impl Catalog {
             .await
     }
 
-    async fn count_pass(
+    /// The counts of all passes, which share a budget.
+    async fn count_passes(
+        &self,
+        list: &ListedProducts,
+        passes: &[Pass],
+        plan: &Plan,
+        budget: &mut ReadBudget,
+        reference: &Arc<Reference>,
+    ) -> Result<Vec<Counts>, DomainError> {
+        let prepared: Vec<_> = passes
+            .iter()
+            .map(|pass| self.prepare_pass(list, pass, plan, reference).boxed())
+            .collect();
+        let prepared: Vec<Prepared> = stream::iter(prepared)
+            .buffered(MAX_CONCURRENT_PASSES)
+            .try_collect()
+            .await?;
+        let live = prepared.iter().filter_map(|prepared| match prepared {
+            Prepared::Live(live) => Some(live.exact.as_ref().map(|(_, products)| *products)),
+            Prepared::Counted(_) => None,
+        });
+        let sizes: Vec<Option<u64>> = live.collect();
+        let mut shares = budget.share(&sizes).into_iter();
+        let counted: Vec<_> = prepared
+            .into_iter()
+            .map(|prepared| match prepared {
+                Prepared::Counted(counts) => async { Ok(counts) }.boxed(),
+                Prepared::Live(live) => {
+                    let share = shares.next().expect("one for each pass");
+                    self.count_live(live, share, plan, reference).boxed()
+                }
+            })
+            .collect();
+        let counted = stream::iter(counted).buffered(MAX_CONCURRENT_PASSES);
+        counted.try_collect().await
+    }
+
+    /// Finds what is known about a pass without reading products.
+    async fn prepare_pass(
         &self,
         list: &ListedProducts,
         pass: &Pass,
         plan: &Plan,
         reference: &Arc<Reference>,
-    ) -> Result<Counts, DomainError> {
+    ) -> Result<Prepared, DomainError> {
         let scope = Scope::of(&pass.filter, &list.query, reference);
         let Some(scope) = scope.filter(|_| plan.is_default()) else {
-            let fields = pass.fields();
-            return self.count_live(list, pass, plan, fields, reference).await;
+            return self.prepare_live(list, pass, plan, None, reference).await;
         };
         if scope.categories.is_none() && pass.facets.as_deref() == Some(&[FacetKey::Category]) {
             match self.count_categories().await {
                 // They are being counted; until then a sample is used.
                 Err(DomainError::Unavailable(_)) => {}
-                counts => return counts,
+                counts => return counts.map(Prepared::Counted),
             }
         }
         let (snapshot, sum) = self.get_snapshot(&scope, reference).await?;
-        let snapshot = snapshot.filter(|snapshot| pass.covers(&snapshot.panel));
+        let snapshot = snapshot.filter(|snapshot| pass.is_covered_by(snapshot));
         if let Some(snapshot) = snapshot {
             // What is too much to count while the caller waits is served from the snapshot, even if
             // outdated.
             if snapshot.current || snapshot.panel.products > self.max_products_read().into() {
-                return Ok(Counts {
+                return Ok(Prepared::Counted(Counts {
                     panel: snapshot.panel,
                     accuracy: FacetAccuracy::Precomputed,
                     current: snapshot.current,
                     sample: None,
                     counted: Vec::new(),
                     as_of: snapshot.as_of,
-                });
+                }));
             }
         }
-        if pass.facets.is_some() {
-            return self
-                .count_live(list, pass, plan, pass.fields(), reference)
-                .await;
-        }
-        let counts = self
-            .count_live(list, pass, plan, TallyFields::all(), reference)
-            .await?;
-        if counts.accuracy == FacetAccuracy::Exact {
-            // The answer is valid even if it cannot be stored for others.
-            let snapshot = self.save_panel(&scope, sum, &counts.panel, counts.as_of, reference);
-            if let Err(error) = snapshot.await {
-                log_unstored_panel(&error);
-            }
-        }
-        Ok(counts)
+        let stored_as = pass.facets.is_none().then_some((scope, sum));
+        self.prepare_live(list, pass, plan, stored_as, reference)
+            .await
+    }
+
+    async fn prepare_live(
+        &self,
+        list: &ListedProducts,
+        pass: &Pass,
+        plan: &Plan,
+        stored_as: Option<(Scope, i64)>,
+        reference: &Arc<Reference>,
+    ) -> Result<Prepared, DomainError> {
+        let visibility = list.query.visibility;
+        let condition =
+            crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
+        let condition = match &list.search {
+            Some(search) => Condition::All(vec![condition, search.condition()]),
+            None => condition,
+        };
+        let exact = if condition.is_nothing() {
+            Some((condition.clone(), 0))
+        } else {
+            self.countable(list, condition.clone()).await?
+        };
+        Ok(Prepared::Live(LivePass {
+            condition,
+            fields: pass.fields(),
+            exact,
+            stored_as,
+            has_selection: pass.has_selection(plan),
+        }))
     }
 
     /// Counts requested keys individually when all matching products are too many: for a key that
     /// few products have, only those have to be read.
     async fn count_rare(
         &self,
-        list: &ListedProducts,
+        (list, plan): (&ListedProducts, &Plan),
         pass: &Pass,
-        plan: &Plan,
         counts: &Counts,
+        budget: &mut ReadBudget,
         reference: &Arc<Reference>,
     ) -> Result<Vec<Counts>, DomainError> {
         let mut rare = Vec::new();
@@ -393,7 +467,9 @@ impl Catalog {
         for key in pass.named_specs().take(MAX_CHOSEN) {
             let mut parts = vec![filter.clone(), has_key(key.name(), reference)];
             parts.extend(list.search.as_ref().map(crate::search::Search::condition));
-            let Some(condition) = self.countable(list, Condition::All(parts)).await? else {
+            let countable = self.countable(list, Condition::All(parts)).await?;
+            let Some((condition, _)) = countable.filter(|(_, products)| budget.take(*products))
+            else {
                 continue;
             };
             let (as_of, fields) = (self.now(), TallyFields::only(std::slice::from_ref(key)));
@@ -416,14 +492,13 @@ impl Catalog {
     }
 
     /// Adds selected texts to the values, with their exact counts: a precomputed panel or a sample
-    /// may lack them. If a search would have to read too many products for that, the count remains
-    /// an estimate.
+    /// may lack them. If too much would have to be read for that, the count remains an estimate.
     async fn count_chosen(
         &self,
-        list: &ListedProducts,
+        (list, plan): (&ListedProducts, &Plan),
         pass: &Pass,
-        plan: &Plan,
         counts: &mut Counts,
+        budget: &mut ReadBudget,
         reference: &Arc<Reference>,
     ) -> Result<(), DomainError> {
         let Some([key]) = pass.facets.as_deref() else {
@@ -456,7 +531,7 @@ impl Catalog {
                 and: Some(vec![pass.filter.clone(), display::text_filter(key, &text)]),
                 ..ProductFilter::default()
             };
-            let count = self.count_matches(list, &filter, reference).await?;
+            let count = self.count_matches(list, &filter, budget, reference).await?;
             match (known, count) {
                 (Some(known), Some(count)) => values[known].count = count,
                 // It remains an estimate like the others.
@@ -474,12 +549,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// The number of products that match a filter and the search of a list; `None` when a search
-    /// would have to read too many.
+    /// The number of products that match a filter and the search of a list; `None` when too much
+    /// would have to be read.
     async fn count_matches(
         &self,
         list: &ListedProducts,
         filter: &ProductFilter,
+        budget: &mut ReadBudget,
         reference: &Reference,
     ) -> Result<Option<u64>, DomainError> {
         let visibility = list.query.visibility;
@@ -496,13 +572,16 @@ impl Catalog {
         }
         if list.search.is_some() {
             match self.countable(list, condition).await? {
-                Some(countable) => condition = countable,
+                Some((countable, _)) => condition = countable,
                 None => return Ok(None),
             }
         }
-        self.read(|store| async move { store.count_products(&condition, MAX_EXACT).await })
-            .await
-            .map(Some)
+        let max = budget.entries();
+        let count = self
+            .read(|store| async move { store.count_products(&condition, max + 1).await })
+            .await?;
+        budget.spend_entries(count);
+        Ok((count <= max).then_some(count))
     }
 
     /// The category facet of the whole shop, from stored counts, without reading products.
@@ -526,82 +605,100 @@ impl Catalog {
         ))
     }
 
+    /// Counts a pass from products: exactly if its share allows, otherwise from a sample.
     async fn count_live(
         &self,
-        list: &ListedProducts,
-        pass: &Pass,
+        live: LivePass,
+        share: Share,
         plan: &Plan,
-        fields: TallyFields,
         reference: &Arc<Reference>,
     ) -> Result<Counts, DomainError> {
-        let visibility = list.query.visibility;
-        let condition =
-            crate::filter::resolve(&pass.filter, visibility, reference, self.currency())?;
-        let condition = match &list.search {
-            Some(search) => Condition::All(vec![condition, search.condition()]),
-            None => condition,
-        };
         let as_of = self.now();
         // A key with a selection keeps all its values, so that the selected ones are among them.
-        let limit = if pass.has_selection(plan) {
+        let limit = if live.has_selection {
             usize::MAX
         } else {
             plan.limit.max(STORED_VALUES)
         };
         let panel = |tally: &FacetTally| panel::panel(tally, reference, &plan.units, limit);
-        if condition.is_nothing() {
-            return Ok(Counts::exact(panel(&FacetTally::new(fields)), as_of));
+        if live.condition.is_nothing() {
+            return Ok(Counts::exact(panel(&FacetTally::new(live.fields)), as_of));
         }
-        if let Some(condition) = self.countable(list, condition.clone()).await?
-            && let Some(tally) = self
-                .tally(
-                    &condition,
-                    fields.clone(),
-                    (self.max_products_read().into(), None),
-                    reference,
-                )
-                .await?
-        {
-            return Ok(Counts::exact(panel(&tally), as_of));
-        }
-        let (tally, sample) = self.sample(&condition, fields, reference).await?;
-        let accuracy = if sample.is_all() {
-            FacetAccuracy::Exact
-        } else {
-            FacetAccuracy::Estimate
+        let max = u64::from(self.max_products_read());
+        let reads = match (share, live.exact) {
+            (Share::Sample(reads), _) => reads,
+            (Share::All(_), None) => max,
+            (Share::All(_), Some((condition, _))) => {
+                let fields = live.fields.clone();
+                let limits = (max, None);
+                let tally = self.tally(&condition, fields, limits, reference).await?;
+                if let Some(tally) = tally {
+                    let counts = Counts::exact(panel(&tally), as_of);
+                    self.store_counts(live.stored_as, &counts, reference).await;
+                    return Ok(counts);
+                }
+                max
+            }
         };
-        Ok(Counts {
+        let (tally, sample) = self
+            .sample(&live.condition, live.fields, reads, reference)
+            .await?;
+        let is_all = sample.is_all();
+        let counts = Counts {
             panel: panel(&tally),
-            accuracy,
+            accuracy: if is_all {
+                FacetAccuracy::Exact
+            } else {
+                FacetAccuracy::Estimate
+            },
             current: true,
-            sample: (!sample.is_all()).then_some(sample),
+            sample: (!is_all).then_some(sample),
             counted: Vec::new(),
             as_of,
-        })
+        };
+        if is_all {
+            self.store_counts(live.stored_as, &counts, reference).await;
+        }
+        Ok(counts)
     }
 
-    /// Returns the condition in its cheapest form if few enough products have to be read for an
-    /// exact count. When values or words bound what is read, the rarest of them decides: two common
+    /// Stores exact counts for the next requests. They are valid even if they cannot be stored.
+    async fn store_counts(
+        &self,
+        stored_as: Option<(Scope, i64)>,
+        counts: &Counts,
+        reference: &Reference,
+    ) {
+        let Some((scope, sum)) = stored_as else {
+            return;
+        };
+        let saved = self.save_panel(&scope, sum, &counts.panel, counts.as_of, reference);
+        if let Err(error) = saved.await {
+            log_unstored_panel(&error);
+        }
+    }
+
+    /// Returns the condition in its cheapest form, and the maximum number of products that an exact
+    /// count reads, if they are few enough. When values or words bound what is read, the rarest of them decides: two common
     /// values that few products share are sampled too, otherwise the cost would grow with the
     /// catalogue.
     async fn countable(
         &self,
         list: &ListedProducts,
         condition: Condition,
-    ) -> Result<Option<Condition>, DomainError> {
+    ) -> Result<Option<(Condition, u64)>, DomainError> {
         let max = match list.search {
             Some(_) => self.max_searched(),
             None => self.max_products_read(),
         };
         self.read(|store| async move {
             let bound = store.bound(&condition, max).await?;
-            let is_countable = if bound.is_exceeded() && !bound.decides {
-                let max = u64::from(max);
-                store.count_products(&condition, max + 1).await? <= max
+            let products = if bound.is_exceeded() && !bound.decides {
+                store.count_products(&condition, u64::from(max) + 1).await?
             } else {
-                !bound.is_exceeded()
+                bound.products
             };
-            Ok(is_countable.then(|| bound.lead(condition)))
+            Ok((products <= u64::from(max)).then(|| (bound.lead(condition), products)))
         })
         .await
     }
@@ -628,11 +725,13 @@ impl Catalog {
             .await
     }
 
-    /// Counts a sample: first one slot, from which the number of further slots follows.
+    /// Counts a sample that reads at most about `reads` products: first one slot, from which the
+    /// number of further slots follows.
     async fn sample(
         &self,
         condition: &Condition,
         fields: TallyFields,
+        reads: u64,
         reference: &Reference,
     ) -> Result<(FacetTally, Sample), DomainError> {
         let ids = reference
@@ -650,7 +749,7 @@ impl Catalog {
             renamed: HashMap::new(),
         };
         let renamed = renamed(reference);
-        let (tally, max) = (FacetTally::new(fields), u64::from(self.max_products_read()));
+        let (tally, size) = (FacetTally::new(fields), Share::sample_size(reads));
         let _permit = self.panel_cache().counting_permit().await;
         self.read(|store| async move {
             let request = |slots| TallyRequest {
@@ -662,9 +761,9 @@ impl Catalog {
             let in_one = tally.products().max(1);
             // A sample reads more products than it finds when the filter has conditions beyond the
             // index.
-            let read = store.max_reads_per_slot(&read).await?.max(1);
-            let max = max.div_ceil(read);
-            let slots = SAMPLE_SIZE
+            let per_slot = store.max_reads_per_slot(&read).await?.max(1);
+            let max = reads.div_ceil(per_slot);
+            let slots = size
                 .div_ceil(in_one)
                 .min(max)
                 .clamp(1, u64::from(vitrine_model::derived::SLOTS));

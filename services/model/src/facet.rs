@@ -212,6 +212,18 @@ pub struct Panel {
     pub keys: Vec<String>,
 }
 
+impl Panel {
+    /// The maximum number of spec keys that are counted for a panel, those of most products: a panel
+    /// is stored as one document.
+    pub const MAX_KEYS: usize = 500;
+
+    /// Returns true if no product of the panel has this spec key.
+    #[must_use]
+    pub fn lacks(&self, key: &str) -> bool {
+        self.keys.len() < Self::MAX_KEYS && !self.keys.iter().any(|counted| counted == key)
+    }
+}
+
 /// One facet of a panel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PanelFacet {

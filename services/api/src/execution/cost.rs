@@ -16,6 +16,8 @@ pub struct FieldCost {
     pub items: u64,
     /// What the fields below find in [`SelectedField::page`]: the page size of a connection.
     pub page: u64,
+    /// What the fields below find in [`SelectedField::is_narrowed`].
+    pub is_narrowed: bool,
 }
 
 /// What the fields of a schema cost.
@@ -34,6 +36,8 @@ pub struct SelectedField<'a> {
     pub is_composite: bool,
     /// The page that the field above it has set: see [`FieldCost::page`].
     pub page: u64,
+    /// Whether the field above it returns a list whose counts are not known in advance.
+    pub is_narrowed: bool,
     arguments: &'a Field,
     variables: &'a Variables,
     schema: &'a Schema,
@@ -94,6 +98,25 @@ impl SelectedField<'_> {
         }
     }
 
+    /// Returns true if an argument says more than this field of its input object.
+    #[must_use]
+    pub fn says_more_than(&self, argument: &str, field: &str) -> bool {
+        match self.value(argument) {
+            None | Some(Value::Null) => false,
+            Some(Value::Object(fields)) => fields
+                .iter()
+                .any(|(name, value)| name != field && *value != Value::Null),
+            Some(Value::Variable(name)) => match self.variables.get(name) {
+                None | Some(ConstValue::Null) => false,
+                Some(ConstValue::Object(fields)) => fields
+                    .iter()
+                    .any(|(name, value)| name != field && *value != ConstValue::Null),
+                Some(_) => true,
+            },
+            Some(_) => true,
+        }
+    }
+
     fn value(&self, argument: &str) -> Option<&Value> {
         let arguments = &self.arguments.arguments;
         let found = arguments.iter().find(|(name, _)| name.node == argument);
@@ -120,6 +143,21 @@ fn scalars_of(value: &ConstValue) -> u64 {
     }
 }
 
+/// What the fields of a selection know about the field that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    page: u64,
+    is_narrowed: bool,
+}
+
+impl List {
+    /// For the fields of an operation.
+    pub(super) const ROOT: Self = Self {
+        page: 1,
+        is_narrowed: false,
+    };
+}
+
 /// Adds up the costs of a selection.
 pub(super) struct Calculator<'a> {
     pub(super) rules: &'a Rules,
@@ -130,19 +168,19 @@ pub(super) struct Calculator<'a> {
 impl Calculator<'_> {
     /// Returns the cost of a selection on one value of a type. For an abstract type, it is the cost
     /// of its most expensive object type. Each field is visited once.
-    pub(super) fn set(&self, ty: &Name, set: &SelectionSet, page: u64) -> u64 {
+    pub(super) fn set(&self, ty: &Name, set: &SelectionSet, list: List) -> u64 {
         let (mut shared, mut conditional) = (0_u64, Vec::new());
         for item in &set.items {
             match &item.node {
                 Selection::Field(field) => {
-                    shared = shared.saturating_add(self.field(ty, &field.node, page));
+                    shared = shared.saturating_add(self.field(ty, &field.node, list));
                 }
                 Selection::InlineFragment(fragment) => {
                     let condition = fragment.node.type_condition.as_ref();
                     let condition = condition.map_or(ty.as_str(), |of| of.node.on.node.as_str());
                     let condition = Name::new_unchecked(condition);
                     let below = &fragment.node.selection_set.node;
-                    conditional.push((self.set(&condition, below, page), condition));
+                    conditional.push((self.set(&condition, below, list), condition));
                 }
                 // The normal form has none.
                 Selection::FragmentSpread(_) => {}
@@ -162,7 +200,7 @@ impl Calculator<'_> {
         shared.saturating_add(dearest)
     }
 
-    fn field(&self, parent: &Name, field: &Field, page: u64) -> u64 {
+    fn field(&self, parent: &Name, field: &Field, list: List) -> u64 {
         let name = field.name.node.as_str();
         let definition = definition(&self.rules.schema, parent, name);
         let inner = definition.map(|found| found.ty.inner_named_type());
@@ -174,12 +212,17 @@ impl Calculator<'_> {
             parent,
             name,
             is_composite: composite.is_some(),
-            page,
+            page: list.page,
+            is_narrowed: list.is_narrowed,
             arguments: field,
             variables: self.variables,
             schema: &self.rules.schema,
         });
-        let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, cost.page));
+        let list = List {
+            page: cost.page,
+            is_narrowed: cost.is_narrowed,
+        };
+        let below = composite.map_or(0, |ty| self.set(ty, &field.selection_set.node, list));
         cost.own.saturating_add(cost.items.saturating_mul(below))
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Map;
 
 use super::{
     AnswerLimits, DocumentValidator, Failure, ValidatedDocument,
-    cost::{Calculator, CostModel},
+    cost::{Calculator, CostModel, List},
     introspection,
     normal_form::NormalForm,
     plan::{DocumentPlan, OperationPlan},
@@ -116,7 +116,7 @@ impl Prepared {
             model,
         };
         let root = self.operation().object_type();
-        calculator.set(root, &operation.node.selection_set.node, 1)
+        calculator.set(root, &operation.node.selection_set.node, List::ROOT)
     }
 
     /// Returns the id of the request.

@@ -2,8 +2,7 @@
 //!
 //! A cost is an estimate of the CPU time of the service and the database, in microseconds, that is
 //! meant to be too high rather than too low. Clients see units of ten microseconds. `cargo bench
-//! --bench costs` compares it with measurements. The one known exception: facets that are not
-//! cached cost up to forty times their price.
+//! --bench costs` compares it with measurements.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,8 +43,11 @@ const COUNTER: u64 = 400;
 const SEARCH: u64 = 5_000;
 /// A mutation: a transaction, with its look-ups.
 const MUTATION: u64 = 5_000;
-/// The counts of a set of facets, however many filters there are.
-const FACET_PASS: u64 = 15_000;
+/// Facets that were counted before, of a category or of all products.
+const FACETS: u64 = 5_000;
+/// Facets that are counted for the request: up to 20,000 products are read, however many filters
+/// there are.
+const FACET_COUNT: u64 = 65_000;
 /// A report that reads many documents.
 const REPORT: u64 = 50_000;
 /// The schema as a text.
@@ -125,7 +127,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Product.viewerReview", LOOK_UP, Usual(1)),
     ("ProductActivity.points", 0, Usual(100)),
     ("ProductConnection.edges", 0, Rows),
-    ("ProductConnection.facets", FACET_PASS, Values("keys", PAGE)),
+    ("ProductConnection.facets", FACETS, Values("keys", PAGE)),
     ("ProductConnection.nodes", 0, Rows),
     ("ProductConnection.search", LIST, Usual(1)),
     ("Query._entities", 0, Length("representations")),
@@ -401,6 +403,14 @@ fn values_page(field: &SelectedField<'_>) -> u64 {
     limit.unwrap_or(PAGE).min(MAX_FACET_VALUES)
 }
 
+/// Whether the facets of a list are counted for the request: those of whole categories, in their
+/// usual form, are known.
+fn is_counted(field: &SelectedField<'_>) -> bool {
+    let limit = field.integer("limit").unwrap_or_default();
+    let is_usual = usize::try_from(limit).is_ok_and(|limit| limit <= facets::STORED_VALUES);
+    field.is_narrowed || !is_usual || field.items("displayUnits") > 0
+}
+
 /// What a field costs beyond its row in the table, because of its arguments.
 fn by_arguments(field: &SelectedField<'_>) -> u64 {
     match (field.parent, field.name) {
@@ -409,6 +419,7 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
             ROW * page_size(field) + if searched { SEARCH } else { 0 }
         }
         (_, "reviews" | "moderationQueue" | "suppliers") => ROW * page_size(field),
+        ("ProductConnection", "facets") if is_counted(field) => FACET_COUNT,
         ("Query", "nodes") => ROW * field.scalars("ids"),
         // Products by id and by SKU, reviews, suppliers: a look-up each.
         ("Query", "_entities") => {
@@ -441,7 +452,20 @@ impl CostModel for SchemaCosts {
             .saturating_add(by_arguments(field))
             .saturating_add(arguments)
             .saturating_add(each.saturating_mul(items));
-        FieldCost { own, items, page }
+        let is_narrowed = match (field.parent, field.name) {
+            ("Query", "products") => {
+                field.scalars("search") > 0
+                    || field.says_more_than("filter", "category")
+                    || field.scalars("filter") > 1
+            }
+            _ => false,
+        };
+        FieldCost {
+            own,
+            items,
+            page,
+            is_narrowed,
+        }
     }
 }
 

@@ -15,9 +15,6 @@ use vitrine_model::unit::Unit;
 use crate::DomainError;
 use crate::reference::Reference;
 
-/// The maximum number of spec keys in a panel, those of most products: a panel is stored as one
-/// document.
-const MAX_KEYS: usize = 500;
 /// The minimum ratings that are counted.
 const RATINGS: [f64; 4] = [4.0, 3.0, 2.0, 1.0];
 
@@ -91,7 +88,7 @@ pub(super) fn panel(
     let mut facets = built_in(tally, limit);
     let mut keys = tally.keys();
     keys.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    keys.truncate(MAX_KEYS);
+    keys.truncate(Panel::MAX_KEYS);
     facets.extend(keys.iter().filter_map(|(name, products)| {
         let key = reference.dictionary.get(name)?;
         let (distinct, data) = spec(tally, key, reference, units, limit)?;

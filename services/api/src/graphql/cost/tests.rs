@@ -87,6 +87,36 @@ fn page_sizes_multiply() {
     assert_eq!(difference, 10 * 10 * (ROW + OBJECT + SCALAR));
 }
 
+/// What has to be counted for the request costs more than what is known.
+#[test]
+fn facets_of_whole_categories_are_cheap() {
+    let facets = |arguments: &str, selection: &str| {
+        cost(&format!(
+            "{{ products{arguments} {{ {selection} {{ key values {{ label }} }} }} }}"
+        ))
+    };
+    let known = facets("", "facets");
+    let of_category = facets(r#"(filter: { category: ["lamps"] })"#, "facets");
+    assert!(of_category - known <= 2 * ARGUMENT, "{of_category} {known}");
+    for (arguments, selection) in [
+        (r#"(filter: { brand: ["North"] })"#, "facets"),
+        (
+            r#"(filter: { category: ["lamps"], brand: ["North"] })"#,
+            "facets",
+        ),
+        (r#"(filter: { category: ["lamps", "chairs"] })"#, "facets"),
+        (r#"(search: "lamp")"#, "facets"),
+        ("", "facets(limit: 51)"),
+        ("", r#"facets(displayUnits: [{ unit: "cm" }])"#),
+    ] {
+        let counted = facets(arguments, selection);
+        assert!(
+            counted >= known + FACET_COUNT,
+            "{arguments} {selection}: {counted}"
+        );
+    }
+}
+
 #[test]
 fn all_values_of_facets_cost() {
     let facets = |limit: u32| {
