@@ -13,7 +13,6 @@ use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::workers::Worker;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_model::clock::{ManualClock, Timestamp};
-use vitrine_model::id::ProductId;
 use vitrine_model::import::{LineOutcome, ProductDraft, ReviewDraft};
 use vitrine_model::money::Currency;
 use vitrine_storage::audit::Audit;
@@ -21,6 +20,7 @@ use vitrine_storage::store::SentCommand;
 use vitrine_storage::versions::VersionStep;
 use vitrine_storage::{Store, StoreOptions};
 
+use crate::left_databases::{LeftDatabases, new_name};
 use crate::mongod::Server;
 use crate::replica_set::Members;
 use crate::request::Request;
@@ -64,9 +64,13 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// Creates an app on an empty database of the servers at this address.
-    async fn on(uri: &str) -> anyhow::Result<Self> {
-        let database = format!("test_{}", ProductId::random().to_string().replace('-', ""));
+    /// Creates an app on an empty database of the servers at this address: on one that an earlier
+    /// test has left, if there is one.
+    async fn on(uri: &str, left: &LeftDatabases) -> anyhow::Result<Self> {
+        let direct = mongodb::Client::with_uri_str(uri).await?;
+        let emptied = left.take(&direct).await;
+        let is_new = emptied.is_none();
+        let database = emptied.unwrap_or_else(new_name);
         let commands = Commands::default();
         let refused = Refused::default();
         let (seen, refusing) = (Arc::clone(&commands), Arc::clone(&refused));
@@ -75,10 +79,11 @@ impl App {
             ..StoreOptions::new(uri, &database)
         };
         let store = Store::connect(&options).await?;
-        store.create_schema().await?;
-        let direct = mongodb::Client::with_uri_str(uri)
-            .await?
-            .database(&database);
+        if is_new {
+            store.create_schema().await?;
+        }
+        let direct = direct.database(&database);
+        left.learn(&direct).await?;
         let now = Timestamp::parse(NOW).expect("an instant");
         let clock = Arc::new(ManualClock::at(now));
         let catalog = Catalog::open(store.clone(), options_with(Arc::clone(&clock))).await?;
@@ -389,14 +394,15 @@ impl App {
 const BATCH: usize = 1000;
 
 /// Runs a test on an empty database of the server that all tests share. Afterwards background work
-/// is finished, the whole database is audited, and dropped. When the test fails, the database is
+/// is finished, and the whole database is audited. When the test fails, the database is
 /// kept and the way to open it is printed.
 ///
 /// # Panics
 /// When the test does, or the audit finds something.
 pub fn test<F: AsyncFnOnce(&App)>(body: F) {
+    static LEFT: LeftDatabases = LeftDatabases::new();
     let server = Server::shared();
-    run(server.uri(), |database| server.keep(database), body);
+    run(server.uri(), &LEFT, |database| server.keep(database), body);
 }
 
 /// Runs a test on a server of its own, for tests that make the server fail. Starting one is slow.
@@ -408,7 +414,8 @@ pub fn test_on_own_server<F: AsyncFnOnce(&App)>(body: F) {
     let server = runtime
         .block_on(Server::start("own"))
         .expect("mongod starts");
-    run(server.uri(), |database| server.keep(database), body);
+    let left = LeftDatabases::new();
+    run(server.uri(), &left, |database| server.keep(database), body);
     runtime.block_on(server.stop()).expect("mongod ends");
 }
 
@@ -425,14 +432,20 @@ pub fn test_on_replica_set<F: AsyncFnOnce(&App, &Members)>(body: F) {
         body(app, &members).await;
         members.recover().await;
     };
-    run(&members.uri(), |database| members.keep(database), tested);
+    let (uri, left) = (members.uri(), LeftDatabases::new());
+    run(&uri, &left, |database| members.keep(database), tested);
     members.end();
 }
 
-fn run<F: AsyncFnOnce(&App)>(uri: &str, keep: impl FnOnce(&str) -> String, body: F) {
+fn run<F: AsyncFnOnce(&App)>(
+    uri: &str,
+    left: &LeftDatabases,
+    keep: impl FnOnce(&str) -> String,
+    body: F,
+) {
     let runtime = runtime();
     let app = runtime
-        .block_on(App::on(uri))
+        .block_on(App::on(uri, left))
         .expect("a database can be made");
     let tested = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
@@ -445,9 +458,10 @@ fn run<F: AsyncFnOnce(&App)>(uri: &str, keep: impl FnOnce(&str) -> String, body:
         eprintln!("{}", keep(app.store.database_name()));
         resume_unwind(failure);
     }
-    runtime
-        .block_on(app.store.drop_database())
-        .expect("a database can be dropped");
+    let database = app.store.database_name().to_owned();
+    // With everything that still runs for the app.
+    drop((app, runtime));
+    left.add(database);
 }
 
 /// A runtime for one test: the driver's tasks end with it.

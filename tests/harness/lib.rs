@@ -41,6 +41,7 @@ pub mod environment;
 pub mod eventually;
 pub mod faults;
 pub mod http;
+mod left_databases;
 pub mod mongod;
 pub mod mutations;
 pub mod node;
