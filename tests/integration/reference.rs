@@ -1,6 +1,7 @@
 //! Categories, suppliers, the spec dictionary and units.
 
 use serde_json::{Value, json};
+use vitrine_domain::products::Visibility;
 use vitrine_harness::{App, product, test};
 
 /// Products in a tree of categories of three levels, in which two have the same name.
@@ -340,7 +341,13 @@ fn other_processes_see_new_keys_and_categories_with_the_next_request() {
             other.reference().categories.by_slug("new").is_none(),
             "it has not read the reference data yet"
         );
-        assert!(other.spec_key("brand_new").await.unwrap().is_some());
+        assert!(
+            other
+                .spec_key("brand_new", Visibility::Everything)
+                .await
+                .unwrap()
+                .is_some()
+        );
         assert!(
             other
                 .reference_for_slug("new")

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vitrine_harness::{App, product, test};
+use vitrine_model::product::ProductStatus;
 
 async fn id_of(app: &App, slug: &str) -> String {
     let query = "query($slug: String) { product(slug: $slug) { id } }";
@@ -318,5 +319,79 @@ fn of_two_concurrent_definitions_of_a_key_one_decides_its_type() {
                 );
             }
         }
+    });
+}
+
+/// Where a caller meets the spec key `glow`: by its name, in the dictionary, as a filter, as a
+/// facet, and as the key that a wrong name may mean.
+async fn meets_glow(app: &App, is_admin: bool) -> Vec<&'static str> {
+    let ask = async |query: &str| {
+        let query = app.query(query);
+        if is_admin {
+            query.as_admin().await
+        } else {
+            query.await
+        }
+    };
+    let filtered = |key: &str| {
+        format!(
+            "{{ products(filter: {{ specs: [{{ key: \"{key}\", exists: true }}] }}, sort: [{{ spec: \"{key}\" }}]) {{ nodes {{ name }} }} }}"
+        )
+    };
+    let mut places = Vec::new();
+    let named = ask(r#"{ specKey(key: "glow") { label } }"#).await;
+    places.extend((!named.at("/specKey").is_null()).then_some("specKey"));
+    let all = ask("{ specKeys(first: 100) { nodes { key } } }").await;
+    let is_listed = all.at("/specKeys/nodes").to_string().contains("glow");
+    places.extend(is_listed.then_some("specKeys"));
+    let hints = ask(&filtered("glow")).await.hints();
+    places.extend(hints.is_empty().then_some("filter"));
+    let facets = ask(r#"{ products { facets(keys: ["glow"]) { key } } }"#).await;
+    let is_facet = *facets.at("/products/facets") != json!([]);
+    places.extend(is_facet.then_some("facet"));
+    let hints = ask(&filtered("glov")).await.hints();
+    assert_eq!(hints.len(), 2, "{hints:?}");
+    let is_meant = hints.iter().any(|hint| hint.contains("glow"));
+    places.extend(is_meant.then_some("hint"));
+    places
+}
+
+#[test]
+fn strangers_see_a_spec_key_once_a_product_on_sale_had_it() {
+    test(async |app| {
+        const KEY: [&str; 4] = ["specKey", "specKeys", "filter", "hint"];
+        const ALL: [&str; 5] = ["specKey", "specKeys", "filter", "facet", "hint"];
+        app.has([
+            product("Lamp").text("color", "red"),
+            product("Secret")
+                .text("glow", "blue")
+                .status(ProductStatus::Draft),
+        ])
+        .await;
+        let id = id_of(app, "secret").await;
+        assert_eq!(meets_glow(app, true).await, KEY);
+        assert!(meets_glow(app, false).await.is_empty());
+        let status = |status: &str| json!({ "id": id, "status": status });
+        app.mutate("updateProduct", status("ACTIVE")).await.done();
+        assert_eq!(meets_glow(app, false).await, ALL);
+        app.mutate("updateProduct", status("ARCHIVED")).await.done();
+        assert_eq!(meets_glow(app, false).await, KEY, "it was seen");
+    });
+}
+
+#[test]
+fn a_defined_spec_key_is_shown_with_its_first_product_on_sale() {
+    test(async |app| {
+        let key = json!({ "key": "glow", "type": "TEXT" });
+        app.mutate("defineSpecKey", key).await.done();
+        app.has([product("Draft")
+            .text("glow", "red")
+            .status(ProductStatus::Draft)])
+            .await;
+        let id = shoe(app).await;
+        assert!(meets_glow(app, false).await.is_empty());
+        let glow = json!([{ "key": "glow", "value": { "text": "green" } }]);
+        app.mutate("setSpecs", set(&id, glow)).await.done();
+        assert!(meets_glow(app, false).await.contains(&"facet"));
     });
 }

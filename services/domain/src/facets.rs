@@ -338,8 +338,8 @@ impl Catalog {
         let is_known = |reference: &Reference, key: &String| {
             key.starts_with('@') || reference.dictionary.get(key).is_some()
         };
-        self.reference_knowing(|r| keys.iter().all(|key| is_known(r, key)))
-            .await
+        let known = |reference: &Reference| keys.iter().all(|key| is_known(reference, key));
+        self.reference_knowing(query.visibility, known).await
     }
 
     /// The counts of all passes, which share a budget.

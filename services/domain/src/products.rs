@@ -190,7 +190,9 @@ impl Catalog {
             list.partial = looked_through.is_some();
         }
         if let Some(key) = &query.sort_spec {
-            list.by_spec = self.spec_order(key, &list.condition, &mut hints).await?;
+            list.by_spec = self
+                .spec_order((key, query.visibility), &list.condition, &mut hints)
+                .await?;
         }
         let page = if list.condition.is_nothing() {
             Page {
@@ -286,13 +288,15 @@ impl Catalog {
     /// key adds a hint and sorts nothing.
     async fn spec_order(
         &self,
-        key: &str,
+        (key, visibility): (&str, Visibility),
         condition: &Condition,
         hints: &mut Vec<Hint>,
     ) -> Result<Option<SpecSort>, DomainError> {
         const PATH: &str = "sort[0].spec";
         let reference = self
-            .reference_knowing(|reference| reference.dictionary.get(key).is_some())
+            .reference_knowing(visibility, |reference| {
+                reference.dictionary.get(key).is_some()
+            })
             .await?;
         let condition = condition.clone();
         let found = if condition.is_nothing() {
@@ -353,7 +357,7 @@ impl Catalog {
         visibility: Visibility,
     ) -> Result<(Arc<Reference>, Condition), DomainError> {
         let known = |reference: &Reference| crate::filter::is_known(filter, reference);
-        let reference = self.reference_knowing(known).await?;
+        let reference = self.reference_knowing(visibility, known).await?;
         let condition = crate::filter::resolve(filter, visibility, &reference, self.currency())?;
         Ok((reference, condition))
     }

@@ -20,6 +20,7 @@ use vitrine_storage::keyset::{Boundary, PageRequest};
 use vitrine_storage::{StorageError, Store};
 
 use crate::page::{ListedRow, PageArguments};
+use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
 /// Requests that name something unknown cause at most one check per interval.
@@ -72,10 +73,43 @@ impl ListedSpecKeys {
     }
 }
 
+/// A snapshot as different callers see it.
+#[derive(Debug)]
+struct Views {
+    all: Arc<Reference>,
+    /// Without spec keys that no product on sale ever had.
+    public: Arc<Reference>,
+}
+
+impl Views {
+    fn of(all: Reference) -> Self {
+        let keys = all.dictionary.keys().iter();
+        let published = keys.filter(|key| key.published).cloned().collect();
+        let public = Reference {
+            dictionary: Dictionary::new(published),
+            categories: all.categories.clone(),
+            units: all.units.clone(),
+            dimensions: all.dimensions.clone(),
+            version: all.version,
+        };
+        Self {
+            all: Arc::new(all),
+            public: Arc::new(public),
+        }
+    }
+
+    const fn seen_with(&self, visibility: Visibility) -> &Arc<Reference> {
+        match visibility {
+            Visibility::Public => &self.public,
+            Visibility::Everything => &self.all,
+        }
+    }
+}
+
 /// The current snapshot.
 #[derive(Debug)]
 pub(crate) struct ReferenceCache {
-    current: ArcSwap<Reference>,
+    current: ArcSwap<Views>,
     checked_at: Mutex<Option<Instant>>,
 }
 
@@ -83,7 +117,7 @@ impl ReferenceCache {
     pub(crate) async fn load(store: &Store) -> Result<Self, StorageError> {
         let reference = read(store).await?;
         log_overridden_units(&reference.units);
-        let current = ArcSwap::from_pointee(reference);
+        let current = ArcSwap::from_pointee(Views::of(reference));
         Ok(Self {
             current,
             checked_at: Mutex::new(None),
@@ -95,7 +129,15 @@ impl Catalog {
     /// The current snapshot.
     #[must_use]
     pub fn reference(&self) -> Arc<Reference> {
-        self.reference_cache().current.load_full()
+        self.reference_seen_with(Visibility::Everything)
+    }
+
+    /// The current snapshot as a caller sees it. Only staff see spec keys that no product on sale
+    /// ever had.
+    #[must_use]
+    pub fn reference_seen_with(&self, visibility: Visibility) -> Arc<Reference> {
+        let current = self.reference_cache().current.load();
+        Arc::clone(current.seen_with(visibility))
     }
 
     /// Reloads the reference data if it has changed. Returns whether it had. When the database
@@ -110,11 +152,11 @@ impl Catalog {
                 Ok(None)
             }
         });
-        let Some(fresh) = read.await?.map(Arc::new) else {
+        let Some(fresh) = read.await?.map(|fresh| Arc::new(Views::of(fresh))) else {
             return Ok(false);
         };
         self.reference_cache().current.rcu(|current| {
-            if current.version < fresh.version {
+            if current.all.version < fresh.all.version {
                 Arc::clone(&fresh)
             } else {
                 Arc::clone(current)
@@ -128,32 +170,40 @@ impl Catalog {
         &self,
         id: CategoryId,
     ) -> Result<Arc<Reference>, DomainError> {
-        self.reference_knowing(|reference| reference.categories.get(id).is_some())
-            .await
+        let known = |reference: &Reference| reference.categories.get(id).is_some();
+        self.reference_knowing(Visibility::Everything, known).await
     }
 
     /// The reference data, checked for changes if it lacks a category with this slug.
     pub async fn reference_for_slug(&self, slug: &str) -> Result<Arc<Reference>, DomainError> {
-        self.reference_knowing(|reference| reference.categories.by_slug(slug).is_some())
-            .await
+        let known = |reference: &Reference| reference.categories.by_slug(slug).is_some();
+        self.reference_knowing(Visibility::Everything, known).await
     }
 
-    /// The spec key with this name or alias.
-    pub async fn spec_key(&self, key: &str) -> Result<Option<Arc<SpecKey>>, DomainError> {
+    /// The spec key with this name or alias, if the caller may see it.
+    pub async fn spec_key(
+        &self,
+        key: &str,
+        visibility: Visibility,
+    ) -> Result<Option<Arc<SpecKey>>, DomainError> {
         let known = |reference: &Reference| reference.dictionary.get(key).is_some();
-        let reference = self.reference_knowing(known).await?;
+        let reference = self.reference_knowing(visibility, known).await?;
         Ok(reference.dictionary.get(key).cloned().map(Arc::new))
     }
 
-    /// A page of the spec dictionary, sorted by key, from memory.
+    /// A page of the spec dictionary as the caller sees it, sorted by key, from memory.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid page, [`DomainError::InvalidCursor`] for a cursor of
     /// another list.
-    pub fn spec_keys(&self, page: &PageArguments) -> Result<ListedSpecKeys, DomainError> {
+    pub fn spec_keys(
+        &self,
+        page: &PageArguments,
+        visibility: Visibility,
+    ) -> Result<ListedSpecKeys, DomainError> {
         let fingerprint = ListFingerprint::of(&[b"spec_keys"]);
         let request = page.request(self, fingerprint)?;
-        let reference = self.reference();
+        let reference = self.reference_seen_with(visibility);
         let keys = reference.dictionary.keys();
         let range = range(keys, &request);
         let row = |key: &SpecKey| {
@@ -169,12 +219,14 @@ impl Catalog {
         })
     }
 
-    /// The reference data; reloaded if it does not satisfy `known` and has changed.
+    /// The reference data as the caller sees it; reloaded if it does not satisfy `known` and has
+    /// changed.
     pub(crate) async fn reference_knowing(
         &self,
+        visibility: Visibility,
         known: impl Fn(&Reference) -> bool,
     ) -> Result<Arc<Reference>, DomainError> {
-        let reference = self.reference();
+        let reference = self.reference_seen_with(visibility);
         if known(&reference) {
             return Ok(reference);
         }
@@ -183,7 +235,7 @@ impl Catalog {
             *checked_at = Some(Instant::now());
             self.refresh_reference().await?;
         }
-        Ok(self.reference())
+        Ok(self.reference_seen_with(visibility))
     }
 }
 

@@ -11,8 +11,6 @@ pub(crate) struct CheckedSpecs {
     pub(crate) specs: Vec<Spec>,
     /// Keys that are not in the dictionary yet.
     pub(crate) new_keys: Vec<SpecKey>,
-    /// Defined keys that no product has had yet.
-    pub(crate) unused: Vec<SpecKey>,
     /// The refused specs, by their index.
     pub(crate) refused: Vec<(usize, SpecError)>,
 }
@@ -42,9 +40,6 @@ fn check_one(
     let known = dictionary.get(&spec.key);
     if let Some(known) = known {
         known.accepts(spec, units)?;
-        if !known.used && !checked.unused.contains(known) {
-            checked.unused.push(known.clone());
-        }
     } else if let Some(new_keys) = checked.new_keys.iter().find(|key| key.key == spec.key) {
         new_keys.accepts(spec, units)?;
     } else {
@@ -56,6 +51,18 @@ fn check_one(
         value: canonical_unit(&spec.value, units),
         qualifier: spec.qualifier.as_deref().map(normal_qualifier),
     })
+}
+
+/// The keys that have to be marked as used, or as published, because a product has these specs.
+pub(crate) fn unmarked(specs: &[Spec], on_sale: bool, dictionary: &Dictionary) -> Vec<SpecKey> {
+    let mut unmarked: Vec<SpecKey> = Vec::new();
+    for key in specs.iter().filter_map(|spec| dictionary.get(&spec.key)) {
+        let is_marked = key.used && (key.published || !on_sale);
+        if !is_marked && !unmarked.contains(key) {
+            unmarked.push(key.clone());
+        }
+    }
+    unmarked
 }
 
 fn canonical_unit(value: &SpecValue, units: &UnitTable) -> SpecValue {

@@ -274,6 +274,10 @@ pub struct SpecKey {
     /// Entries stored before this field existed count as used.
     #[serde(default = "yes")]
     pub used: bool,
+    /// Whether a product on sale ever had a value of it: other keys are shown to staff only.
+    /// Entries stored before this field existed count as published if they are used.
+    #[serde(default = "yes")]
+    pub published: bool,
     /// Keys that are being merged into this one, sorted. Products that were not rewritten yet still
     /// use them, and they mean this key, as aliases do.
     #[serde(default)]
@@ -305,6 +309,7 @@ impl SpecKey {
             allowed_values: None,
             revision: first_revision(),
             used: false,
+            published: false,
             absorbing: Vec::new(),
         }
     }

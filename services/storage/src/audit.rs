@@ -644,11 +644,13 @@ impl ProductAudit {
                 &"one that exists",
             );
         }
+        let is_on_sale = self.product.status == ProductStatus::Active;
         for spec in &self.product.specs {
             let key = reference.dictionary.get(&spec.key);
             let fits = key.is_some_and(|key| {
                 let named = key.key == spec.key || key.absorbing.contains(&spec.key);
-                named && key.used && key.value_type == spec.value.value_type()
+                let marked = key.used && (key.published || !is_on_sale);
+                named && marked && key.value_type == spec.value.value_type()
             });
             if !fits {
                 self.differs(found, "spec key", &spec.key, &key);

@@ -511,13 +511,18 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Marks keys as used by products. Returns false when the revision of one has changed: an
-    /// unused key may change its type.
-    pub async fn use_spec_keys(&mut self, keys: &[&SpecKey]) -> Result<bool, StorageError> {
+    /// Marks keys as used by products; as published, if one of these is on sale. Returns false when
+    /// the revision of one has changed: an unused key may change its type.
+    pub async fn use_spec_keys(
+        &mut self,
+        keys: &[SpecKey],
+        published: bool,
+    ) -> Result<bool, StorageError> {
         for key in keys {
             self.reference_changed = true;
             let filter = doc! { "_id": &key.key, "revision": key.revision };
-            let update = doc! { "$set": { "used": true } };
+            let published = key.published || published;
+            let update = doc! { "$set": { "used": true, "published": published } };
             let collection = self.store.documents("spec_keys");
             let updated = collection
                 .update_one(filter, update)
@@ -538,8 +543,11 @@ impl WriteUnit {
         into: &SpecKey,
     ) -> Result<bool, StorageError> {
         self.reference_changed = true;
-        let raise =
-            doc! { "$inc": { "revision": 1_i64 }, "$set": { "used": from.used || into.used } };
+        let marks = doc! {
+            "used": from.used || into.used,
+            "published": from.published || into.published,
+        };
+        let raise = doc! { "$inc": { "revision": 1_i64 }, "$set": marks };
         let alias = reference::alias(&from.key, &into.key, true);
         let steps = [
             (

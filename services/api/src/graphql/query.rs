@@ -202,20 +202,24 @@ impl Query {
         units(&ctx.session().catalog.reference().units)
     }
 
-    /// The spec key with this name or alias; null if it does not exist.
+    /// The spec key with this name or alias; null if it does not exist. Only staff see keys that no
+    /// product on sale ever had.
     async fn spec_key(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The spec key or an alias of it.")] key: String,
     ) -> Option<R<SpecKey>> {
-        let found = ctx.session().catalog.spec_key(&key).boxed().await;
+        let session = ctx.session();
+        let found = session.catalog.spec_key(&key, session.visibility);
+        let found = found.boxed().await;
         found
             .map(|key| key.map(SpecKey))
             .map_err(Failure::from)
             .nullable_at(ctx)
     }
 
-    /// A page of the spec dictionary, sorted by key.
+    /// A page of the spec dictionary, sorted by key. Only staff see keys that no product on sale ever
+    /// had.
     async fn spec_keys(
         &self,
         ctx: &Context<'_>,
@@ -239,7 +243,8 @@ impl Query {
             last,
             before,
         };
-        let found = ctx.session().catalog.spec_keys(&page);
+        let session = ctx.session();
+        let found = session.catalog.spec_keys(&page, session.visibility);
         found
             .map(|page| Some(SpecKeyConnection(page)))
             .map_err(Failure::from)
@@ -514,7 +519,8 @@ async fn node(ctx: &Context<'_>, id: &ID) -> Result<Option<Node>, Failure> {
             Ok(supplier.map(|supplier| Node::Supplier(Supplier(supplier))))
         }
         GlobalId::SpecKey(key) => {
-            let key = session.catalog.spec_key(&key).boxed().await?;
+            let key = session.catalog.spec_key(&key, session.visibility);
+            let key = key.boxed().await?;
             Ok(key.map(|key| Node::SpecKey(SpecKey(key))))
         }
         // Parts of a product, which are no nodes.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
-use crate::specs::with_current_keys;
+use crate::specs::{unmarked, with_current_keys};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -290,7 +290,6 @@ struct Draft<'a> {
     at: &'a Attempt,
     errors: ValidationErrors,
     new_keys: Vec<SpecKey>,
-    unused: Vec<SpecKey>,
 }
 
 impl<'a> Draft<'a> {
@@ -300,7 +299,6 @@ impl<'a> Draft<'a> {
             at,
             errors: ValidationErrors::default(),
             new_keys: Vec::new(),
-            unused: Vec::new(),
         }
     }
 
@@ -429,7 +427,6 @@ impl<'a> Draft<'a> {
             &mut self.errors,
         );
         self.new_keys.extend(read.new_keys);
-        self.unused.extend(read.unused);
         read.specs
     }
 
@@ -454,21 +451,31 @@ impl<'a> Draft<'a> {
     async fn insert_new_keys(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
         let words = self.at.catalog.words();
         words.learn(self.at.store(), [&self.product]).await?;
+        let on_sale = self.is_on_sale();
         for key in &self.new_keys {
-            match unit.insert_spec_key(key).await {
+            let key = SpecKey {
+                published: on_sale,
+                ..key.clone()
+            };
+            match unit.insert_spec_key(&key).await {
                 Err(StorageError::Conflict { .. }) => return Ok(false),
                 inserted => inserted?,
             }
         }
-        if self.unused.is_empty() {
-            return Ok(true);
-        }
-        let unused: Vec<&SpecKey> = self.unused.iter().collect();
-        unit.use_spec_keys(&unused).await
+        unit.use_spec_keys(&self.unmarked_keys(), on_sale).await
+    }
+
+    fn is_on_sale(&self) -> bool {
+        self.product.status == ProductStatus::Active
+    }
+
+    fn unmarked_keys(&self) -> Vec<SpecKey> {
+        let dictionary = &self.at.reference.dictionary;
+        unmarked(&self.product.specs, self.is_on_sale(), dictionary)
     }
 
     fn change(&self) -> Change {
-        if self.new_keys.is_empty() && self.unused.is_empty() {
+        if self.new_keys.is_empty() && self.unmarked_keys().is_empty() {
             Change::Content
         } else {
             Change::Reference

@@ -1,21 +1,50 @@
 //! Adding new spec keys to the dictionary, and marking defined ones as used.
 
 use vitrine_model::import::{ProductDraft, Rejection};
+use vitrine_model::product::ProductStatus;
 use vitrine_model::spec::{Dictionary, SpecKey};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
 
 use super::ImportSession;
 use crate::DomainError;
-use crate::specs::{CheckedSpecs, check_against_dictionary};
+use crate::specs::{CheckedSpecs, check_against_dictionary, unmarked};
 
 /// The changes to the dictionary that products cause.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryChanges {
     /// Keys that are not in the dictionary yet.
     pub(super) new_keys: Vec<SpecKey>,
-    /// Defined keys that no product has had yet.
+    /// Keys of the dictionary that have to be marked as used.
     pub(super) unused: Vec<SpecKey>,
+    /// Keys of the dictionary that have to be marked as published.
+    pub(super) unpublished: Vec<SpecKey>,
+}
+
+impl DictionaryChanges {
+    /// The changes that one product causes.
+    pub(super) fn of(
+        checked: &CheckedSpecs,
+        status: ProductStatus,
+        dictionary: &Dictionary,
+    ) -> Self {
+        let on_sale = status == ProductStatus::Active;
+        let new_keys = checked.new_keys.iter().map(|key| SpecKey {
+            published: on_sale,
+            ..key.clone()
+        });
+        let mut changes = Self {
+            new_keys: new_keys.collect(),
+            ..Self::default()
+        };
+        let unmarked = unmarked(&checked.specs, on_sale, dictionary);
+        if on_sale {
+            changes.unpublished = unmarked;
+        } else {
+            changes.unused = unmarked;
+        }
+        changes
+    }
 }
 
 /// Checks a draft's specs against the dictionary.
@@ -41,7 +70,9 @@ impl ImportSession {
         &mut self,
         changes: DictionaryChanges,
     ) -> Result<bool, DomainError> {
-        Ok(self.add_keys(changes.new_keys).await? && self.use_keys(changes.unused).await?)
+        Ok(self.add_keys(changes.new_keys).await?
+            && self.use_keys(changes.unused, false).await?
+            && self.use_keys(changes.unpublished, true).await?)
     }
 
     async fn add_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {
@@ -66,16 +97,15 @@ impl ImportSession {
         Ok(true)
     }
 
-    /// Marks keys as used, which fixes their types.
-    async fn use_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {
+    /// Marks keys as used, which fixes their types, or also as published.
+    async fn use_keys(&mut self, keys: Vec<SpecKey>, published: bool) -> Result<bool, DomainError> {
         let keys = distinct(keys);
         if keys.is_empty() || !self.writes() {
             return Ok(true);
         }
         let used = self.store(|store| async move {
             let mut unit = store.begin_write().await?;
-            let keys: Vec<&SpecKey> = keys.iter().collect();
-            match unit.use_spec_keys(&keys).await {
+            match unit.use_spec_keys(&keys, published).await {
                 Ok(true) => unit.commit().await.map(|()| true),
                 other => {
                     unit.abort().await;
@@ -120,8 +150,9 @@ impl ImportSession {
     }
 }
 
+/// Each key once: published, if one of its entries is.
 fn distinct(mut keys: Vec<SpecKey>) -> Vec<SpecKey> {
-    keys.sort_by(|a, b| a.key.cmp(&b.key));
+    keys.sort_by(|a, b| a.key.cmp(&b.key).then(b.published.cmp(&a.published)));
     keys.dedup_by(|a, b| a.key == b.key);
     keys
 }

@@ -155,6 +155,7 @@ impl ImportSession {
                         }
                         changes.new_keys.extend(keys.new_keys);
                         changes.unused.extend(keys.unused);
+                        changes.unpublished.extend(keys.unpublished);
                         passed.push(one);
                     }
                 }
@@ -185,10 +186,7 @@ impl ImportSession {
             bundle(draft, &found.items).map_err(|wrong| LineOutcome::Rejected(vec![wrong]))?;
         let checked =
             keys::check(draft, dictionary, &reference.units).map_err(LineOutcome::Rejected)?;
-        let changes = DictionaryChanges {
-            new_keys: checked.new_keys,
-            unused: checked.unused,
-        };
+        let changes = DictionaryChanges::of(&checked, draft.status, dictionary);
         let passed = ValidDraft {
             at,
             draft,

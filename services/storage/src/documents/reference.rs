@@ -75,6 +75,7 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
         "facetable": key.facetable,
         "filterable": key.filterable,
         "used": key.used,
+        "published": key.published,
         "revision": key.revision,
     };
     put(&mut doc, "dimension", key.dimension.as_deref());
@@ -111,6 +112,7 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
     }
     let value_type = ValueType::named(fields.str("type")?);
     let allowed = fields.items("allowed_values", |value| value.as_str().map(str::to_owned))?;
+    let used = fields.bool("used")?;
     Ok(Entry::Key(SpecKey {
         key: fields.string("_id")?,
         label: fields.string("label")?,
@@ -121,7 +123,8 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
         filterable: fields.bool("filterable")?,
         allowed_values: (!allowed.is_empty()).then_some(allowed),
         revision: fields.i64("revision")?,
-        used: fields.bool("used")?,
+        used,
+        published: fields.opt_bool("published")?.unwrap_or(used),
         aliases: Vec::new(),
         absorbing: Vec::new(),
     }))

@@ -607,7 +607,8 @@ fn specs(
     keys: Option<Vec<String>>,
     units: Option<Vec<DisplayUnitInput>>,
 ) -> Result<List<Spec>, Failure> {
-    let reference = ctx.session().catalog.reference();
+    let session = ctx.session();
+    let reference = session.catalog.reference_seen_with(session.visibility);
     let display = Display::new(&reference, &units.unwrap_or_default())?;
     let name = |key: &String| {
         let known = reference.dictionary.get(key);
