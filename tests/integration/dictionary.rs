@@ -209,6 +209,7 @@ fn samples_are_the_most_common_values() {
         nothing.done();
         let unseen = app
             .query(r#"{ specKey(key: "unseen") { coverage { products } } }"#)
+            .as_admin()
             .await;
         assert!(unseen.at("/specKey/coverage").is_null());
     });

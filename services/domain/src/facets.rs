@@ -246,7 +246,7 @@ enum Prepared {
     /// Counted without reading products.
     Counted(Counts),
     /// To be counted from products.
-    Live(LivePass),
+    Live(Box<LivePass>),
 }
 
 /// A pass that reads products.
@@ -371,7 +371,7 @@ impl Catalog {
                 Prepared::Counted(counts) => async { Ok(counts) }.boxed(),
                 Prepared::Live(live) => {
                     let share = shares.next().expect("one for each pass");
-                    self.count_live(live, share, plan, reference).boxed()
+                    self.count_live(*live, share, plan, reference).boxed()
                 }
             })
             .collect();
@@ -439,13 +439,13 @@ impl Catalog {
         } else {
             self.countable(list, condition.clone()).await?
         };
-        Ok(Prepared::Live(LivePass {
+        Ok(Prepared::Live(Box::new(LivePass {
             condition,
             fields: pass.fields(),
             exact,
             stored_as,
             has_selection: pass.has_selection(plan),
-        }))
+        })))
     }
 
     /// Counts requested keys individually when all matching products are too many: for a key that

@@ -14,7 +14,7 @@ use vitrine_model::category::CategoryTree;
 use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::id::CategoryId;
 use vitrine_model::review::DimensionTable;
-use vitrine_model::spec::{Dictionary, SpecKey};
+use vitrine_model::spec::{Dictionary, KeyUsage, SpecKey};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::keyset::{Boundary, PageRequest};
 use vitrine_storage::{StorageError, Store};
@@ -84,7 +84,8 @@ struct Views {
 impl Views {
     fn of(all: Reference) -> Self {
         let keys = all.dictionary.keys().iter();
-        let published = keys.filter(|key| key.published).cloned().collect();
+        let published = keys.filter(|key| key.usage == KeyUsage::Published);
+        let published = published.cloned().collect();
         let public = Reference {
             dictionary: Dictionary::new(published),
             categories: all.categories.clone(),

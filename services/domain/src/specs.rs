@@ -1,7 +1,9 @@
 //! Checking specs against the dictionary: a new key gets the type of its first value; a value that
 //! contradicts its key is refused. Used by imports and mutations.
 
-use vitrine_model::spec::{Dictionary, Spec, SpecError, SpecKey, SpecValue, normal_qualifier};
+use vitrine_model::spec::{
+    Dictionary, KeyUsage, Spec, SpecError, SpecKey, SpecValue, normal_qualifier,
+};
 use vitrine_model::unit::UnitTable;
 
 /// Specs in stored form, and the resulting changes to the dictionary.
@@ -53,16 +55,19 @@ fn check_one(
     })
 }
 
-/// The keys that have to be marked as used, or as published, because a product has these specs.
-pub(crate) fn unmarked(specs: &[Spec], on_sale: bool, dictionary: &Dictionary) -> Vec<SpecKey> {
-    let mut unmarked: Vec<SpecKey> = Vec::new();
+/// The keys whose usage is less than that by a product with these specs, with the new usage.
+pub(crate) fn less_used(
+    specs: &[Spec],
+    usage: KeyUsage,
+    dictionary: &Dictionary,
+) -> Vec<(SpecKey, KeyUsage)> {
+    let mut keys: Vec<(SpecKey, KeyUsage)> = Vec::new();
     for key in specs.iter().filter_map(|spec| dictionary.get(&spec.key)) {
-        let is_marked = key.used && (key.published || !on_sale);
-        if !is_marked && !unmarked.contains(key) {
-            unmarked.push(key.clone());
+        if key.usage < usage && !keys.iter().any(|(known, _)| known == key) {
+            keys.push((key.clone(), usage));
         }
     }
-    unmarked
+    keys
 }
 
 fn canonical_unit(value: &SpecValue, units: &UnitTable) -> SpecValue {
@@ -128,7 +133,7 @@ mod tests {
         let mut color = SpecKey::new("color", ValueType::Text);
         color.absorbing = vec!["colour".to_owned()];
         color.aliases = vec!["tint".to_owned()];
-        color.used = true;
+        color.usage = KeyUsage::Used;
         Dictionary::new(vec![color, SpecKey::new("fit", ValueType::Text)])
     }
 
@@ -176,15 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_key_is_reported_once() {
+    fn a_key_is_used_more_by_products_on_sale_than_by_drafts() {
         let given = [
             text("fit", "slim"),
             text("fit", "wide"),
             text("color", "Red"),
         ];
-        let checked = check_against_dictionary(numbered(&given), &colors(), &UnitTable::built_in());
-        let unused: Vec<&str> = checked.unused.iter().map(|key| key.key.as_str()).collect();
-        assert_eq!(unused, ["fit"]);
+        let less_used = |usage| {
+            let keys = less_used(&given, usage, &colors());
+            keys.into_iter().map(|(key, _)| key.key).collect::<Vec<_>>()
+        };
+        assert_eq!(less_used(KeyUsage::Used), ["fit"]);
+        assert_eq!(less_used(KeyUsage::Published), ["fit", "color"]);
     }
 
     #[test]

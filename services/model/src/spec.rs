@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use strum::EnumCount;
 
 use crate::clock::Timestamp;
+use crate::product::ProductStatus;
 use crate::text::fold;
 use crate::unit::{UnitError, UnitTable, format_number};
 
@@ -270,14 +271,10 @@ pub struct SpecKey {
     /// Starts at 1 and increases with every change of the entry.
     #[serde(default = "first_revision")]
     pub revision: i64,
-    /// Whether a product ever had a value of it; its type and dimension are fixed from then on.
-    /// Entries stored before this field existed count as used.
-    #[serde(default = "yes")]
-    pub used: bool,
-    /// Whether a product on sale ever had a value of it: other keys are shown to staff only.
-    /// Entries stored before this field existed count as published if they are used.
-    #[serde(default = "yes")]
-    pub published: bool,
+    /// Which products ever had a value of it. Entries stored before this field existed count as
+    /// published.
+    #[serde(default = "published")]
+    pub usage: KeyUsage,
     /// Keys that are being merged into this one, sorted. Products that were not rewritten yet still
     /// use them, and they mean this key, as aliases do.
     #[serde(default)]
@@ -288,8 +285,31 @@ const fn first_revision() -> i64 {
     1
 }
 
-const fn yes() -> bool {
-    true
+const fn published() -> KeyUsage {
+    KeyUsage::Published
+}
+
+/// Which products ever had a value of a key. It never decreases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyUsage {
+    /// None: its type and dimension can change.
+    Unused,
+    /// Only products that were never on sale: it is shown to staff only.
+    Used,
+    /// At least one product on sale.
+    Published,
+}
+
+impl KeyUsage {
+    /// The usage of a key of a product in this status.
+    #[must_use]
+    pub const fn by(status: ProductStatus) -> Self {
+        match status {
+            ProductStatus::Active => Self::Published,
+            ProductStatus::Draft | ProductStatus::Archived => Self::Used,
+        }
+    }
 }
 
 impl SpecKey {
@@ -308,8 +328,7 @@ impl SpecKey {
             aliases: Vec::new(),
             allowed_values: None,
             revision: first_revision(),
-            used: false,
-            published: false,
+            usage: KeyUsage::Unused,
             absorbing: Vec::new(),
         }
     }
@@ -330,7 +349,7 @@ impl SpecKey {
         Ok(Self {
             dimension,
             base_unit,
-            used: true,
+            usage: KeyUsage::Used,
             ..Self::new(&spec.key, spec.value.value_type())
         })
     }
@@ -598,8 +617,8 @@ mod tests {
         assert_eq!(key.dimension.as_deref(), Some("volume"));
         assert_eq!(key.base_unit.as_deref(), Some("ml"));
         assert_eq!(
-            (key.used, key.revision, key.label.as_str()),
-            (true, 1, "Volume")
+            (key.usage, key.revision, key.label.as_str()),
+            (KeyUsage::Used, 1, "Volume")
         );
         assert!(key.accepts(&volume(0.5, "l"), &units).is_ok());
         assert!(
@@ -652,7 +671,7 @@ mod tests {
         let key: SpecKey = serde_json::from_str(old).unwrap();
         let expected = SpecKey {
             aliases: vec!["colour".to_owned()],
-            used: true,
+            usage: KeyUsage::Published,
             ..SpecKey::new("color", ValueType::Text)
         };
         assert_eq!(key, expected);

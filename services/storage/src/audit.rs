@@ -18,7 +18,7 @@ use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::product::{Details, Product};
 use vitrine_model::rating::Histogram;
 use vitrine_model::review::{Review, ReviewStatus};
-use vitrine_model::spec::Dictionary;
+use vitrine_model::spec::{Dictionary, KeyUsage};
 use vitrine_model::supplier::{Supplier, SupplierExtract};
 
 use crate::documents::product::{self as document, Encoding};
@@ -644,13 +644,12 @@ impl ProductAudit {
                 &"one that exists",
             );
         }
-        let is_on_sale = self.product.status == ProductStatus::Active;
+        let usage = KeyUsage::by(self.product.status);
         for spec in &self.product.specs {
             let key = reference.dictionary.get(&spec.key);
             let fits = key.is_some_and(|key| {
                 let named = key.key == spec.key || key.absorbing.contains(&spec.key);
-                let marked = key.used && (key.published || !is_on_sale);
-                named && marked && key.value_type == spec.value.value_type()
+                named && key.usage >= usage && key.value_type == spec.value.value_type()
             });
             if !fits {
                 self.differs(found, "spec key", &spec.key, &key);

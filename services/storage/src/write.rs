@@ -17,7 +17,7 @@ use vitrine_model::category::Category;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId, random_bytes, random_number};
 use vitrine_model::product::{Details, Product};
-use vitrine_model::spec::SpecKey;
+use vitrine_model::spec::{KeyUsage, SpecKey};
 use vitrine_model::supplier::Supplier;
 use vitrine_model::unit::Unit;
 
@@ -511,17 +511,16 @@ impl WriteUnit {
         Ok(true)
     }
 
-    /// Marks keys as used by products; as published, if one of these is on sale. Returns false when
-    /// the revision of one has changed: an unused key may change its type.
+    /// Raises the usage of keys. Returns false when the revision of one has changed: an unused key
+    /// may change its type.
     pub async fn use_spec_keys(
         &mut self,
-        keys: &[SpecKey],
-        published: bool,
+        keys: &[(SpecKey, KeyUsage)],
     ) -> Result<bool, StorageError> {
-        for key in keys {
+        for (key, usage) in keys {
             self.reference_changed = true;
             let filter = doc! { "_id": &key.key, "revision": key.revision };
-            let published = key.published || published;
+            let published = key.usage.max(*usage) == KeyUsage::Published;
             let update = doc! { "$set": { "used": true, "published": published } };
             let collection = self.store.documents("spec_keys");
             let updated = collection
@@ -543,9 +542,10 @@ impl WriteUnit {
         into: &SpecKey,
     ) -> Result<bool, StorageError> {
         self.reference_changed = true;
+        let usage = from.usage.max(into.usage);
         let marks = doc! {
-            "used": from.used || into.used,
-            "published": from.published || into.published,
+            "used": usage >= KeyUsage::Used,
+            "published": usage >= KeyUsage::Published,
         };
         let raise = doc! { "$inc": { "revision": 1_i64 }, "$set": marks };
         let alias = reference::alias(&from.key, &into.key, true);

@@ -94,7 +94,7 @@ async fn clear(desk: &Desk) {
     }
 }
 
-fn row(name: &str, count: usize, took: f64, cpu: f64, commands: usize) {
+fn row(name: &str, count: usize, took: f64, cpu: f64, commands: u64) {
     println!(
         "{name:<24} {:>10.0} {:>16.1} {:>12.4}",
         count as f64 / took,
@@ -104,8 +104,7 @@ fn row(name: &str, count: usize, took: f64, cpu: f64, commands: usize) {
 }
 
 async fn folded(desk: &Desk, events: &[Event]) {
-    use std::sync::atomic::Ordering;
-    desk.commands.store(0, Ordering::Relaxed);
+    let sent = desk.commands();
     let (start, cpu) = (Instant::now(), desk.cpu().await);
     for second in events.chunks(A_SECOND) {
         for batch in second.chunks(BATCH) {
@@ -118,7 +117,7 @@ async fn folded(desk: &Desk, events: &[Event]) {
         start.elapsed().as_secs_f64(),
         desk.cpu().await.saturating_sub(cpu),
     );
-    let commands = desk.commands.load(Ordering::Relaxed);
+    let commands = desk.commands() - sent;
     row("folded", events.len(), took, cpu.as_secs_f64(), commands);
 }
 
@@ -157,6 +156,6 @@ async fn one_by_one(desk: &Desk, events: &[Event]) {
         events.len(),
         took,
         cpu.as_secs_f64(),
-        events.len(),
+        events.len() as u64,
     );
 }

@@ -33,7 +33,7 @@ struct Cost {
     own: Duration,
     keys: i64,
     docs: i64,
-    commands: usize,
+    commands: u64,
     done: u64,
 }
 

@@ -6,7 +6,7 @@
 //! a transaction for each review that is tried again whenever it meets another.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt as _;
@@ -47,9 +47,9 @@ struct Shop<'a> {
     products: Vec<ProductId>,
     template: Document,
     /// No two reviews are by the same author.
-    authors: AtomicUsize,
+    authors: AtomicU64,
     conflicts: AtomicU64,
-    commands: AtomicUsize,
+    commands: AtomicU64,
     over: AtomicBool,
 }
 
@@ -81,9 +81,9 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
                 plain: plain.clone(),
                 products: products.to_vec(),
                 template: template.clone(),
-                authors: AtomicUsize::new(0),
+                authors: AtomicU64::new(0),
                 conflicts: AtomicU64::new(0),
-                commands: AtomicUsize::new(0),
+                commands: AtomicU64::new(0),
                 over: AtomicBool::new(false),
             });
             run(&shop, way, place, options).await;
@@ -94,10 +94,7 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
 async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     // Each run has authors of its own.
     let run = format!("{way:?} {place} {}", Uuid::new());
-    let (aborts, sent) = (
-        aborts(shop).await,
-        shop.desk.commands.load(Ordering::Relaxed),
-    );
+    let (aborts, sent) = (aborts(shop).await, shop.desk.commands());
     let (server, own, start) = (shop.desk.cpu().await, own_cpu(), Instant::now());
     let writers = (0..options.writers).map(|_| writer(shop, way, &run));
     let timer = async {
@@ -120,7 +117,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
         Way::TwoWrites | Way::Transaction | Way::Ranking => shop.conflicts.load(Ordering::Relaxed),
     };
     let commands = match way {
-        Way::Service => shop.desk.commands.load(Ordering::Relaxed) - sent,
+        Way::Service => shop.desk.commands() - sent,
         Way::TwoWrites | Way::Transaction | Way::Ranking => shop.commands.load(Ordering::Relaxed),
     };
     let each = |time: Duration| millis(time) / count as f64;
@@ -203,7 +200,8 @@ async fn writer(shop: &Shop<'_>, way: Way, run: &str) -> Vec<Duration> {
     while !shop.over.load(Ordering::Relaxed) {
         let author = shop.authors.fetch_add(1, Ordering::Relaxed);
         // Every product as often as any other, far from the one before.
-        let product = shop.products[author.wrapping_mul(7_919) % shop.products.len()];
+        let at = usize::try_from(author).unwrap().wrapping_mul(7_919);
+        let product = shop.products[at % shop.products.len()];
         let author = format!("{run} {author}");
         let start = Instant::now();
         match way {

@@ -1,7 +1,6 @@
 //! Asking one database and measuring what it costs.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,8 +32,6 @@ pub(crate) struct Desk {
     pub(crate) direct: mongodb::Database,
     engine: Engine,
     server: mongodb::Database,
-    /// How many commands the service has sent.
-    pub(crate) commands: Arc<AtomicUsize>,
     touches: AtomicUsize,
     /// What asking for the CPU time costs by itself.
     asking: Duration,
@@ -69,21 +66,17 @@ pub(crate) struct Row {
     pub(crate) cpu: Duration,
     pub(crate) keys: i64,
     pub(crate) docs: i64,
-    pub(crate) commands: usize,
+    pub(crate) commands: u64,
     pub(crate) found: String,
 }
 
 impl Desk {
     /// Opens a database whose collections are there.
     pub(crate) async fn open(uri: &str, database: &str, rounds: usize) -> Self {
-        let commands = Arc::new(AtomicUsize::new(0));
-        let seen = Arc::clone(&commands);
+        // No observer of commands: with one, the driver decodes each reply twice.
         let options = StoreOptions {
             // What takes too long for the service is to be measured, too.
             max_time: Duration::from_mins(2),
-            observer: Some(Arc::new(move |_| {
-                seen.fetch_add(1, Ordering::Relaxed);
-            })),
             ..StoreOptions::new(uri, database)
         };
         let store = Store::connect(&options).await.unwrap();
@@ -95,13 +88,21 @@ impl Desk {
             direct: client.database(database),
             engine: vitrine_api::graphql::engine().unwrap(),
             server: client.database("admin"),
-            commands,
             touches: AtomicUsize::new(0),
             asking: Duration::ZERO,
             rounds,
         };
         desk.asking = desk.calibrate().await;
         desk
+    }
+
+    /// How many commands the service has sent.
+    pub(crate) fn commands(&self) -> u64 {
+        self.catalog
+            .command_times()
+            .iter()
+            .map(|times| times.count)
+            .sum()
     }
 
     /// The answer to a shopper.
@@ -213,7 +214,7 @@ impl Desk {
     }
 
     /// Keys and documents that the server examines for a case, and the commands it is sent.
-    async fn profile(&self, case: &Case) -> (i64, i64, usize) {
+    async fn profile(&self, case: &Case) -> (i64, i64, u64) {
         if let State::Touched(product) | State::First(product) = &case.state {
             self.touch(product).await;
         }
@@ -221,7 +222,7 @@ impl Desk {
     }
 
     /// Keys and documents that the server examines for some work, and the commands it is sent.
-    pub(crate) async fn profile_of<T>(&self, work: impl Future<Output = T>) -> (i64, i64, usize) {
+    pub(crate) async fn profile_of<T>(&self, work: impl Future<Output = T>) -> (i64, i64, u64) {
         let entries = self.direct.collection::<Document>(PROFILE);
         entries.drop().await.unwrap();
         // The usual size of the collection would hold a few hundred entries.
@@ -231,9 +232,9 @@ impl Desk {
             .run_command(doc! { "profile": 2 })
             .await
             .unwrap();
-        let before = self.commands.load(Ordering::Relaxed);
+        let before = self.commands();
         work.await;
-        let commands = self.commands.load(Ordering::Relaxed) - before;
+        let commands = self.commands() - before;
         self.direct
             .run_command(doc! { "profile": 0 })
             .await

@@ -24,9 +24,9 @@ use crate::execution::{
 /// The cost of every request: its connection, parsing and validation.
 const REQUEST: u64 = 200;
 /// A scalar in the response.
-const SCALAR: u64 = 2;
+const SCALAR: u64 = 1;
 /// An object in the response, without its fields.
-const OBJECT: u64 = 6;
+const OBJECT: u64 = 3;
 /// A long text: a description, the text of a review.
 const LONG_TEXT: u64 = 20;
 /// A command that reads documents by their ids, and one document.
@@ -107,7 +107,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Category.productCount", COUNTER, Usual(1)),
     ("DataVersionProgress.versions", 0, Usual(3)),
     ("Facet.values", 0, Rows),
-    ("FacetFilter.specs", 0, Usual(2)),
+    ("FacetFilter.specs", 0, Usual(1)),
     ("FairnessReport.byModerator", 0, Usual(50)),
     ("FairnessReport.byRating", 0, Usual(5)),
     ("Grocery.nutrition", 0, Usual(10)),

@@ -1,7 +1,9 @@
 //! Defining and changing keys of the spec dictionary.
 
 use vitrine_model::derived::text_token;
-use vitrine_model::spec::{Dictionary, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key};
+use vitrine_model::spec::{
+    Dictionary, KeyUsage, MAX_FILTERABLE_BYTES, SpecKey, ValueType, check_key,
+};
 use vitrine_model::text::{collapse, excerpt, fold};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::write::WriteUnit;
@@ -135,7 +137,7 @@ pub(super) async fn other_values(
     store: &Store,
 ) -> Result<Vec<String>, StorageError> {
     let mut others = Vec::new();
-    if allowed.is_empty() || !key.used {
+    if allowed.is_empty() || key.usage == KeyUsage::Unused {
         return Ok(others);
     }
     let names = std::iter::once(&key.key).chain(&key.absorbing);
@@ -242,7 +244,7 @@ fn update_type(
         dimension: patch.dimension.as_deref(),
         base_unit: patch.base_unit.as_deref(),
     };
-    if value_type != after.value_type && after.used {
+    if value_type != after.value_type && after.usage > KeyUsage::Unused {
         errors.add(UserErrorCode::InUse, &[&"type"], in_use(after));
         return;
     }
@@ -250,7 +252,7 @@ fn update_type(
         return;
     }
     let (dimension, base_unit) = given.read(value_type, units, errors);
-    if after.used && dimension != after.dimension {
+    if after.usage > KeyUsage::Unused && dimension != after.dimension {
         if errors.is_empty() {
             errors.add(UserErrorCode::InUse, &[&given.field()], in_use(after));
         }
@@ -459,12 +461,12 @@ mod tests {
 
     fn dictionary() -> Dictionary {
         let mut color = SpecKey::new("color", ValueType::Text);
-        color.used = true;
+        color.usage = KeyUsage::Used;
         color.aliases = vec!["tint".to_owned()];
         color.absorbing = vec!["colour".to_owned()];
         color.allowed_values = Some(vec!["Red".to_owned()]);
         let mut weight = SpecKey::new("weight", ValueType::Quantity);
-        weight.used = true;
+        weight.usage = KeyUsage::Used;
         (weight.dimension, weight.base_unit) = (Some("mass".to_owned()), Some("g".to_owned()));
         Dictionary::new(vec![color, weight, SpecKey::new("fit", ValueType::Text)])
     }
@@ -514,7 +516,7 @@ mod tests {
         let key = defined(&by_dimension).unwrap();
         assert_eq!(key.base_unit.as_ref(), Some(&base));
         assert_eq!(defined(&by_unit).as_ref(), Ok(&key));
-        assert!(!key.used && key.revision == 1 && !key.filterable);
+        assert!(key.usage == KeyUsage::Unused && key.revision == 1 && !key.filterable);
         assert_eq!(key.label, "Depth");
 
         let wrong = |dimension: Option<&str>, unit: Option<&str>| {

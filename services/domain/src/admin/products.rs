@@ -8,7 +8,7 @@ use vitrine_model::product::{
     Details, Kind, MAX_DESCRIPTION_CHARACTERS, MAX_NAME_CHARACTERS, Media, Outlier, Product,
     ProductStatus, Sold,
 };
-use vitrine_model::spec::{Spec, SpecKey};
+use vitrine_model::spec::{KeyUsage, Spec, SpecKey};
 use vitrine_model::text::{collapse, slug, slug_with};
 use vitrine_storage::StorageError;
 use vitrine_storage::views::ProductView;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::limits::{self, MAX_LABEL_CHARACTERS};
 use crate::outcome::{FieldPath, Outcome, UserError, UserErrorCode, ValidationErrors};
-use crate::specs::{unmarked, with_current_keys};
+use crate::specs::{less_used, with_current_keys};
 use crate::{Catalog, DomainError};
 
 impl Catalog {
@@ -451,10 +451,10 @@ impl<'a> Draft<'a> {
     async fn insert_new_keys(&self, unit: &mut WriteUnit) -> Result<bool, StorageError> {
         let words = self.at.catalog.words();
         words.learn(self.at.store(), [&self.product]).await?;
-        let on_sale = self.is_on_sale();
+        let usage = self.usage();
         for key in &self.new_keys {
             let key = SpecKey {
-                published: on_sale,
+                usage,
                 ..key.clone()
             };
             match unit.insert_spec_key(&key).await {
@@ -462,20 +462,21 @@ impl<'a> Draft<'a> {
                 inserted => inserted?,
             }
         }
-        unit.use_spec_keys(&self.unmarked_keys(), on_sale).await
+        unit.use_spec_keys(&self.less_used_keys()).await
     }
 
-    fn is_on_sale(&self) -> bool {
-        self.product.status == ProductStatus::Active
+    /// The usage of the product's keys by the product.
+    fn usage(&self) -> KeyUsage {
+        KeyUsage::by(self.product.status)
     }
 
-    fn unmarked_keys(&self) -> Vec<SpecKey> {
+    fn less_used_keys(&self) -> Vec<(SpecKey, KeyUsage)> {
         let dictionary = &self.at.reference.dictionary;
-        unmarked(&self.product.specs, self.is_on_sale(), dictionary)
+        less_used(&self.product.specs, self.usage(), dictionary)
     }
 
     fn change(&self) -> Change {
-        if self.new_keys.is_empty() && self.unmarked_keys().is_empty() {
+        if self.new_keys.is_empty() && self.less_used_keys().is_empty() {
             Change::Content
         } else {
             Change::Reference

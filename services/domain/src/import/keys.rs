@@ -2,23 +2,21 @@
 
 use vitrine_model::import::{ProductDraft, Rejection};
 use vitrine_model::product::ProductStatus;
-use vitrine_model::spec::{Dictionary, SpecKey};
+use vitrine_model::spec::{Dictionary, KeyUsage, SpecKey};
 use vitrine_model::unit::UnitTable;
 use vitrine_storage::StorageError;
 
 use super::ImportSession;
 use crate::DomainError;
-use crate::specs::{CheckedSpecs, check_against_dictionary, unmarked};
+use crate::specs::{CheckedSpecs, check_against_dictionary, less_used};
 
 /// The changes to the dictionary that products cause.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryChanges {
     /// Keys that are not in the dictionary yet.
     pub(super) new_keys: Vec<SpecKey>,
-    /// Keys of the dictionary that have to be marked as used.
-    pub(super) unused: Vec<SpecKey>,
-    /// Keys of the dictionary that have to be marked as published.
-    pub(super) unpublished: Vec<SpecKey>,
+    /// Keys of the dictionary that are used by more products, with their new usage.
+    pub(super) used: Vec<(SpecKey, KeyUsage)>,
 }
 
 impl DictionaryChanges {
@@ -28,22 +26,15 @@ impl DictionaryChanges {
         status: ProductStatus,
         dictionary: &Dictionary,
     ) -> Self {
-        let on_sale = status == ProductStatus::Active;
+        let usage = KeyUsage::by(status);
         let new_keys = checked.new_keys.iter().map(|key| SpecKey {
-            published: on_sale,
+            usage,
             ..key.clone()
         });
-        let mut changes = Self {
+        Self {
             new_keys: new_keys.collect(),
-            ..Self::default()
-        };
-        let unmarked = unmarked(&checked.specs, on_sale, dictionary);
-        if on_sale {
-            changes.unpublished = unmarked;
-        } else {
-            changes.unused = unmarked;
+            used: less_used(&checked.specs, usage, dictionary),
         }
-        changes
     }
 }
 
@@ -70,9 +61,7 @@ impl ImportSession {
         &mut self,
         changes: DictionaryChanges,
     ) -> Result<bool, DomainError> {
-        Ok(self.add_keys(changes.new_keys).await?
-            && self.use_keys(changes.unused, false).await?
-            && self.use_keys(changes.unpublished, true).await?)
+        Ok(self.add_keys(changes.new_keys).await? && self.use_keys(changes.used).await?)
     }
 
     async fn add_keys(&mut self, keys: Vec<SpecKey>) -> Result<bool, DomainError> {
@@ -97,15 +86,16 @@ impl ImportSession {
         Ok(true)
     }
 
-    /// Marks keys as used, which fixes their types, or also as published.
-    async fn use_keys(&mut self, keys: Vec<SpecKey>, published: bool) -> Result<bool, DomainError> {
-        let keys = distinct(keys);
+    /// Raises the usage of keys, which fixes their types.
+    async fn use_keys(&mut self, mut keys: Vec<(SpecKey, KeyUsage)>) -> Result<bool, DomainError> {
+        keys.sort_by(|(a, used), (b, other)| a.key.cmp(&b.key).then(other.cmp(used)));
+        keys.dedup_by(|(a, _), (b, _)| a.key == b.key);
         if keys.is_empty() || !self.writes() {
             return Ok(true);
         }
         let used = self.store(|store| async move {
             let mut unit = store.begin_write().await?;
-            match unit.use_spec_keys(&keys, published).await {
+            match unit.use_spec_keys(&keys).await {
                 Ok(true) => unit.commit().await.map(|()| true),
                 other => {
                     unit.abort().await;
@@ -150,9 +140,9 @@ impl ImportSession {
     }
 }
 
-/// Each key once: published, if one of its entries is.
+/// Each key once, with its highest usage.
 fn distinct(mut keys: Vec<SpecKey>) -> Vec<SpecKey> {
-    keys.sort_by(|a, b| a.key.cmp(&b.key).then(b.published.cmp(&a.published)));
+    keys.sort_by(|a, b| a.key.cmp(&b.key).then(b.usage.cmp(&a.usage)));
     keys.dedup_by(|a, b| a.key == b.key);
     keys
 }

@@ -154,8 +154,7 @@ impl ImportSession {
                             dictionary.add(key.clone());
                         }
                         changes.new_keys.extend(keys.new_keys);
-                        changes.unused.extend(keys.unused);
-                        changes.unpublished.extend(keys.unpublished);
+                        changes.used.extend(keys.used);
                         passed.push(one);
                     }
                 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mongodb::bson::{Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::id::{CategoryId, SupplierId};
-use vitrine_model::spec::{SpecKey, ValueType};
+use vitrine_model::spec::{KeyUsage, SpecKey, ValueType};
 use vitrine_model::supplier::Supplier;
 use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
@@ -74,8 +74,8 @@ pub(crate) fn spec_key(key: &SpecKey) -> Document {
         "type": key.value_type.name(),
         "facetable": key.facetable,
         "filterable": key.filterable,
-        "used": key.used,
-        "published": key.published,
+        "used": key.usage >= KeyUsage::Used,
+        "published": key.usage >= KeyUsage::Published,
         "revision": key.revision,
     };
     put(&mut doc, "dimension", key.dimension.as_deref());
@@ -112,7 +112,11 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
     }
     let value_type = ValueType::named(fields.str("type")?);
     let allowed = fields.items("allowed_values", |value| value.as_str().map(str::to_owned))?;
-    let used = fields.bool("used")?;
+    let usage = match (fields.bool("used")?, fields.opt_bool("published")?) {
+        (false, _) => KeyUsage::Unused,
+        (true, Some(false)) => KeyUsage::Used,
+        (true, _) => KeyUsage::Published,
+    };
     Ok(Entry::Key(SpecKey {
         key: fields.string("_id")?,
         label: fields.string("label")?,
@@ -123,8 +127,7 @@ pub(crate) fn read_entry(fields: &Fields<'_>) -> Read<Entry> {
         filterable: fields.bool("filterable")?,
         allowed_values: (!allowed.is_empty()).then_some(allowed),
         revision: fields.i64("revision")?,
-        used,
-        published: fields.opt_bool("published")?.unwrap_or(used),
+        usage,
         aliases: Vec::new(),
         absorbing: Vec::new(),
     }))
