@@ -7,6 +7,7 @@
 
 mod activity;
 mod architecture;
+mod backup;
 mod bad_input;
 mod caps;
 mod clients;

@@ -50,7 +50,7 @@ async fn add_product(uri: &str, name: &str) {
     add_products(uri, &[name.to_owned()]).await;
 }
 
-async fn add_products(uri: &str, names: &[String]) {
+pub(crate) async fn add_products(uri: &str, names: &[String]) {
     let store = Store::connect(&StoreOptions::new(uri, "vitrine"))
         .await
         .unwrap();

@@ -11,13 +11,16 @@ use super::{checked, none};
 const GUIDE: &str = "docs/operations.md";
 
 /// Flags and variables of other programs that documents name.
-const FOREIGN: [&str; 10] = [
+const FOREIGN: [&str; 13] = [
     "--all",
     "--bench",
     "--build",
     "--locked",
     "--oplog",
+    "--oplogLimit",
+    "--oplogReplay",
     "--profile",
+    "--query",
     "--release",
     "--replSet",
     "--setParameter",
