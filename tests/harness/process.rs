@@ -148,6 +148,22 @@ impl Service {
         eventually(before, START, look).await
     }
 
+    /// Returns the most memory that it has used, in bytes.
+    ///
+    /// # Panics
+    /// When it is gone.
+    #[must_use]
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("the service runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+        1024 * kib
+            .expect("a number of kB")
+            .parse::<u64>()
+            .expect("a number")
+    }
+
     /// Sends it a signal: `TERM`, `KILL`.
     ///
     /// # Panics

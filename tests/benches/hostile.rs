@@ -1,0 +1,279 @@
+//! What callers notice while others send the dearest requests that are allowed.
+//!
+//! `cargo bench --bench hostile -- [OPTIONS]`
+//!
+//! | option | effect | default |
+//! |---|---|---|
+//! | `--products N`, `--reviews N` | the size of the generated catalogue | 20,000 and 200,000 |
+//! | `--attackers N` | connections that send dear requests, each from an address of its own | 64 |
+//! | `--seconds N` | how long each phase lasts | 30 |
+//! | `--data DIR` | keeps the database there, and loads it only once | temporary |
+//!
+//! One caller asks for product pages, one after the other: alone, and then beside the attackers. The
+//! service, mongod and all clients share the processors. Every address has the usual budget, so
+//! attackers are refused once they have spent theirs.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, or panics"
+)]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "figures are printed with three digits"
+)]
+#![expect(
+    dead_code,
+    reason = "the modules that benchmarks share have more than each of them needs"
+)]
+
+#[path = "hostile/client.rs"]
+mod client;
+#[path = "scale/desk.rs"]
+mod desk;
+#[path = "scale/generated.rs"]
+mod generated;
+#[path = "scale/load.rs"]
+mod load;
+#[path = "scale/random.rs"]
+mod random;
+#[path = "scale/specs.rs"]
+mod specs;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use client::Connection;
+use desk::{Desk, millis};
+use futures_util::future::join_all;
+use load::Contents;
+use serde_json::{Value, json};
+use vitrine_harness::process::Service;
+
+const NAME: &str = "hostile";
+/// The address of the caller of product pages.
+const SHOPPER: &str = "192.0.2.1";
+const PAGE: &str = "query($slug: String!) { product(slug: $slug) { id name description brand
+  price { amount currency } media { url } specs { key label text } stats { average count histogram { stars count } }
+  topReviews { id rating title excerpt author { name } } } }";
+/// Dear requests, each within the limit of a stranger.
+const DEAR: [&str; 5] = [
+    "{ products(filter: { price: { gte: 0 } }) { facets { key values { label count } } } }",
+    "{ products(first: 48, sort: [{ key: NEWEST }]) { nodes { name specs { key text } topReviews { excerpt }
+        reviews(first: 3, sort: NEWEST) { nodes { body } } } } }",
+    r#"{ products(search: "a", first: 100) { totalCount { value } nodes { name specs { key text } } } }"#,
+    "{ products(first: 100, sort: [{ key: RATING }]) { totalCount(upTo: 10000) { value } nodes { description
+        media { url } specs { key label text } stats { average histogram { stars count } } } } }",
+    "{ products(filter: { rating: { gte: 2 }, price: { lte: 500 } }) { facets(keys: [\"@brand\", \"@price\"], limit: 200)
+        { key values { label count filter { brand } } } } }",
+];
+
+struct Options {
+    contents: Contents,
+    data: Option<PathBuf>,
+    attackers: usize,
+    phase: Duration,
+}
+
+impl Options {
+    fn parse(arguments: Vec<String>) -> Self {
+        let (mut products, mut reviews) = (20_000, 200_000);
+        let (mut attackers, mut seconds, mut data) = (64, 30, None);
+        let mut arguments = arguments.into_iter();
+        while let Some(name) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .unwrap_or_else(|| panic!("{name} needs a value"))
+            };
+            match name.as_str() {
+                "--products" => products = value().parse().unwrap(),
+                "--reviews" => reviews = value().parse().unwrap(),
+                "--attackers" => attackers = value().parse().unwrap(),
+                "--seconds" => seconds = value().parse().unwrap(),
+                "--data" => data = Some(PathBuf::from(value())),
+                "--bench" => {}
+                _ => panic!("{name} is no option; see the beginning of benches/hostile.rs"),
+            }
+        }
+        Self {
+            contents: Contents::Generated {
+                seed: 7,
+                products,
+                reviews,
+            },
+            data,
+            attackers,
+            phase: Duration::from_secs(seconds),
+        }
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test` and the like run benchmarks without it, and this one is no test.
+    if !arguments.iter().any(|argument| argument == "--bench") {
+        return;
+    }
+    let options = Options::parse(arguments);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime.unwrap().block_on(run(options));
+}
+
+async fn run(options: Options) {
+    let (_directory, server) = load::server(options.data.clone()).await;
+    load::fill(server.uri(), NAME, &options.contents).await;
+    let desk = Desk::open(server.uri(), NAME, 1).await;
+    load::count_ahead(&desk.catalog).await;
+    let slugs = desk
+        .data("{ products(first: 100) { nodes { slug } } }", &json!({}))
+        .await;
+    let nodes = slugs["products"]["nodes"].as_array().unwrap();
+    let slugs: Vec<&str> = nodes
+        .iter()
+        .map(|node| node["slug"].as_str().unwrap())
+        .collect();
+    let service = Service::start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--mongodb-uri",
+        server.uri(),
+        "--database",
+        NAME,
+        "--trusted-proxy",
+        "127.0.0.0/8",
+        "--cursor-secret",
+        "0123456789abcdef",
+        "--token-secret",
+        "0123456789abcdef0123456789abcdef",
+    ]);
+    let address = service.ready().await;
+    show_costs(&address).await;
+    println!(
+        "\n{:<10} {:>7} {:>8} {:>8} {:>8} {:>7}",
+        "pages", "count", "p50 ms", "p99 ms", "max ms", "errors"
+    );
+    let alone = shop(&address, &slugs, options.phase).await;
+    alone.print("alone");
+    let over = AtomicBool::new(false);
+    let attackers = (0..options.attackers).map(|number| attack(&address, number, &over));
+    let beside = async {
+        let beside = shop(&address, &slugs, options.phase).await;
+        over.store(true, Ordering::Relaxed);
+        beside
+    };
+    let (beside, answers) = tokio::join!(beside, join_all(attackers));
+    beside.print("beside");
+    println!(
+        "p99 beside / alone: {:.1}",
+        millis(beside.p99()) / millis(alone.p99())
+    );
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    for code in answers.into_iter().flatten() {
+        *codes.entry(code).or_default() += 1;
+    }
+    println!("answers to attackers: {codes:?}");
+    println!(
+        "most memory of the service: {} MB",
+        service.peak_memory() / 1_000_000
+    );
+    assert!(service.stop().await.success());
+    server.stop().await.unwrap();
+}
+
+/// Prints what the dear requests cost; they must be allowed.
+async fn show_costs(address: &str) {
+    let mut connection = Connection::open(address, "192.0.2.2").await;
+    for (number, query) in DEAR.iter().enumerate() {
+        let start = Instant::now();
+        let answer = connection.ask(&json!({ "query": query })).await;
+        let errors = &answer["errors"];
+        assert!(errors.is_null(), "{query}\n{errors:#}");
+        let cost = &answer["extensions"]["cost"]["requested"];
+        println!(
+            "dear request {number}: {cost} units, {:.0} ms alone",
+            millis(start.elapsed())
+        );
+    }
+}
+
+/// The times of product pages.
+struct Pages {
+    times: Vec<Duration>,
+    errors: usize,
+}
+
+impl Pages {
+    fn at(&self, share: usize) -> Duration {
+        self.times[(self.times.len() - 1) * share / 100]
+    }
+
+    fn p99(&self) -> Duration {
+        self.at(99)
+    }
+
+    fn print(&self, name: &str) {
+        println!(
+            "{name:<10} {:>7} {:>8.2} {:>8.2} {:>8.1} {:>7}",
+            self.times.len(),
+            millis(self.at(50)),
+            millis(self.p99()),
+            millis(self.at(100)),
+            self.errors
+        );
+    }
+}
+
+/// Asks for product pages, one after the other.
+async fn shop(address: &str, slugs: &[&str], phase: Duration) -> Pages {
+    let mut connection = Connection::open(address, SHOPPER).await;
+    let (start, mut pages) = (
+        Instant::now(),
+        Pages {
+            times: Vec::new(),
+            errors: 0,
+        },
+    );
+    for slug in slugs.iter().cycle() {
+        if start.elapsed() > phase {
+            break;
+        }
+        let request = json!({ "query": PAGE, "variables": { "slug": slug } });
+        let begin = Instant::now();
+        let answer = connection.ask(&request).await;
+        pages.times.push(begin.elapsed());
+        pages.errors += usize::from(answer["data"]["product"].is_null());
+        // A shopper reads: the budget of one caller is not what is measured.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    pages.times.sort_unstable();
+    pages
+}
+
+/// Sends dear requests until it is over; returns the code of each answer.
+async fn attack(address: &str, number: usize, over: &AtomicBool) -> Vec<String> {
+    let from = format!("198.51.100.{}", number % 250);
+    let mut connection = Connection::open(address, &from).await;
+    let mut codes = Vec::new();
+    let mut query = number;
+    while !over.load(Ordering::Relaxed) {
+        query += 1;
+        let answer = connection
+            .ask(&json!({ "query": DEAR[query % DEAR.len()] }))
+            .await;
+        let code = match &answer["errors"][0]["extensions"]["code"] {
+            Value::String(code) => code.clone(),
+            _ => "OK".to_owned(),
+        };
+        if code == "RATE_LIMITED" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        codes.push(code);
+    }
+    codes
+}
