@@ -47,14 +47,18 @@ mod queries;
 mod random;
 #[path = "scale/specs.rs"]
 mod specs;
+#[path = "scale/start.rs"]
+mod start;
 
 use std::path::PathBuf;
 
+use clap::Parser;
 use desk::Desk;
-use load::Contents;
+use load::{Contents, Feeds};
 use measure::{Bench, Cost};
 use peak_alloc::PeakAlloc;
 use queries::{Catalogue, Genes, Query};
+use start::start;
 
 /// The category of huge products in generated catalogues.
 const HEAVY: &str = "heavyweights";
@@ -69,75 +73,43 @@ const KEPT: usize = 12;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
+#[derive(Parser)]
 struct Options {
-    contents: Contents,
+    /// The products of the generated catalogue.
+    #[arg(long, default_value_t = 20_000)]
+    products: usize,
+    /// The reviews of the generated catalogue.
+    #[arg(long, default_value_t = 200_000)]
+    reviews: usize,
+    #[command(flatten)]
+    feeds: Feeds,
+    /// Keeps the database there, so that it is loaded only once.
+    #[arg(long)]
     data: Option<PathBuf>,
+    /// The generated queries that are compared with their prices.
+    #[arg(long, default_value_t = 300)]
     queries: usize,
+    /// The requests that the search for the dearest one may try.
+    #[arg(long, default_value_t = 600)]
     search: usize,
+    /// Other queries.
+    #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test` and the like run benchmarks without it, and this one is no test.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return;
-    }
-    let options = Options::parse(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    runtime.unwrap().block_on(run(options));
-}
-
-impl Options {
-    fn parse(arguments: Vec<String>) -> Self {
-        let (mut products, mut reviews) = (20_000, 200_000);
-        let (mut queries, mut search, mut seed) = (300, 600, 1);
-        let (mut feeds, mut mappings, mut data) = (Vec::new(), Vec::new(), None);
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .unwrap_or_else(|| panic!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--products" => products = value().parse().unwrap(),
-                "--reviews" => reviews = value().parse().unwrap(),
-                "--queries" => queries = value().parse().unwrap(),
-                "--search" => search = value().parse().unwrap(),
-                "--seed" => seed = value().parse().unwrap(),
-                "--feed" => feeds.push(PathBuf::from(value())),
-                "--mapping" => mappings.push(value()),
-                "--data" => data = Some(PathBuf::from(value())),
-                "--bench" => {}
-                _ => panic!("{name} is no option; see the beginning of benches/costs.rs"),
-            }
-        }
-        assert_eq!(feeds.len(), mappings.len(), "each feed needs a mapping");
-        let contents = if feeds.is_empty() {
-            Contents::Generated {
-                seed: 7,
-                products,
-                reviews,
-            }
-        } else {
-            Contents::Feeds(feeds.into_iter().zip(mappings).collect())
-        };
-        Self {
-            contents,
-            data,
-            queries,
-            search,
-            seed,
-        }
-    }
+    start(run);
 }
 
 async fn run(options: Options) {
     let (_directory, server) = load::server(options.data.clone()).await;
-    load::fill(server.uri(), "costs", &options.contents).await;
+    let generated = Contents::Generated {
+        seed: 7,
+        products: options.products,
+        reviews: options.reviews,
+    };
+    let contents = options.feeds.contents().unwrap_or(generated);
+    load::fill(server.uri(), "costs", &contents).await;
     let desk = Desk::open(server.uri(), "costs", 5).await;
     load::count_ahead(&desk.catalog).await;
     let catalogue = Catalogue::of(&desk).await;

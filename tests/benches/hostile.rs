@@ -39,17 +39,21 @@ mod load;
 mod random;
 #[path = "scale/specs.rs"]
 mod specs;
+#[path = "scale/start.rs"]
+mod start;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use client::Connection;
 use desk::{Desk, millis};
 use futures_util::future::join_all;
 use load::Contents;
 use serde_json::{Value, json};
+use start::start;
 use vitrine_harness::process::Service;
 
 const NAME: &str = "hostile";
@@ -70,63 +74,38 @@ const DEAR: [&str; 5] = [
         { key values { label count filter { brand } } } } }",
 ];
 
+#[derive(Parser)]
 struct Options {
-    contents: Contents,
-    data: Option<PathBuf>,
+    /// The products of the generated catalogue.
+    #[arg(long, default_value_t = 20_000)]
+    products: usize,
+    /// The reviews of the generated catalogue.
+    #[arg(long, default_value_t = 200_000)]
+    reviews: usize,
+    /// The connections that send dear requests, each from an address of its own.
+    #[arg(long, default_value_t = 64)]
     attackers: usize,
-    phase: Duration,
-}
-
-impl Options {
-    fn parse(arguments: Vec<String>) -> Self {
-        let (mut products, mut reviews) = (20_000, 200_000);
-        let (mut attackers, mut seconds, mut data) = (64, 30, None);
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .unwrap_or_else(|| panic!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--products" => products = value().parse().unwrap(),
-                "--reviews" => reviews = value().parse().unwrap(),
-                "--attackers" => attackers = value().parse().unwrap(),
-                "--seconds" => seconds = value().parse().unwrap(),
-                "--data" => data = Some(PathBuf::from(value())),
-                "--bench" => {}
-                _ => panic!("{name} is no option; see the beginning of benches/hostile.rs"),
-            }
-        }
-        Self {
-            contents: Contents::Generated {
-                seed: 7,
-                products,
-                reviews,
-            },
-            data,
-            attackers,
-            phase: Duration::from_secs(seconds),
-        }
-    }
+    /// How long each phase lasts.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Keeps the database there, so that it is loaded only once.
+    #[arg(long)]
+    data: Option<PathBuf>,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test` and the like run benchmarks without it, and this one is no test.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return;
-    }
-    let options = Options::parse(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    runtime.unwrap().block_on(run(options));
+    start(run);
 }
 
 async fn run(options: Options) {
+    let phase = Duration::from_secs(options.seconds);
     let (_directory, server) = load::server(options.data.clone()).await;
-    load::fill(server.uri(), NAME, &options.contents).await;
+    let contents = Contents::Generated {
+        seed: 7,
+        products: options.products,
+        reviews: options.reviews,
+    };
+    load::fill(server.uri(), NAME, &contents).await;
     let desk = Desk::open(server.uri(), NAME, 1).await;
     load::count_ahead(&desk.catalog).await;
     let slugs = desk
@@ -158,12 +137,12 @@ async fn run(options: Options) {
         "\n{:<10} {:>7} {:>8} {:>8} {:>8} {:>7}",
         "pages", "count", "p50 ms", "p99 ms", "max ms", "errors"
     );
-    let alone = shop(&address, &slugs, options.phase).await;
+    let alone = shop(&address, &slugs, phase).await;
     alone.print("alone");
     let over = AtomicBool::new(false);
     let attackers = (0..options.attackers).map(|number| attack(&address, number, &over));
     let beside = async {
-        let beside = shop(&address, &slugs, options.phase).await;
+        let beside = shop(&address, &slugs, phase).await;
         over.store(true, Ordering::Relaxed);
         beside
     };

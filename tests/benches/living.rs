@@ -42,61 +42,36 @@ mod random;
 mod readers;
 #[path = "scale/specs.rs"]
 mod specs;
+#[path = "scale/start.rs"]
+mod start;
 #[path = "living/workers.rs"]
 mod workers;
 
 use std::path::PathBuf;
 
+use clap::Parser;
 use desk::Desk;
 use load::Contents;
+use start::start;
 
-/// What was asked for on the command line.
+#[derive(Parser)]
 struct Options {
+    /// The products of the generated catalogue, which has a tenth as many reviews.
+    #[arg(long, default_value_t = 200_000)]
     products: usize,
+    /// Recorded views and carts.
+    #[arg(long, default_value_t = 120_000)]
     events: usize,
+    /// One part: `workers`, `wakeups`, `events` or `rename`.
+    #[arg(long)]
     only: Option<String>,
+    /// Keeps the database there, so that it is loaded only once.
+    #[arg(long)]
     data: Option<PathBuf>,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test` and the like run benchmarks without it, and this one is no test.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return;
-    }
-    let options = Options::parse(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    runtime.unwrap().block_on(run(options));
-}
-
-impl Options {
-    fn parse(arguments: Vec<String>) -> Self {
-        let mut options = Self {
-            products: 200_000,
-            events: 120_000,
-            only: None,
-            data: None,
-        };
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .unwrap_or_else(|| panic!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--products" => options.products = value().parse().unwrap(),
-                "--events" => options.events = value().parse().unwrap(),
-                "--only" => options.only = Some(value()),
-                "--data" => options.data = Some(PathBuf::from(value())),
-                "--bench" => {}
-                _ => panic!("{name} is no option; see the beginning of benches/living.rs"),
-            }
-        }
-        options
-    }
+    start(run);
 }
 
 async fn run(options: Options) {

@@ -40,71 +40,45 @@ mod load;
 mod random;
 #[path = "scale/specs.rs"]
 mod specs;
+#[path = "scale/start.rs"]
+mod start;
 #[path = "reviews/writers.rs"]
 mod writers;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
+use clap::Parser;
 use desk::Desk;
 use load::Contents;
+use start::start;
 
-/// What was asked for on the command line.
+#[derive(Parser)]
 pub(crate) struct Options {
+    /// The products of the generated catalogue.
+    #[arg(long, default_value_t = 200_000)]
     products: usize,
-    seconds: Duration,
+    /// How many seconds each way of writing lasts.
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// Concurrent writers.
+    #[arg(long, default_value_t = 32)]
     writers: usize,
+    /// The reviews of the large product.
+    #[arg(long, default_value_t = 150_000)]
     giant: usize,
+    /// The least number of repetitions per case.
+    #[arg(long, default_value_t = 7)]
     rounds: usize,
+    /// One part: `writers` or `giant`.
+    #[arg(long)]
     only: Option<String>,
+    /// Keeps the database there, so that it is loaded only once.
+    #[arg(long)]
     data: Option<PathBuf>,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test` and the like run benchmarks without it, and this one is no test.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return;
-    }
-    let options = Options::parse(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    runtime.unwrap().block_on(run(options));
-}
-
-impl Options {
-    fn parse(arguments: Vec<String>) -> Self {
-        let mut options = Self {
-            products: 200_000,
-            seconds: Duration::from_secs(30),
-            writers: 32,
-            giant: 150_000,
-            rounds: 7,
-            only: None,
-            data: None,
-        };
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .unwrap_or_else(|| panic!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--products" => options.products = value().parse().unwrap(),
-                "--seconds" => options.seconds = Duration::from_secs(value().parse().unwrap()),
-                "--writers" => options.writers = value().parse().unwrap(),
-                "--giant" => options.giant = value().parse().unwrap(),
-                "--rounds" => options.rounds = value().parse().unwrap(),
-                "--only" => options.only = Some(value()),
-                "--data" => options.data = Some(PathBuf::from(value())),
-                "--bench" => {}
-                _ => panic!("{name} is no option; see the beginning of benches/reviews.rs"),
-            }
-        }
-        options
-    }
+    start(run);
 }
 
 async fn run(options: Options) {

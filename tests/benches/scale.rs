@@ -46,92 +46,77 @@ mod probe;
 mod random;
 #[path = "scale/specs.rs"]
 mod specs;
+#[path = "scale/start.rs"]
+mod start;
 #[path = "scale/writes.rs"]
 mod writes;
 
 use std::path::PathBuf;
 
 use cases::place;
+use clap::Parser;
 use desk::{Case, Desk, Row, millis};
-use load::Contents;
+use load::{Contents, Feeds};
 use probe::Scope;
+use start::start;
 
 /// The category of huge products in made-up catalogues.
 const HEAVY: &str = "heavyweights";
 
-/// What was asked for on the command line.
+#[derive(Parser)]
 struct Options {
-    contents: Contents,
-    tenth: Option<Contents>,
+    /// The products of the generated catalogue.
+    #[arg(long, default_value_t = 200_000)]
+    products: usize,
+    /// The reviews of the generated catalogue.
+    #[arg(long, default_value_t = 2_000_000)]
+    reviews: usize,
+    /// Generates another catalogue.
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    #[command(flatten)]
+    feeds: Feeds,
+    /// Keeps the database there, so that it is loaded only once.
+    #[arg(long)]
     data: Option<PathBuf>,
+    /// The least number of repetitions per case.
+    #[arg(long, default_value_t = 7)]
     rounds: usize,
+    /// Also measures facets on a tenth of the generated catalogue.
+    #[arg(long)]
+    tenth: bool,
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test` and the like run benchmarks without it, and this one is no test.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return;
-    }
-    let options = Options::parse(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    runtime.unwrap().block_on(run(options));
+    start(run);
 }
 
 impl Options {
-    fn parse(arguments: Vec<String>) -> Self {
-        let (mut products, mut reviews, mut seed, mut rounds) = (200_000, 2_000_000, 7, 7);
-        let (mut feeds, mut mappings, mut data, mut tenth) = (Vec::new(), Vec::new(), None, false);
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .unwrap_or_else(|| panic!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--products" => products = value().parse().unwrap(),
-                "--reviews" => reviews = value().parse().unwrap(),
-                "--seed" => seed = value().parse().unwrap(),
-                "--rounds" => rounds = value().parse().unwrap(),
-                "--feed" => feeds.push(PathBuf::from(value())),
-                "--mapping" => mappings.push(value()),
-                "--data" => data = Some(PathBuf::from(value())),
-                "--tenth" => tenth = true,
-                "--bench" => {}
-                _ => panic!("{name} is no option; see the beginning of benches/scale.rs"),
-            }
-        }
-        assert_eq!(feeds.len(), mappings.len(), "each feed needs a mapping");
-        let generated = |part: usize| Contents::Generated {
-            seed,
-            products: products / part,
-            reviews: reviews / part,
-        };
-        let made_up = feeds.is_empty();
-        let feeds = Contents::Feeds(feeds.into_iter().zip(mappings).collect());
-        Self {
-            contents: if made_up { generated(1) } else { feeds },
-            tenth: (tenth && made_up).then(|| generated(10)),
-            data,
-            rounds,
+    /// A part of the generated catalogue.
+    fn generated(&self, part: usize) -> Contents {
+        Contents::Generated {
+            seed: self.seed,
+            products: self.products / part,
+            reviews: self.reviews / part,
         }
     }
 }
 
 async fn run(options: Options) {
     let (_directory, server) = load::server(options.data.clone()).await;
-    load::fill(server.uri(), "scale", &options.contents).await;
+    let contents = options
+        .feeds
+        .contents()
+        .unwrap_or_else(|| options.generated(1));
+    load::fill(server.uri(), "scale", &contents).await;
     let desk = Desk::open(server.uri(), "scale", options.rounds).await;
     let scopes = probe::scopes(&desk).await;
     describe(&scopes);
     let facets = measure_facets(&desk, &scopes).await;
-    let heavy = matches!(options.contents, Contents::Generated { .. }).then_some(HEAVY);
+    let heavy = matches!(contents, Contents::Generated { .. }).then_some(HEAVY);
     measure_others(&desk, &scopes, heavy).await;
-    if let Some(contents) = &options.tenth {
-        load::fill(server.uri(), "scale_tenth", contents).await;
+    if options.tenth && heavy.is_some() {
+        load::fill(server.uri(), "scale_tenth", &options.generated(10)).await;
         let desk = Desk::open(server.uri(), "scale_tenth", options.rounds).await;
         compare(&desk, &scopes, &facets).await;
     }

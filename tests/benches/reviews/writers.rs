@@ -63,7 +63,7 @@ pub(crate) async fn measure(desk: &Desk, uri: &str, options: &Options) {
     println!(
         "\n{} writers for {} s each, on one product and on {} products",
         options.writers,
-        options.seconds.as_secs(),
+        options.seconds,
         products.len() - 1
     );
     println!(
@@ -98,7 +98,7 @@ async fn run(shop: &Shop<'_>, way: Way, place: &str, options: &Options) {
     let (server, own, start) = (shop.desk.cpu().await, own_cpu(), Instant::now());
     let writers = (0..options.writers).map(|_| writer(shop, way, &run));
     let timer = async {
-        tokio::time::sleep(options.seconds).await;
+        tokio::time::sleep(Duration::from_secs(options.seconds)).await;
         shop.over.store(true, Ordering::Relaxed);
     };
     let (all, (), waits) = tokio::join!(join_all(writers), timer, waits(shop, way));

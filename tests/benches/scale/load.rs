@@ -62,6 +62,27 @@ pub(crate) enum Contents {
     Feeds(Vec<(PathBuf, String)>),
 }
 
+/// Real feeds instead of a generated catalogue.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Feeds {
+    /// A file of products; may be repeated.
+    #[arg(long = "feed", requires = "mappings")]
+    feeds: Vec<PathBuf>,
+    /// The name of its mapping.
+    #[arg(long = "mapping", requires = "feeds")]
+    mappings: Vec<String>,
+}
+
+impl Feeds {
+    /// What the feeds hold; `None` without feeds.
+    pub(crate) fn contents(&self) -> Option<Contents> {
+        let (feeds, mappings) = (self.feeds.clone(), self.mappings.clone());
+        assert_eq!(feeds.len(), mappings.len(), "each feed needs a mapping");
+        let is_given = !feeds.is_empty();
+        is_given.then(|| Contents::Feeds(feeds.into_iter().zip(mappings).collect()))
+    }
+}
+
 /// Has the database hold this.
 pub(crate) async fn fill(uri: &str, database: &str, contents: &Contents) {
     let client = mongodb::Client::with_uri_str(uri).await.unwrap();
