@@ -133,7 +133,7 @@ impl Catalog {
         self.reference_seen_with(Visibility::Everything)
     }
 
-    /// The current snapshot as a caller sees it. Only staff see spec keys that no product on sale
+    /// The current snapshot as a caller sees it. Only admins see spec keys that no product on sale
     /// ever had.
     #[must_use]
     pub fn reference_seen_with(&self, visibility: Visibility) -> Arc<Reference> {

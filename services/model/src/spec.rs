@@ -295,7 +295,7 @@ const fn published() -> KeyUsage {
 pub enum KeyUsage {
     /// None: its type and dimension can change.
     Unused,
-    /// Only products that were never on sale: it is shown to staff only.
+    /// Only products that were never on sale: it is shown to admins only.
     Used,
     /// At least one product on sale.
     Published,

@@ -22,7 +22,7 @@ use crate::execution::{
 };
 
 /// The cost of every request: its connection, parsing and validation.
-const REQUEST: u64 = 200;
+const REQUEST: u64 = 300;
 /// A scalar in the response.
 const SCALAR: u64 = 1;
 /// An object in the response, without its fields.
@@ -30,7 +30,7 @@ const OBJECT: u64 = 3;
 /// A long text: a description, the text of a review.
 const LONG_TEXT: u64 = 20;
 /// A command that reads documents by their ids, and one document.
-const LOOK_UP: u64 = 200;
+const LOOK_UP: u64 = 400;
 /// A command that reads one page of a list.
 const LIST: u64 = 500;
 /// A row of a page: found by its index entry, read, sent and decoded.
@@ -149,7 +149,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ),
     ("Query.specKey", LOOK_UP, Usual(1)),
     ("Query.specKeys", OBJECT, Connection),
-    ("Query.suggestedSpecKeys", LIST, Argument("first", PAGE)),
+    ("Query.suggestedSpecKeys", 5 * LIST, Argument("first", PAGE)),
     ("Query.supplier", LOOK_UP, Usual(1)),
     ("Query.suppliers", LIST, Connection),
     ("Query.trending", LIST, Argument("first", PAGE)),
@@ -184,6 +184,7 @@ const FIELDS: &[(&str, u64, Items)] = &[
     ("Supplier.propagation", LOOK_UP, Usual(1)),
     ("SupplierConnection.edges", 0, Rows),
     ("SupplierConnection.nodes", 0, Rows),
+    ("SupplierConnection.totalCount", 4 * LIST, Usual(1)),
     ("_Service.sdl", SUBGRAPH_SDL, Usual(1)),
     ("__Field.args", 0, Usual(1)),
     ("__Directive.args", 0, Usual(2)),

@@ -202,7 +202,7 @@ impl Query {
         units(&ctx.session().catalog.reference().units)
     }
 
-    /// The spec key with this name or alias; null if it does not exist. Only staff see keys that no
+    /// The spec key with this name or alias; null if it does not exist. Only admins see keys that no
     /// product on sale ever had.
     async fn spec_key(
         &self,
@@ -218,7 +218,7 @@ impl Query {
             .nullable_at(ctx)
     }
 
-    /// A page of the spec dictionary, sorted by key. Only staff see keys that no product on sale ever
+    /// A page of the spec dictionary, sorted by key. Only admins see keys that no product on sale ever
     /// had.
     async fn spec_keys(
         &self,
