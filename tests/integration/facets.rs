@@ -566,3 +566,30 @@ fn the_filter_of_a_value_finds_its_products() {
         assert_eq!(clicked, 2 * odd.len());
     });
 }
+
+/// A key that few products have is counted by itself where all products are too many.
+#[test]
+fn a_rare_key_is_exact_in_a_list_that_is_estimated() {
+    test(async |app| {
+        let one = |n: usize| {
+            let product = product(&format!("Lamp {n:04}")).text("color", "red");
+            if n < 5 {
+                product.text("glow", "blue")
+            } else {
+                product
+            }
+        };
+        app.has((0..1_500).map(one)).await;
+        let app = app.with_max_read(200).await;
+        let red = json!({ "specs": [{ "key": "color", "text": { "eq": "red" } }] });
+        let answer = facets(&app, red, json!(["glow", "@category"])).await;
+        let category = facet(&answer, "@category");
+        assert_eq!(category["accuracy"], "ESTIMATE", "{category}");
+        let glow = facet(&answer, "glow");
+        assert_eq!(
+            (&glow["accuracy"], &glow["productCount"]),
+            (&json!("EXACT"), &json!(5)),
+            "{glow}"
+        );
+    });
+}

@@ -255,7 +255,7 @@ fn entities_have_their_price() {
         };
         let name = "... on Product { id sku name }";
         let (one, all) = (cost(1, name).await, cost(100, name).await);
-        assert!((30..70).contains(&one), "{one}");
+        assert!((50..100).contains(&one), "{one}");
         assert!((300..1_000).contains(&all), "{all}");
         let pages = "... on Product { reviews(first: 100) { nodes { body } } }";
         assert!(cost(100, pages).await > 10_000);

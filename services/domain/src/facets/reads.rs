@@ -41,7 +41,8 @@ impl ReadBudget {
 
     /// Shares the products between passes. `sizes` has how many products each pass reads to count
     /// exactly; `None` if that exceeds the limit. The smallest are counted exactly as long as the
-    /// budget lasts, and what is left is shared equally by samples.
+    /// budget lasts, and three quarters of what is left are shared equally by samples. The last
+    /// quarter is for keys that few products have.
     pub(super) fn share(&mut self, sizes: &[Option<u64>]) -> Vec<Share> {
         let mut by_size: Vec<usize> = (0..sizes.len()).collect();
         by_size.sort_by_key(|at| sizes[*at].unwrap_or(u64::MAX));
@@ -55,11 +56,12 @@ impl ReadBudget {
             sampled -= 1;
         }
         let samples = u64::try_from(sampled).unwrap_or(u64::MAX);
-        let each = (self.products / samples.max(1)).max(MIN_SAMPLE_READS);
+        let of_samples = self.products - self.products / 4;
+        let each = of_samples / samples.max(1);
         for share in &mut shares {
             if let Share::Sample(reads) = share {
-                *reads = each;
-                self.products = self.products.saturating_sub(each);
+                *reads = each.max(MIN_SAMPLE_READS);
+                self.products -= each;
             }
         }
         shares
@@ -95,19 +97,19 @@ mod tests {
             shares,
             [
                 Share::All(9_000),
-                Share::Sample(5_000),
+                Share::Sample(3_750),
                 Share::All(1_000),
-                Share::Sample(5_000)
+                Share::Sample(3_750)
             ]
         );
-        assert!(!budget.take(1));
+        assert!(budget.take(2_500) && !budget.take(1));
     }
 
     #[test]
-    fn one_large_pass_may_read_everything() {
+    fn one_pass_may_read_nearly_everything() {
         let mut budget = ReadBudget::new(20_000);
-        assert_eq!(budget.share(&[None]), [Share::Sample(20_000)]);
-        assert_eq!(Share::sample_size(20_000), SAMPLE_SIZE);
+        assert_eq!(budget.share(&[None]), [Share::Sample(15_000)]);
+        assert_eq!(Share::sample_size(15_000), SAMPLE_SIZE);
         let mut budget = ReadBudget::new(20_000);
         assert_eq!(budget.share(&[Some(20_000)]), [Share::All(20_000)]);
     }
