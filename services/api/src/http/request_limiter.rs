@@ -4,7 +4,7 @@
 use std::{num::NonZero, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -19,13 +19,19 @@ pub struct Capacity {
     pub running: usize,
     /// The maximum number of queued requests; further ones are refused at once.
     pub waiting: usize,
-    /// The maximum number of concurrent executions of large queries. They wait for each other until
-    /// their deadline, so that small requests find a processor that is free.
+    /// The maximum number of concurrent executions of large queries, so that small requests find a
+    /// processor that is free.
     pub large: usize,
+    /// The maximum number of large queries that wait for each other; further ones are refused at
+    /// once.
+    pub large_waiting: usize,
+    /// The maximum time that a large query waits for others before it is refused.
+    pub large_queue_timeout: Duration,
     /// The maximum time that a request waits in the queue before it is refused. Keeps the queue
     /// short.
     pub queue_timeout: Duration,
-    /// The maximum time from receiving a request to its response.
+    /// The maximum time from receiving a request to its response; that of a large query begins when
+    /// others no longer keep it waiting.
     pub deadline: Duration,
 }
 
@@ -54,6 +60,8 @@ impl Default for Capacity {
             running: 128,
             waiting: 1_024,
             large: (processors - 1).max(1),
+            large_waiting: 128,
+            large_queue_timeout: Duration::from_secs(15),
             queue_timeout: Duration::from_millis(250),
             deadline: Duration::from_secs(5),
         }
@@ -67,6 +75,8 @@ pub struct RequestLimiter {
     running: Arc<Semaphore>,
     accepted: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    accepted_large: Arc<Semaphore>,
+    large_queue_timeout: Duration,
     queue_timeout: Duration,
     deadline: Duration,
 }
@@ -80,6 +90,8 @@ impl RequestLimiter {
             running: Arc::new(Semaphore::new(capacity.running)),
             accepted: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
             large: Arc::new(Semaphore::new(capacity.large)),
+            accepted_large: Arc::new(Semaphore::new(capacity.large + capacity.large_waiting)),
+            large_queue_timeout: capacity.large_queue_timeout,
             queue_timeout: capacity.queue_timeout,
             deadline: capacity.deadline,
         }
@@ -97,20 +109,13 @@ impl RequestLimiter {
         size: Size,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
+        let large = match size {
+            Size::Small => None,
+            Size::Large => Some(self.wait_for_large_queries().await?),
+        };
         let deadline = Instant::now() + self.deadline;
         let accepted = Arc::clone(&self.accepted).try_acquire_owned();
         let accepted = accepted.map_err(|_| overloaded())?;
-        let large = match size {
-            Size::Small => None,
-            Size::Large => {
-                let permit = timeout_at(deadline, Arc::clone(&self.large).acquire_owned()).await;
-                Some(
-                    permit
-                        .map_err(|_| overloaded())?
-                        .map_err(Failure::internal)?,
-                )
-            }
-        };
         let running = Arc::clone(&self.running).acquire_owned();
         let running = timeout(self.queue_timeout.min(self.deadline), running).await;
         let running = running
@@ -128,6 +133,19 @@ impl RequestLimiter {
         };
         let outcome = outcome.map_err(|_| deadline_exceeded(at_deadline))?;
         outcome.map_err(Failure::internal)
+    }
+
+    /// Waits until few enough large queries run. They wait in a queue of their own, so that small
+    /// requests find places in theirs.
+    async fn wait_for_large_queries(&self) -> Result<[OwnedSemaphorePermit; 2], Failure> {
+        let accepted = Arc::clone(&self.accepted_large).try_acquire_owned();
+        let accepted = accepted.map_err(|_| overloaded())?;
+        let large = Arc::clone(&self.large).acquire_owned();
+        let large = timeout(self.large_queue_timeout, large).await;
+        let large = large
+            .map_err(|_| overloaded())?
+            .map_err(Failure::internal)?;
+        Ok([large, accepted])
     }
 
     /// Returns the number of unfinished tasks.

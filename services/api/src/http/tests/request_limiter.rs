@@ -15,6 +15,8 @@ fn capacity(running: usize, waiting: usize) -> Capacity {
         running,
         waiting,
         large: 1,
+        large_waiting: 1,
+        large_queue_timeout: TIMEOUT,
         queue_timeout: TIMEOUT,
         deadline: TIMEOUT,
     }
@@ -147,15 +149,39 @@ async fn small_requests_pass_large_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_query_waits_until_its_deadline() {
-    let limiter = RequestLimiter::new(capacity(4, 4));
-    let pending = std::future::pending::<()>();
-    let mut stuck = Box::pin(limiter.run(AtDeadline::Stop, Size::Large, pending));
+async fn a_large_query_that_waits_too_long_is_refused() {
+    let large_queue_timeout = Duration::from_secs(15);
+    let limiter = RequestLimiter::new(Capacity {
+        large_queue_timeout,
+        ..capacity(4, 4)
+    });
+    let run = |work| limiter.run(AtDeadline::Stop, Size::Large, work);
+    let pending = || -> BoxFuture<'static, ()> { Box::pin(std::future::pending()) };
+    let mut stuck = Box::pin(run(pending()));
     assert!(futures_util::poll!(&mut stuck).is_pending());
-    let waiting = limiter.run(AtDeadline::Stop, Size::Large, async {});
-    let (start, refused) = (tokio::time::Instant::now(), waiting.await.unwrap_err());
-    assert_eq!(refused.code().as_str(), "UNAVAILABLE");
-    assert_eq!(start.elapsed(), TIMEOUT);
+    let mut waiting = Box::pin(run(pending()));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    let start = tokio::time::Instant::now();
+    let third = run(pending()).await.unwrap_err();
+    assert_eq!(third.code().as_str(), "UNAVAILABLE");
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    let second = waiting.await.unwrap_err();
+    assert_eq!(second.code().as_str(), "UNAVAILABLE");
+    assert_eq!(start.elapsed(), large_queue_timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_a_large_query_begins_when_it_runs() {
+    let deadline = Duration::from_secs(5);
+    let limiter = RequestLimiter::new(Capacity {
+        deadline,
+        ..capacity(4, 4)
+    });
+    let run = |work| limiter.run(AtDeadline::Stop, Size::Large, work);
+    let four_seconds =
+        || -> BoxFuture<'static, ()> { Box::pin(tokio::time::sleep(Duration::from_secs(4))) };
+    let (first, second) = tokio::join!(run(four_seconds()), run(four_seconds()));
+    assert!(first.is_ok() && second.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

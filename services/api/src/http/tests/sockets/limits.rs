@@ -70,6 +70,8 @@ async fn excess_queries_of_connections_are_refused_as_over_http() {
         running: 1,
         waiting: 0,
         large: 1,
+        large_waiting: 1,
+        large_queue_timeout: TIMEOUT,
         queue_timeout: TIMEOUT,
         deadline: TIMEOUT,
     };
