@@ -12,6 +12,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
+use tokio::task::coop::consume_budget;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::facet::{FacetTally, TallyProduct};
 use vitrine_model::filter::{AccessPath, Condition};
@@ -177,6 +178,8 @@ impl Store {
                 return Ok(None);
             }
             count(cursor.current(), &request.renamed, &mut tally)?;
+            // A batch is thousands of products: other requests have their turn in between.
+            consume_budget().await;
         }
         Ok(Some(tally))
     }
