@@ -27,8 +27,6 @@
     reason = "the modules that benchmarks share have more than each of them needs"
 )]
 
-#[path = "hostile/client.rs"]
-mod client;
 #[path = "scale/desk.rs"]
 mod desk;
 #[path = "scale/generated.rs"]
@@ -48,32 +46,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use client::Connection;
 use desk::{Desk, millis};
 use futures_util::future::join_all;
 use load::Contents;
 use serde_json::{Value, json};
 use start::start;
+use vitrine_harness::dear::DEAR;
+use vitrine_harness::eventually;
+use vitrine_harness::http::{self, Connection};
 use vitrine_harness::process::Service;
 
 const NAME: &str = "hostile";
 /// The address of the caller of product pages.
 const SHOPPER: &str = "192.0.2.1";
 const PAGE: &str = "query($slug: String!) { product(slug: $slug) { id name description brand
-  price { amount currency } media { url } specs { key label text } stats { average count histogram { stars count } }
+  price { amount currency } media { url } specs { key label text } ratingStats { average count histogram { rating count } }
   topReviews { id rating title excerpt author { name } } } }";
-/// Dear requests, each within the limit of a stranger.
-const DEAR: [&str; 5] = [
-    "{ products(filter: { price: { gte: 0 } }) { facets { key values { label count } } } }",
-    "{ products(first: 48, sort: [{ key: NEWEST }]) { nodes { name specs { key text } topReviews { excerpt }
-        reviews(first: 3, sort: NEWEST) { nodes { body } } } } }",
-    r#"{ products(search: "a", first: 100) { totalCount { value } nodes { name specs { key text } } } }"#,
-    "{ products(first: 100, sort: [{ key: RATING }]) { totalCount(upTo: 10000) { value } nodes { description
-        media { url } specs { key label text } stats { average histogram { stars count } } } } }",
-    "{ products(filter: { rating: { gte: 2 }, price: { lte: 500 } }) { facets(keys: [\"@brand\", \"@price\"], limit: 200)
-        { key values { label count filter { brand } } } } }",
-];
-
 #[derive(Parser)]
 struct Options {
     /// The products of the generated catalogue.
@@ -131,7 +119,12 @@ async fn run(options: Options) {
         "--token-secret",
         "0123456789abcdef0123456789abcdef",
     ]);
-    let address = service.ready().await;
+    let address = service.listening().await;
+    let ready = async || {
+        let reply = http::get(&address, "/health/ready").await.ok()?;
+        (reply.status == 200).then_some(())
+    };
+    eventually("a service that is ready", Duration::from_mins(1), ready).await;
     show_costs(&address).await;
     println!(
         "\n{:<10} {:>7} {:>8} {:>8} {:>8} {:>7}",
@@ -165,12 +158,17 @@ async fn run(options: Options) {
     server.stop().await.unwrap();
 }
 
+async fn ask(connection: &mut Connection, request: &Value) -> Value {
+    let body = request.to_string();
+    connection.ask(body.as_bytes(), None).await.unwrap().json()
+}
+
 /// Prints what the dear requests cost; they must be allowed.
 async fn show_costs(address: &str) {
-    let mut connection = Connection::open(address, "192.0.2.2").await;
+    let mut connection = Connection::open(address, "192.0.2.2").await.unwrap();
     for (number, query) in DEAR.iter().enumerate() {
         let start = Instant::now();
-        let answer = connection.ask(&json!({ "query": query })).await;
+        let answer = ask(&mut connection, &json!({ "query": query })).await;
         let errors = &answer["errors"];
         assert!(errors.is_null(), "{query}\n{errors:#}");
         let cost = &answer["extensions"]["cost"]["requested"];
@@ -210,7 +208,7 @@ impl Pages {
 
 /// Asks for product pages, one after the other.
 async fn shop(address: &str, slugs: &[&str], phase: Duration) -> Pages {
-    let mut connection = Connection::open(address, SHOPPER).await;
+    let mut connection = Connection::open(address, SHOPPER).await.unwrap();
     let (start, mut pages) = (
         Instant::now(),
         Pages {
@@ -224,7 +222,7 @@ async fn shop(address: &str, slugs: &[&str], phase: Duration) -> Pages {
         }
         let request = json!({ "query": PAGE, "variables": { "slug": slug } });
         let begin = Instant::now();
-        let answer = connection.ask(&request).await;
+        let answer = ask(&mut connection, &request).await;
         pages.times.push(begin.elapsed());
         pages.errors += usize::from(answer["data"]["product"].is_null());
         // A shopper reads: the budget of one caller is not what is measured.
@@ -237,14 +235,13 @@ async fn shop(address: &str, slugs: &[&str], phase: Duration) -> Pages {
 /// Sends dear requests until it is over; returns the code of each answer.
 async fn attack(address: &str, number: usize, over: &AtomicBool) -> Vec<String> {
     let from = format!("198.51.100.{}", number % 250);
-    let mut connection = Connection::open(address, &from).await;
+    let mut connection = Connection::open(address, &from).await.unwrap();
     let mut codes = Vec::new();
     let mut query = number;
     while !over.load(Ordering::Relaxed) {
         query += 1;
-        let answer = connection
-            .ask(&json!({ "query": DEAR[query % DEAR.len()] }))
-            .await;
+        let request = json!({ "query": DEAR[query % DEAR.len()] });
+        let answer = ask(&mut connection, &request).await;
         let code = match &answer["errors"][0]["extensions"]["code"] {
             Value::String(code) => code.clone(),
             _ => "OK".to_owned(),

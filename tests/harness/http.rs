@@ -1,5 +1,7 @@
 //! A minimal HTTP/1.1 client for the real binary.
 
+mod connection;
+
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -7,6 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+pub use self::connection::Connection;
 
 /// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -32,9 +32,12 @@
 //! | [`http`] | a minimal HTTP client for it |
 //! | [`mongod`] | the database server of a test run |
 //! | [`replica_set`] | a replica set of three servers, to freeze and to kill |
+//! | [`token`] | tokens of callers of the real binary |
+//! | [`dear`] | the dearest requests that a stranger may send |
 //! | [`environment`] | everything that is read from the environment |
 
 pub mod app;
+pub mod dear;
 pub mod documents;
 pub mod drafts;
 pub mod environment;
@@ -52,6 +55,7 @@ pub mod profile;
 pub mod replica_set;
 pub mod request;
 pub mod subscriptions;
+pub mod token;
 
 pub use app::{App, test, test_on_own_server, test_on_replica_set};
 pub use drafts::{ProductBuilder, ReviewBuilder, product, review};

@@ -154,10 +154,23 @@ impl Service {
     /// When it is gone.
     #[must_use]
     pub fn peak_memory(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    /// Returns the memory that it uses, in bytes.
+    ///
+    /// # Panics
+    /// When it is gone.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, of: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("the service runs");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+        let value = status.lines().find_map(|line| line.strip_prefix(of));
+        let kib = value.and_then(|value| value.trim().strip_suffix(" kB"));
         1024 * kib
             .expect("a number of kB")
             .parse::<u64>()

@@ -118,6 +118,17 @@ impl Members {
         self.killed[member].store(true, Ordering::SeqCst);
     }
 
+    /// Makes a member step down if it is the primary.
+    ///
+    /// # Panics
+    /// When its address is invalid.
+    pub async fn step_down(&self, member: usize) {
+        let down = doc! { "replSetStepDown": 5, "secondaryCatchUpPeriodSecs": 2, "force": true };
+        let admin = self.direct(member).await;
+        // The connection may break.
+        let _ = admin.run_command(down).await;
+    }
+
     /// Stops the replication of a member until [`Members::resume_replication`]. It still votes, so
     /// the primary stays primary while no write reaches a majority.
     ///
@@ -137,13 +148,17 @@ impl Members {
 
     /// The fail point stops the member before it applies what it has fetched.
     async fn set_replication(&self, member: usize, mode: &str) {
+        let point = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": mode };
+        let set = self.direct(member).await.run_command(point).await;
+        set.expect("the server has test commands");
+    }
+
+    /// Returns the `admin` database of one member, whatever it is.
+    async fn direct(&self, member: usize) -> mongodb::Database {
         let host = self.set.members()[member].host();
         let uri = format!("mongodb://{host}/?directConnection=true");
         let client = mongodb::Client::with_uri_str(uri).await;
-        let client = client.expect("an address");
-        let point = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": mode };
-        let set = client.database("admin").run_command(point).await;
-        set.expect("the server has test commands");
+        client.expect("an address").database("admin")
     }
 
     /// Thaws all frozen members and waits for a primary.

@@ -17,6 +17,7 @@ mod costs;
 mod demo;
 mod dictionary;
 mod documents;
+mod endurance;
 mod erasures;
 mod facet_snapshots;
 mod facets;
