@@ -21,13 +21,16 @@ const SUBMIT: &str = "mutation Submit($input: SubmitReviewInput!) { submitReview
 /// The time between two requests of a caller.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The products, as honest callers know them.
+/// The products that callers know.
 pub(super) struct Shop {
+    /// The ids and slugs of those that honest callers read and review.
     products: Vec<(String, String)>,
+    /// The ids of those that fuzzers may change and archive.
+    others: Vec<String>,
 }
 
 impl Shop {
-    /// Reads the first hundred products.
+    /// Reads the first hundred products; every second one is for the fuzzers.
     pub(super) async fn read(app: &App) -> Self {
         let query = "{ products(first: 100) { nodes { id slug } } }";
         let answer = app.query(query).await;
@@ -37,13 +40,17 @@ impl Shop {
         let products = nodes
             .iter()
             .map(|node| (text(node, "id"), text(node, "slug")));
+        let (others, products): (Vec<_>, Vec<_>) =
+            products.enumerate().partition(|(at, _)| at % 2 == 1);
         Self {
-            products: products.collect(),
+            products: products.into_iter().map(|(_, product)| product).collect(),
+            others: others.into_iter().map(|(_, (id, _))| id).collect(),
         }
     }
 
-    pub(super) fn ids(&self) -> Vec<String> {
-        self.products.iter().map(|(id, _)| id.clone()).collect()
+    /// Returns the ids that fuzzers send.
+    pub(super) fn others(&self) -> &[String] {
+        &self.others
     }
 }
 

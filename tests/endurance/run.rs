@@ -117,7 +117,7 @@ pub(crate) async fn endure(app: &App, members: &Members, plan: &Plan) -> Report 
     let writers = (0..plan.writers).map(|number| honest::write(&stage, &shop, number));
     let attackers = (0..plan.attackers).map(|number| attackers::attack(&stage, number));
     let fuzzers = (0..plan.fuzzers).map(|number| {
-        let fuzzer = Fuzzer::new(plan.seed.wrapping_add(number as u64), &shop.ids());
+        let fuzzer = Fuzzer::new(plan.seed.wrapping_add(number as u64), shop.others());
         attackers::fuzz(&stage, fuzzer, number)
     });
     let callers = join(
