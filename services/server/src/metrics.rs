@@ -148,7 +148,8 @@ impl Metrics {
             counters.rounds => "audit_rounds", "Complete rounds of the audit over all products";
             counters.differences => "audit_differences", "Stored numbers that differed from the recount of reviews";
             requests.durations => "request_duration_seconds", "Time between a GraphQL request and its response";
-            requests.costs => "request_cost", "Estimated cost of GraphQL requests, in units";
+            requests.events => "subscription_events", "Events sent to subscriptions";
+            requests.costs => "request_cost", "Estimated cost of GraphQL requests and events of subscriptions, in units";
             requests.errors => "request_errors", "Errors in responses to GraphQL requests";
         }
         registry.register_collector(Box::new(LiveCollector(live)));

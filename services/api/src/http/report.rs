@@ -7,22 +7,22 @@ use tracing::Span;
 use vitrine_domain::work::Work;
 
 use super::LineLimiter;
-use crate::execution::{ErrorCode, Failure, GraphqlResponse, Prepared};
+use crate::execution::{ErrorCode, Failure, GraphqlResponse, Prepared, ResponseError};
 
 /// The maximum length of the shapes of variables in a log line, in characters.
 const MAX_SHAPES: usize = 400;
 /// The maximum length of the name of an operation in a log line, in characters.
 const MAX_NAME: usize = 100;
 
-/// A GraphQL request that was answered.
+/// A GraphQL request that was answered, or an event of a subscription.
 #[derive(Debug)]
 pub struct RequestReport<'a> {
     /// The operation that ran; `None` if the request was refused before one was chosen.
     pub operation: Option<Operation<'a>>,
     /// The code of each error in the response.
     pub errors: Vec<ErrorCode>,
-    /// The time between the complete request and the response.
-    pub took: Duration,
+    /// The time between the complete request and the response; `None` for events.
+    pub took: Option<Duration>,
 }
 
 /// The operation of a valid document.
@@ -30,7 +30,7 @@ pub struct RequestReport<'a> {
 pub struct Operation<'a> {
     /// Its name, if it has one.
     pub name: Option<&'a str>,
-    /// `query` or `mutation`.
+    /// `query`, `mutation` or `subscription`.
     pub kind: &'static str,
     /// The estimated cost, in the units of `extensions.cost`.
     pub cost: u64,
@@ -58,7 +58,16 @@ impl Reports {
         self.observe(&RequestReport {
             operation: None,
             errors: errors.into_iter().collect(),
-            took,
+            took: Some(took),
+        });
+    }
+
+    /// Reports an event of a subscription, or that the next one was refused.
+    pub(super) fn event(&self, prepared: &Prepared, cost: u64, errors: &[ResponseError]) {
+        self.observe(&RequestReport {
+            operation: Some(operation(prepared, cost)),
+            errors: errors.iter().map(|error| error.extensions.code).collect(),
+            took: None,
         });
     }
 
@@ -79,11 +88,7 @@ impl Reports {
                 .collect(),
             Err(failure) => vec![failure.code()],
         };
-        let operation = Operation {
-            name: prepared.operation().name.as_ref().map(AsRef::as_ref),
-            kind: prepared.kind().name(),
-            cost,
-        };
+        let operation = operation(prepared, cost);
         record_on_span(operation, &errors);
         let slow = self.slow.as_ref().filter(|slow| took >= slow.at_least);
         if let Some(left_out) = slow.and_then(|slow| slow.limiter.permit()) {
@@ -92,7 +97,7 @@ impl Reports {
         self.observe(&RequestReport {
             operation: Some(operation),
             errors,
-            took,
+            took: Some(took),
         });
     }
 
@@ -106,6 +111,14 @@ impl Reports {
 impl fmt::Debug for Reports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reports").finish_non_exhaustive()
+    }
+}
+
+fn operation(prepared: &Prepared, cost: u64) -> Operation<'_> {
+    Operation {
+        name: prepared.operation().name.as_ref().map(AsRef::as_ref),
+        kind: prepared.kind().name(),
+        cost,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -36,6 +37,12 @@ pub(super) struct CodeLabel {
     code: &'static str,
 }
 
+/// The label of the events of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct SubscriptionLabel {
+    operation: Cow<'static, str>,
+}
+
 /// Makes histograms of durations.
 #[derive(Clone, Debug)]
 pub(super) struct Durations;
@@ -50,6 +57,7 @@ impl MetricConstructor<Histogram> for Durations {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestMetrics {
     pub(super) durations: Family<Label, Histogram, Durations>,
+    pub(super) events: Family<SubscriptionLabel, Counter>,
     pub(super) costs: Family<Label, Counter>,
     pub(super) errors: Family<CodeLabel, Counter>,
     /// By type and name.
@@ -59,33 +67,53 @@ pub(crate) struct RequestMetrics {
 /// The metrics of one operation.
 #[derive(Clone, Debug)]
 struct Known {
-    duration: Histogram,
+    answers: Answers,
     cost: Counter,
+}
+
+/// What is counted of the answers to an operation.
+#[derive(Clone, Debug)]
+enum Answers {
+    /// The time until the only one.
+    Duration(Histogram),
+    /// The number of those to a subscription.
+    Events(Counter),
+}
+
+impl Answers {
+    fn record(&self, took: Option<Duration>) {
+        match self {
+            Self::Duration(duration) => duration.observe(took.unwrap_or_default().as_secs_f64()),
+            Self::Events(events) => {
+                events.inc();
+            }
+        }
+    }
 }
 
 impl RequestMetrics {
     pub(super) fn new() -> Self {
         Self {
             durations: Family::new_with_constructor(Durations),
+            events: Family::default(),
             costs: Family::default(),
             errors: Family::default(),
             known: Arc::default(),
         }
     }
 
-    /// Records a request.
+    /// Records a request, or an event of a subscription.
     pub(crate) fn record(&self, report: &RequestReport<'_>) {
         for code in &report.errors {
             let code = code.as_str();
             self.errors.get_or_create(&CodeLabel { code }).inc();
         }
-        let seconds = report.took.as_secs_f64();
         let Some(operation) = report.operation else {
-            self.durations.get_or_create(&REFUSED).observe(seconds);
-            return;
+            let durations = self.durations.get_or_create(&REFUSED).clone();
+            return Answers::Duration(durations).record(report.took);
         };
         let known = self.of_operation(operation);
-        known.duration.observe(seconds);
+        known.answers.record(report.took);
         known.cost.inc_by(operation.cost);
     }
 
@@ -108,10 +136,15 @@ impl RequestMetrics {
             operation: name.to_owned().into(),
             r#type: operation.kind,
         };
-        let made = Known {
-            duration: self.durations.get_or_create(&label).clone(),
-            cost: self.costs.get_or_create(&label).clone(),
+        let cost = self.costs.get_or_create(&label).clone();
+        let answers = if operation.kind == "subscription" {
+            let operation = label.operation;
+            let events = self.events.get_or_create(&SubscriptionLabel { operation });
+            Answers::Events(events.clone())
+        } else {
+            Answers::Duration(self.durations.get_or_create(&label).clone())
         };
+        let made = Known { answers, cost };
         if !is_full {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             let of_kind = known.entry(operation.kind).or_default();
@@ -123,8 +156,6 @@ impl RequestMetrics {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use vitrine_api::execution::ErrorCode;
 
     use super::super::Metrics;
@@ -138,7 +169,7 @@ mod tests {
                 cost: 30,
             }),
             errors: errors.to_vec(),
-            took: Duration::from_millis(20),
+            took: Some(Duration::from_millis(20)),
         }
     }
 
@@ -152,8 +183,19 @@ mod tests {
         requests.record(&RequestReport {
             operation: None,
             errors: vec![ErrorCode::GraphqlParseFailed],
-            took: Duration::ZERO,
+            took: Some(Duration::ZERO),
         });
+        for _ in 0..3 {
+            requests.record(&RequestReport {
+                operation: Some(Operation {
+                    name: Some("Follow"),
+                    kind: "subscription",
+                    cost: 40,
+                }),
+                errors: Vec::new(),
+                took: None,
+            });
+        }
         let text = metrics.text();
         for line in [
             "vitrine_request_duration_seconds_count{operation=\"Page\",type=\"query\"} 2",
@@ -162,11 +204,17 @@ mod tests {
             "vitrine_request_duration_seconds_count{operation=\"anonymous\",type=\"query\"} 1",
             "vitrine_request_duration_seconds_count{operation=\"refused\",type=\"none\"} 1",
             "vitrine_request_cost_total{operation=\"Page\",type=\"query\"} 60",
+            "vitrine_subscription_events_total{operation=\"Follow\"} 3",
+            "vitrine_request_cost_total{operation=\"Follow\",type=\"subscription\"} 120",
             "vitrine_request_errors_total{code=\"NOT_FOUND\"} 1",
             "vitrine_request_errors_total{code=\"GRAPHQL_PARSE_FAILED\"} 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
+        assert!(
+            !text.contains("duration_seconds_count{operation=\"Follow\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -109,11 +109,14 @@ async fn subscribe(
 ) -> Result<(), Errors> {
     let pay = || {
         let check = (context.cost_check)(&prepared);
-        let paid = check.outcome;
-        paid.map_err(|failure| refusal(&failure, prepared.request_id()))?;
-        Ok::<_, Errors>((check.extensions, check.limits))
+        if let Err(failure) = check.outcome {
+            let errors = refusal(&failure, prepared.request_id());
+            api.reports.event(&prepared, 0, &errors);
+            return Err(errors);
+        }
+        Ok((check.extensions, check.limits, check.cost))
     };
-    let (extensions, limits) = pay()?;
+    let (extensions, limits, cost) = pay()?;
     let mut extensions = Some(extensions);
     let subscribed = Arc::clone(&prepared);
     let mut answers = api
@@ -121,12 +124,14 @@ async fn subscribe(
         .subscribe(subscribed, limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
+            api.reports.event(&prepared, cost, &answer.errors);
             return Err(answer.errors);
         }
         match extensions.take() {
             Some(mut first) => answer.extensions.append(&mut first),
             None => drop(pay()?),
         }
+        api.reports.event(&prepared, cost, &answer.errors);
         sink.next(answer).await;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -260,4 +260,47 @@ async fn a_subscription_ends_when_its_caller_cannot_pay_for_an_event() {
     assert_eq!(refused["payload"][0]["extensions"], extensions);
     assert_eq!(paid.load(Ordering::SeqCst), 4);
     assert_eq!(server.sockets.operations(), 0);
+}
+
+#[tokio::test]
+async fn events_and_their_refusals_are_reported() {
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&reported);
+    let paid = AtomicUsize::new(0);
+    let check = move || CostCheck {
+        cost: 7,
+        outcome: match paid.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Ok(()),
+            _ => Err(Failure::new(ErrorCode::RateLimited, "Slow down.")),
+        },
+        ..CostCheck::free()
+    };
+    let check = Arc::new(check);
+    let server = Server::start(Capacity::default(), |api| {
+        let api = api.authenticate(move |_| {
+            let check = Arc::clone(&check);
+            Ok(RequestContext::new().cost_check(move |_| check()))
+        });
+        api.observe(move |report| {
+            let operation = report.operation.unwrap();
+            assert_eq!((operation.kind, report.took), ("subscription", None));
+            let name = operation.name.unwrap().to_owned();
+            let errors = report.errors.clone();
+            seen.lock().unwrap().push((name, operation.cost, errors));
+        })
+    })
+    .await;
+    let mut client = Client::ready(&server).await;
+    let text = "subscription Count { numbers(to: 9) }";
+    client.send(&subscribe("a", text)).await;
+    for _ in 0..3 {
+        client.next_message().await;
+    }
+    let event = |cost, errors: &[ErrorCode]| ("Count".to_owned(), cost, errors.to_vec());
+    let expected = [
+        event(7, &[]),
+        event(7, &[]),
+        event(0, &[ErrorCode::RateLimited]),
+    ];
+    assert_eq!(*reported.lock().unwrap(), expected);
 }
