@@ -14,8 +14,7 @@
 //! A query is drawn from the schema: fields, arguments and depth at random, with values that the
 //! catalogue has. It runs as an anonymous caller. The CPU time is that of this process (all
 //! threads, `/proc/self/task/*/schedstat`) and of the whole mongod (`serverStatus`), per request;
-//! memory is the peak of what
-//! this process has allocated, above what it had before the request.
+//! memory is the peak of what this process has allocated, above what it had before the request.
 
 #![expect(
     clippy::print_stdout,
