@@ -110,7 +110,7 @@ fn print(report: &Report, start: Instant) {
         let mut faults = report.faults.iter();
         // A page that was asked for before a fault may be lost in it.
         let margin = Duration::from_secs(2);
-        !faults.any(|(began, _, ended)| (*began - margin..*ended + margin).contains(&at))
+        !faults.any(|(began, _, ended)| (*began..*ended + 2 * margin).contains(&(at + margin)))
     };
     let mut times: Vec<_> = report
         .pages

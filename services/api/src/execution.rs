@@ -53,6 +53,7 @@ mod code;
 mod conform;
 mod convert;
 mod cost;
+mod cost_cache;
 mod document_size;
 mod engine;
 mod failure;

@@ -22,6 +22,9 @@ pub struct FieldCost {
 
 /// What the fields of a schema cost.
 pub trait CostModel {
+    /// Returns what costs depend on beside the field and its arguments. While it is equal, a cost
+    /// may be used again for another request.
+    fn facts(&self) -> [u64; 4];
     /// Returns the cost of a field.
     fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost;
 }

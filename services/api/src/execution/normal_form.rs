@@ -11,6 +11,7 @@ use async_graphql::{
 
 use super::{
     convert,
+    cost_cache::CostCache,
     merge::{Collector, TooLarge},
     rules::Rules,
     writer::{Writer, here, name},
@@ -22,6 +23,7 @@ pub(super) struct NormalForm {
     pub(super) document: LibraryDocument,
     /// The number of fields, over all concrete types.
     pub(super) fields: usize,
+    pub(super) cost: CostCache,
 }
 
 /// Converts an operation to normal form for these variables.
@@ -48,6 +50,7 @@ pub(super) fn normalise(
             fragments: std::collections::HashMap::new(),
         },
         fields: writer.fields,
+        cost: CostCache::default(),
     })
 }
 

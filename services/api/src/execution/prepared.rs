@@ -116,7 +116,10 @@ impl Prepared {
             model,
         };
         let root = self.operation().object_type();
-        calculator.set(root, &operation.node.selection_set.node, List::ROOT)
+        let selection = &operation.node.selection_set.node;
+        let compute = || calculator.set(root, selection, List::ROOT);
+        let cache = &self.normal.cost;
+        cache.get_or(model.facts(), &self.variables, compute)
     }
 
     /// Returns the id of the request.

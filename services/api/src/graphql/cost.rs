@@ -440,6 +440,12 @@ fn by_arguments(field: &SelectedField<'_>) -> u64 {
 }
 
 impl CostModel for SchemaCosts {
+    fn facts(&self) -> [u64; 4] {
+        let tree = &self.tree;
+        let facts = [tree.categories, tree.roots, tree.children, tree.levels];
+        facts.map(|fact| u64::try_from(fact).unwrap_or(u64::MAX))
+    }
+
     fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost {
         let (own, items) = row(field).unwrap_or((0, Usual(1)));
         let (items, page) = self.items(items, field);

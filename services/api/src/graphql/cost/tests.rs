@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
 use apollo_compiler::Schema;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::execution::GraphqlRequest;
+use crate::execution::{Engine, GraphqlRequest};
 use crate::graphql::{engine, subgraph};
 
 const TREE: TreeShape = TreeShape {
@@ -184,4 +184,35 @@ fn nested_pages_exceed_every_limit() {
     let nested = "{ products(first:100){ nodes{ reviews(first:100){ nodes{ product { reviews(first:100){ nodes{ product { reviews(first:100){ nodes{ __typename } } } } } } } } } } }";
     let units = cost(nested) / UNIT;
     assert!(units > 1_000 * CostLimits::default().staff, "{units}");
+}
+
+#[test]
+fn an_operation_costs_the_same_whatever_was_asked_before() {
+    let query =
+        "query List($first: Int, $filter: ProductFilterInput, $search: String, $ids: [ID!] = []) {
+        products(first: $first, filter: $filter, search: $search) { nodes { name } facets { key } }
+        nodes(ids: $ids) { id } }";
+    let asked = [
+        json!({}),
+        json!({ "first": 10 }),
+        json!({ "first": 100 }),
+        json!({ "first": null, "search": "lamp" }),
+        json!({ "filter": { "category": "lamps" } }),
+        json!({ "filter": { "category": "lamps", "brand": ["a"] } }),
+        json!({ "filter": { "category": "lamps", "brand": ["a", "b"] } }),
+        json!({ "ids": ["a", "b", "c"] }),
+    ];
+    let shared = engine().unwrap();
+    let cost = |engine: &Engine, variables: &Value| {
+        let mut request = GraphqlRequest::new(query);
+        request.variables = variables.as_object().unwrap().clone();
+        let prepared = engine.prepare(request).unwrap();
+        prepared.cost(&SchemaCosts { tree: TREE })
+    };
+    for variables in asked.iter().chain(asked.iter().rev()) {
+        for _ in 0..2 {
+            let fresh = cost(&engine().unwrap(), variables);
+            assert_eq!(cost(&shared, variables), fresh, "{variables}");
+        }
+    }
 }
