@@ -25,6 +25,7 @@ pub trait CostModel {
     /// Returns what costs depend on beside the field and its arguments. While it is equal, a cost
     /// may be used again for another request.
     fn facts(&self) -> [u64; 4];
+
     /// Returns the cost of a field.
     fn cost_of(&self, field: &SelectedField<'_>) -> FieldCost;
 }

@@ -1,11 +1,11 @@
-//! The cost of an operation, remembered for requests that differ in their texts only.
+//! The cost of an operation, cached for requests whose variables differ in their texts only.
 
 use std::sync::{Mutex, PoisonError};
 
 use async_graphql::Variables;
 use async_graphql_value::ConstValue;
 
-/// The maximum size of a remembered key, in bytes.
+/// The maximum size of a cached key, in bytes.
 const MAX_KEY: usize = 512;
 
 /// The last computed cost of an operation.
@@ -22,7 +22,7 @@ struct Key {
 }
 
 impl CostCache {
-    /// Returns the remembered cost if it was computed for the same facts and for variables of the
+    /// Returns the cached cost if it was computed for the same facts and for variables of the
     /// same shape; otherwise computes it.
     pub(super) fn get_or(
         &self,
@@ -47,7 +47,7 @@ impl CostCache {
     }
 }
 
-/// Returns the shape of all variables; `None` if it is too large to be remembered.
+/// Returns the shape of all variables; `None` if it is too large for the cache.
 fn shape_of(variables: &Variables) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(64);
     for (name, value) in variables.iter() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_key_is_not_remembered() {
+    fn a_large_key_is_not_cached() {
         assert_eq!(key(json!({ "a": vec!["1"; MAX_KEY + 1] })), None);
         let cache = CostCache::default();
         let many = Variables::from_json(json!({ "a": vec![1; MAX_KEY] }));
@@ -161,7 +161,7 @@ mod tests {
             cache.get_or(facts, &variables, || cost)
         };
         assert_eq!(ask([1, 2, 3, 4], 10, 7), 7);
-        assert_eq!(ask([1, 2, 3, 4], 10, 8), 7, "it is remembered");
+        assert_eq!(ask([1, 2, 3, 4], 10, 8), 7, "it is cached");
         assert_eq!(ask([1, 2, 3, 4], 11, 9), 9);
         assert_eq!(ask([1, 2, 3, 5], 11, 10), 10);
     }

@@ -17,11 +17,12 @@ const MAX_NAME: usize = 100;
 /// A GraphQL request that was answered, or an event of a subscription.
 #[derive(Debug)]
 pub struct RequestReport<'a> {
-    /// The operation that ran; `None` if the request was refused before one was chosen.
+    /// The operation that ran; `None` if the request was refused before one was chosen, and for
+    /// the errors that end a subscription.
     pub operation: Option<Operation<'a>>,
     /// The code of each error in the response.
     pub errors: Vec<ErrorCode>,
-    /// The time between the complete request and the response; `None` for events.
+    /// The time between the complete request and the response; `None` for subscriptions.
     pub took: Option<Duration>,
 }
 
@@ -62,11 +63,20 @@ impl Reports {
         });
     }
 
-    /// Reports an event of a subscription, or that the next one was refused.
+    /// Reports an event that is sent to a subscription.
     pub(super) fn event(&self, prepared: &Prepared, cost: u64, errors: &[ResponseError]) {
         self.observe(&RequestReport {
             operation: Some(operation(prepared, cost)),
-            errors: errors.iter().map(|error| error.extensions.code).collect(),
+            errors: codes(errors),
+            took: None,
+        });
+    }
+
+    /// Reports the errors that end a subscription. They are no event.
+    pub(super) fn ended(&self, errors: &[ResponseError]) {
+        self.observe(&RequestReport {
+            operation: None,
+            errors: codes(errors),
             took: None,
         });
     }
@@ -81,11 +91,7 @@ impl Reports {
         took: Duration,
     ) {
         let errors = match outcome {
-            Ok(answer) => answer
-                .errors
-                .iter()
-                .map(|one| one.extensions.code)
-                .collect(),
+            Ok(answer) => codes(&answer.errors),
             Err(failure) => vec![failure.code()],
         };
         let operation = operation(prepared, cost);
@@ -112,6 +118,10 @@ impl fmt::Debug for Reports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reports").finish_non_exhaustive()
     }
+}
+
+fn codes(errors: &[ResponseError]) -> Vec<ErrorCode> {
+    errors.iter().map(|error| error.extensions.code).collect()
 }
 
 fn operation(prepared: &Prepared, cost: u64) -> Operation<'_> {

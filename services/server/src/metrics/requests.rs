@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -80,17 +79,6 @@ enum Answers {
     Events(Counter),
 }
 
-impl Answers {
-    fn record(&self, took: Option<Duration>) {
-        match self {
-            Self::Duration(duration) => duration.observe(took.unwrap_or_default().as_secs_f64()),
-            Self::Events(events) => {
-                events.inc();
-            }
-        }
-    }
-}
-
 impl RequestMetrics {
     pub(super) fn new() -> Self {
         Self {
@@ -102,18 +90,28 @@ impl RequestMetrics {
         }
     }
 
-    /// Records a request, or an event of a subscription.
+    /// Records a request, an event of a subscription, or the errors that end one.
     pub(crate) fn record(&self, report: &RequestReport<'_>) {
         for code in &report.errors {
             let code = code.as_str();
             self.errors.get_or_create(&CodeLabel { code }).inc();
         }
         let Some(operation) = report.operation else {
-            let durations = self.durations.get_or_create(&REFUSED).clone();
-            return Answers::Duration(durations).record(report.took);
+            if let Some(took) = report.took {
+                let durations = self.durations.get_or_create(&REFUSED);
+                durations.observe(took.as_secs_f64());
+            }
+            return;
         };
         let known = self.of_operation(operation);
-        known.answers.record(report.took);
+        match known.answers {
+            Answers::Duration(duration) => {
+                duration.observe(report.took.unwrap_or_default().as_secs_f64());
+            }
+            Answers::Events(events) => {
+                events.inc();
+            }
+        }
         known.cost.inc_by(operation.cost);
     }
 
@@ -156,6 +154,8 @@ impl RequestMetrics {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use vitrine_api::execution::ErrorCode;
 
     use super::super::Metrics;
@@ -185,6 +185,11 @@ mod tests {
             errors: vec![ErrorCode::GraphqlParseFailed],
             took: Some(Duration::ZERO),
         });
+        requests.record(&RequestReport {
+            operation: None,
+            errors: vec![ErrorCode::RateLimited],
+            took: None,
+        });
         for _ in 0..3 {
             requests.record(&RequestReport {
                 operation: Some(Operation {
@@ -207,6 +212,7 @@ mod tests {
             "vitrine_subscription_events_total{operation=\"Follow\"} 3",
             "vitrine_request_cost_total{operation=\"Follow\",type=\"subscription\"} 120",
             "vitrine_request_errors_total{code=\"NOT_FOUND\"} 1",
+            "vitrine_request_errors_total{code=\"RATE_LIMITED\"} 1",
             "vitrine_request_errors_total{code=\"GRAPHQL_PARSE_FAILED\"} 1",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");

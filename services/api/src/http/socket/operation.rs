@@ -111,7 +111,7 @@ async fn subscribe(
         let check = (context.cost_check)(&prepared);
         if let Err(failure) = check.outcome {
             let errors = refusal(&failure, prepared.request_id());
-            api.reports.event(&prepared, 0, &errors);
+            api.reports.ended(&errors);
             return Err(errors);
         }
         Ok((check.extensions, check.limits, check.cost))
@@ -124,7 +124,7 @@ async fn subscribe(
         .subscribe(subscribed, limits, context.add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
-            api.reports.event(&prepared, cost, &answer.errors);
+            api.reports.ended(&answer.errors);
             return Err(answer.errors);
         }
         match extensions.take() {
