@@ -93,7 +93,7 @@ impl<'a> Request<'a> {
         let session = Session::new(&self.catalog, &self.viewer);
         self.app.forget_commands();
         let request = self.body.request_id("test");
-        let response = self
+        let mut response = self
             .app
             .engine
             .execute_with(
@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
                 |request| session.attach(request),
             )
             .await;
-        let mut body = serde_json::to_value(&response).expect("answers are JSON");
+        let mut body = serde_json::from_slice(&response.json()).expect("answers are JSON");
         let cost = take_cost(&mut body);
         // Fields run concurrently, so their errors come in any order.
         if let Some(errors) = body.get_mut("errors").and_then(Value::as_array_mut) {

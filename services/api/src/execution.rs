@@ -20,6 +20,7 @@
 //! | non-null, can fail | [`R<T>`] |
 //! | nullable, cannot fail | `Option<T>` |
 //! | nullable, can fail | `Option<R<T>>` |
+//! | an object that direct writing begins with | [`One<T>`](direct::One) |
 //! | a list of objects | [`List<T>`], so that its length counts |
 //! | a list whose items can fail | `List<Option<R<T>>>` |
 //! | a list that is null if one of its items fails | `List<R<T>>` |
@@ -54,11 +55,13 @@ mod conform;
 mod convert;
 mod cost;
 mod cost_cache;
+pub(crate) mod direct;
 mod document_size;
 mod engine;
 mod failure;
 mod hints;
 mod introspection;
+mod json;
 mod limits;
 mod literals;
 mod merge;

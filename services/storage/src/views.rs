@@ -1,6 +1,8 @@
 //! Documents decoded lazily: a view holds the bytes that the server sent and decodes a field when
 //! it is asked for, so that a page pays only for what it shows.
 
+use std::sync::Arc;
+
 use mongodb::bson::{Document, RawDocumentBuf};
 use vitrine_model::activity::ActivitySummary;
 use vitrine_model::clock::Timestamp;
@@ -17,11 +19,11 @@ use crate::StorageError;
 use crate::documents::{product, stats};
 use crate::raw::Fields;
 
-/// A stored product, decoded field by field. Every method fails with [`StorageError::Corrupt`] when
+/// A stored product, decoded field by field. Cheap to clone. Every method fails with [`StorageError::Corrupt`] when
 /// the field cannot be decoded.
 #[derive(Clone, Debug)]
 pub struct ProductView {
-    doc: RawDocumentBuf,
+    doc: Arc<RawDocumentBuf>,
     id: ProductId,
 }
 
@@ -31,7 +33,7 @@ impl ProductView {
     pub(crate) fn new(doc: RawDocumentBuf) -> Read<Self> {
         let id = Fields::of("products", &doc).id("_id")?;
         Ok(Self {
-            doc,
+            doc: Arc::new(doc),
             id: ProductId::from_i64(id),
         })
     }

@@ -210,7 +210,7 @@ impl Desk {
         let response = self
             .engine
             .execute(request, |request| session.attach(request));
-        serde_json::to_value(response.await).unwrap()
+        serde_json::from_slice(&response.await.json()).unwrap()
     }
 
     /// Keys and documents that the server examines for a case, and the commands it is sent.

@@ -1,6 +1,5 @@
 //! The size limits of a response. They hold also when the estimated cost of a request was too low.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -104,24 +103,4 @@ pub(super) fn spend<T>(
         return Ok(());
     };
     budget.add(values, bytes).map_err(|failure| failure.at(ctx))
-}
-
-/// Collects bytes, and fails instead of exceeding a limit.
-pub(super) struct LimitedBytes {
-    pub(super) bytes: Vec<u8>,
-    pub(super) limit: usize,
-}
-
-impl io::Write for LimitedBytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > self.limit {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

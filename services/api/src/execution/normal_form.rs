@@ -12,6 +12,7 @@ use async_graphql::{
 use super::{
     convert,
     cost_cache::CostCache,
+    direct::PlanTable,
     merge::{Collector, TooLarge},
     rules::Rules,
     writer::{Writer, here, name},
@@ -24,6 +25,7 @@ pub(super) struct NormalForm {
     /// The number of fields, over all concrete types.
     pub(super) fields: usize,
     pub(super) cost: CostCache,
+    pub(super) plans: PlanTable,
 }
 
 /// Converts an operation to normal form for these variables.
@@ -42,6 +44,7 @@ pub(super) fn normalise(
         },
         document,
         fields: 0,
+        selections: 0,
     };
     let set = writer.set(operation.object_type(), &[&operation.selection_set])?;
     Ok(NormalForm {
@@ -51,6 +54,7 @@ pub(super) fn normalise(
         },
         fields: writer.fields,
         cost: CostCache::default(),
+        plans: PlanTable::new(writer.selections + 1),
     })
 }
 

@@ -10,6 +10,7 @@ use async_graphql::{ContextSelectionSet, Error, OutputType, Positioned, ServerRe
 use tokio::task::coop::consume_budget;
 
 use super::answer_budget::spend;
+use super::direct::{self, DirectValue};
 
 /// A list of objects. Resolvers return it instead of `Vec`, so that the number of values in a
 /// response is limited.
@@ -34,7 +35,7 @@ impl<T> FromIterator<T> for List<T> {
     }
 }
 
-impl<T: OutputType> OutputType for List<T> {
+impl<T: OutputType + DirectValue> OutputType for List<T> {
     fn type_name() -> Cow<'static, str> {
         Vec::<T>::type_name()
     }
@@ -54,16 +55,17 @@ impl<T: OutputType> OutputType for List<T> {
     ) -> ServerResult<Value> {
         // Lets other requests run before lists within lists go on.
         consume_budget().await;
-        let values = self.0.len().saturating_mul(1 + width(&ctx.item.node));
-        if let Err(located) = spend(ctx, values, 0) {
-            return Err(Error::from(located).into_server_error(field.pos));
+        let ctx_field = direct::field_context(ctx, field);
+        if let Some(plans) = direct::of_request(ctx) {
+            return DirectValue::resolve(self, &ctx_field, plans).await;
         }
+        direct::spend_list(self.0.len(), &ctx_field)?;
         resolve_list(ctx, field, &self.0, Some(self.0.len())).await
     }
 }
 
 /// Returns the maximum number of fields that a selection in normal form has on one object.
-fn width(set: &SelectionSet) -> usize {
+pub(super) fn width(set: &SelectionSet) -> usize {
     let (mut shared, mut conditional) = (0, 0);
     for item in &set.items {
         match &item.node {

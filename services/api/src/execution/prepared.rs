@@ -156,7 +156,8 @@ impl Prepared {
 
     /// Returns the request as the library's type.
     pub(super) fn request(&self) -> Request {
-        let mut request = Request::new("").variables(self.variables.clone());
+        let request = Request::new("").variables(self.variables.clone());
+        let mut request = request.data(self.normal.plans.clone());
         let document = &self.normal.document;
         request.set_parsed_query(if self.introspects() {
             introspection::without(document)

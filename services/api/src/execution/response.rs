@@ -6,28 +6,24 @@ use async_graphql::{PathSegment, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Map;
 
-use super::{AnswerLimits, ErrorCode, Failure, RateState, answer_budget::LimitedBytes};
+use super::{AnswerLimits, ErrorCode, Failure, RateState, json};
 
 /// The message of all internal errors.
 const INTERNAL_MESSAGE: &str = "The service failed to answer; the request id identifies the cause.";
 
-/// A response. Serialises errors first; keys have the order of the query.
-#[derive(Clone, Debug, Default, Serialize)]
+/// A response.
+#[derive(Clone, Debug, Default)]
 pub struct GraphqlResponse {
     /// The errors, at most one per field.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ResponseError>,
-    /// The result; `None` if nothing was executed, in which case there is no `data` key.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The result; `None` if nothing was executed, in which case there is no `data` key. Parts of
+    /// it are JSON in [`Value::Binary`]: see [`GraphqlResponse::data_json`].
     pub data: Option<Value>,
     /// Additional information about the response, such as its cost.
-    #[serde(skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, serde_json::Value>,
     /// The budget of the caller after this request; for the headers of HTTP.
-    #[serde(skip)]
     pub rate: Option<RateState>,
     /// The maximum size of this response.
-    #[serde(skip)]
     pub limits: AnswerLimits,
 }
 
@@ -50,19 +46,50 @@ impl GraphqlResponse {
         }
     }
 
-    /// Returns the response as JSON. A response that exceeds its limit becomes an error.
+    /// Returns the response as JSON, errors first. A response that exceeds its limit becomes an
+    /// error.
     #[must_use]
     pub fn json(&mut self) -> Vec<u8> {
-        let mut out = LimitedBytes {
-            bytes: Vec::with_capacity(512),
-            limit: self.limits.bytes,
-        };
-        if serde_json::to_writer(&mut out, self).is_ok() {
-            return out.bytes;
+        let json = self.to_json();
+        if json.len() <= self.limits.bytes {
+            return json;
         }
         let lost = Self::lost(&self.limits.too_many_bytes(), "");
         (self.errors, self.data) = (lost.errors, lost.data);
-        serde_json::to_vec(self).expect("a short error with string keys")
+        self.to_json()
+    }
+
+    /// Returns the data as JSON; keys have the order of the query.
+    #[must_use]
+    pub fn data_json(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        json::append(self.data.as_ref().unwrap_or(&Value::Null), &mut out);
+        out
+    }
+
+    fn to_json(&self) -> Vec<u8> {
+        let mut out =
+            Vec::with_capacity(MIN_CAPACITY + self.data.as_ref().map_or(0, json::written));
+        let mut before = b'{';
+        let mut key = |out: &mut Vec<u8>, key: &str| {
+            out.push(std::mem::replace(&mut before, b','));
+            json::append_leaf(key, out);
+            out.push(b':');
+        };
+        if !self.errors.is_empty() {
+            key(&mut out, "errors");
+            json::append_leaf(&self.errors, &mut out);
+        }
+        if let Some(data) = &self.data {
+            key(&mut out, "data");
+            json::append(data, &mut out);
+        }
+        if !self.extensions.is_empty() {
+            key(&mut out, "extensions");
+            json::append_leaf(&self.extensions, &mut out);
+        }
+        out.extend_from_slice(if before == b'{' { b"{}" } else { b"}" });
+        out
     }
 
     /// Creates the response to a request that was refused with a single failure.
@@ -71,6 +98,9 @@ impl GraphqlResponse {
         Self::refused(vec![ResponseError::from_failure(failure, request_id)])
     }
 }
+
+/// The capacity for a response without what was written directly, in bytes.
+const MIN_CAPACITY: usize = 512;
 
 /// A location in the document, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

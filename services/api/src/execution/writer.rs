@@ -13,6 +13,7 @@ use async_graphql::{
 
 use super::{
     convert,
+    direct::number_in,
     merge::{Collected, Collector, FieldSet, TooLarge, agree, common_order},
 };
 
@@ -21,6 +22,8 @@ pub(super) struct Writer<'a> {
     pub(super) collector: Collector<'a>,
     pub(super) document: &'a ExecutableDocument,
     pub(super) fields: usize,
+    /// The number of the last selection. Each one has its own: see [`number_in`].
+    pub(super) selections: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -169,6 +172,8 @@ impl<'a> Writer<'a> {
         self.fields += 1;
         let first = fields[0];
         let position = self.position(first.location());
+        self.selections += 1;
+        let number = number_in(self.selections);
         let field = library::Field {
             alias: first
                 .alias
@@ -177,7 +182,7 @@ impl<'a> Writer<'a> {
             name: Positioned::new(name(&first.name), position),
             arguments: self.arguments(first),
             directives: Vec::new(),
-            selection_set: Positioned::new(self.below(ty, fields)?, position),
+            selection_set: Positioned::new(self.below(ty, fields)?, number),
         };
         let field = library::Selection::Field(Positioned::new(field, position));
         Ok(Positioned::new(field, position))

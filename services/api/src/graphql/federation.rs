@@ -20,6 +20,7 @@ use async_graphql::resolver_utils::{ContainerType, resolve_container};
 use async_graphql::{
     Context, ContextSelectionSet, Object, ObjectType, OutputType, Positioned, ServerResult, Value,
 };
+use vitrine_api_derive::direct;
 
 use self::entities::{Entity, entity};
 use self::representation::Representation;
@@ -34,6 +35,7 @@ struct Federation {
 }
 
 /// The fields that routers ask for.
+#[direct]
 #[Object]
 impl Federation {
     /// Objects of this service that other subgraphs refer to, in the order of the representations;
@@ -66,7 +68,7 @@ impl Federation {
 
     /// This service as a subgraph. For routers.
     #[graphql(name = "_service")]
-    async fn service(&self) -> Service {
+    fn service(&self) -> Service {
         Service {
             sdl: Arc::clone(&self.sdl),
         }
@@ -79,10 +81,11 @@ struct Service {
 }
 
 /// This service as a subgraph.
+#[direct]
 #[Object(name = "_Service")]
 impl Service {
     /// The schema with the directives of Apollo Federation, in the schema definition language.
-    async fn sdl(&self) -> &str {
+    fn sdl(&self) -> &str {
         &self.sdl
     }
 }

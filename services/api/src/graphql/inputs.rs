@@ -11,6 +11,7 @@ pub(crate) mod spec;
 pub(crate) mod user_errors;
 
 use async_graphql::{Enum, InputObject, OneofObject};
+use vitrine_api_derive::Direct;
 use vitrine_model::filter::{
     Bounds, DateTest, Direction, NumberTest, ProductFilter, ProductSort, ProductSortKey,
     ReviewFilter, ReviewSort, SpecFilter, SpecTest,
@@ -24,7 +25,7 @@ use super::scalars::{DateTime, Decimal};
 use crate::execution::Failure;
 
 /// The status of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "ProductStatus", remote = "ProductStatus")]
 pub(crate) enum Status {
     /// Not on sale yet; visible to admins only.

@@ -36,6 +36,7 @@ use super::types::reviewing::RatingStatsAudit;
 use super::types::spec::{SpecKey, Unit, units};
 use super::types::supplier::Supplier;
 use super::types::viewer::Viewer;
+use crate::execution::direct::One;
 use crate::execution::{At as _, Failure, Hint, List, NullableAt as _, R, hint};
 
 /// The maximum number of ids in `nodes`.
@@ -86,7 +87,7 @@ impl Query {
         #[graphql(desc = "The global id of the product.")] id: Option<ID>,
         #[graphql(desc = "The slug of the product.")] slug: Option<String>,
         #[graphql(desc = "The stock-keeping unit (SKU) of the product.")] sku: Option<String>,
-    ) -> Option<R<Product>> {
+    ) -> Option<R<One<Product>>> {
         product(ctx, id, slug, sku).await.nullable_at(ctx)
     }
 
@@ -123,17 +124,15 @@ impl Query {
         #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
             String,
         >,
-    ) -> Option<R<ProductConnection>> {
+    ) -> Option<R<One<ProductConnection>>> {
         let page = PageArguments {
             first,
             after,
             last,
             before,
         };
-        products(ctx, filter, search, sort, page)
-            .await
-            .map(Some)
-            .nullable_at(ctx)
+        let found = products(ctx, filter, search, sort, page).await;
+        found.map(One).some_at(ctx)
     }
 
     /// The category with this slug; null if it does not exist.
@@ -533,7 +532,7 @@ async fn product(
     id: Option<ID>,
     slug: Option<String>,
     sku: Option<String>,
-) -> Result<Option<Product>, Failure> {
+) -> Result<Option<One<Product>>, Failure> {
     let session = ctx.session();
     let key = match (id, slug, sku) {
         (Some(id), None, None) => match global_id("id", &id)? {
@@ -549,7 +548,7 @@ async fn product(
         .product(key, session.visibility)
         .boxed()
         .await?;
-    view.map(Product::of).transpose()
+    view.map(Product::one).transpose()
 }
 
 async fn products(

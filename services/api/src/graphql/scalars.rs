@@ -1,8 +1,12 @@
 //! The custom scalars. All are strings on the wire.
 
-use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use async_graphql::{
+    Context, InputValueError, InputValueResult, Scalar, ScalarType, ServerResult, Value,
+};
 use rust_decimal::Decimal as Number;
 use vitrine_model::clock::{InvalidTimestamp, Timestamp};
+
+use crate::execution::direct::{DirectValue, Out, Plans, Selected};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DateTime(pub(crate) Timestamp);
@@ -71,6 +75,39 @@ impl ScalarType for Url {
 
     fn to_value(&self) -> Value {
         Value::String(self.0.clone())
+    }
+}
+
+impl DirectValue for DateTime {
+    fn is_direct(_: Selected<'_>) -> bool {
+        true
+    }
+
+    fn write(&self, _: &Context<'_>, _: &Plans, out: &mut Out) -> ServerResult<()> {
+        out.display(self.0);
+        Ok(())
+    }
+}
+
+impl DirectValue for Decimal {
+    fn is_direct(_: Selected<'_>) -> bool {
+        true
+    }
+
+    fn write(&self, _: &Context<'_>, _: &Plans, out: &mut Out) -> ServerResult<()> {
+        out.display(self.0);
+        Ok(())
+    }
+}
+
+impl DirectValue for Url {
+    fn is_direct(_: Selected<'_>) -> bool {
+        true
+    }
+
+    fn write(&self, _: &Context<'_>, _: &Plans, out: &mut Out) -> ServerResult<()> {
+        out.text(&self.0);
+        Ok(())
     }
 }
 

@@ -96,7 +96,7 @@ fn is_complete(answer: &GraphqlResponse) -> bool {
 
 /// Returns a weak tag of what was selected: equal data has equal tags, whatever its extensions.
 fn entity_tag(answer: &GraphqlResponse) -> HeaderValue {
-    let data = serde_json::to_vec(&answer.data).expect("data has string keys and finite numbers");
+    let data = answer.data_json();
     let hash = Sha256::digest(data);
     let text = format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]));
     HeaderValue::from_str(&text).expect("letters and digits")

@@ -62,21 +62,29 @@ fn concerns_http(code: ErrorCode) -> bool {
 /// Creates the response to a request that did not reach the engine. The status does not depend on
 /// the client.
 pub(super) fn failure(media: Media, failure: &Failure, request_id: &str) -> Response<Body> {
-    let answer = GraphqlResponse::failed(failure, request_id);
-    let response = json(status(failure.code()), media, &answer);
+    let mut answer = GraphqlResponse::failed(failure, request_id);
+    let response = body(status(failure.code()), media, answer.json());
     with_wait(response, failure.wait())
 }
 
 /// Creates the response to a request that is invalid on the HTTP level.
 pub(super) fn protocol(status: StatusCode, message: &str) -> Response<Body> {
     let error = ResponseError::new(ErrorCode::BadUserInput, message);
-    json(status, Media::Json, &GraphqlResponse::refused(vec![error]))
+    body(
+        status,
+        Media::Json,
+        GraphqlResponse::refused(vec![error]).json(),
+    )
 }
 
 /// Creates the response after a panic outside execution.
 pub(super) fn internal(request_id: &str) -> Response<Body> {
-    let answer = GraphqlResponse::refused(vec![ResponseError::internal(request_id)]);
-    json(StatusCode::INTERNAL_SERVER_ERROR, Media::Json, &answer)
+    let mut answer = GraphqlResponse::refused(vec![ResponseError::internal(request_id)]);
+    body(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        Media::Json,
+        answer.json(),
+    )
 }
 
 /// Creates a response with a JSON body. Keys keep the order in which they are serialised.

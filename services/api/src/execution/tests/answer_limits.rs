@@ -3,6 +3,7 @@
 use async_graphql::{EmptyMutation, EmptySubscription, Object, Schema, SimpleObject, Subscription};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
+use vitrine_api_derive::Direct;
 
 use crate::execution::{
     AnswerLimits, CostCheck, Engine, GraphqlRequest, GraphqlResponse, List, LongText, Scalars,
@@ -10,13 +11,13 @@ use crate::execution::{
 
 struct Query;
 
-#[derive(Clone, SimpleObject)]
+#[derive(Clone, SimpleObject, Direct)]
 struct Row {
     number: i32,
     cells: List<Cell>,
 }
 
-#[derive(Clone, SimpleObject)]
+#[derive(Clone, SimpleObject, Direct)]
 struct Cell {
     number: i32,
     text: LongText,

@@ -25,7 +25,7 @@ pub(super) async fn ask_with(engine: &Engine, query: &str, variables: Value) -> 
 
 /// Returns the response as text: comparing objects would ignore the order of keys.
 pub(super) fn text(response: &GraphqlResponse) -> String {
-    serde_json::to_string(response).expect("responses can be serialised")
+    String::from_utf8(response.clone().json()).expect("JSON is UTF-8")
 }
 
 /// Returns the response as a JSON value.

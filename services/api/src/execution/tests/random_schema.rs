@@ -2,10 +2,15 @@
 //!
 //! The data is defined by functions. The resolvers here and the executor in `reference` share only
 //! these functions.
+//!
+//! Fields of A are written directly, most fields of B wait, and C has both.
 
 use async_graphql::{Context, EmptyMutation, EmptySubscription, Interface, Object, Schema, Union};
+use tokio::task::yield_now;
+use vitrine_api_derive::{Direct, direct};
 
-use crate::execution::{At, Engine, ErrorCode, Failure, NullableAt, R, Scalars};
+use crate::execution::direct::One;
+use crate::execution::{At, Engine, ErrorCode, Failure, List, NullableAt, R, Scalars};
 
 /// Creates an engine with this schema.
 pub(super) fn engine() -> Engine {
@@ -55,7 +60,7 @@ struct A(i32);
 struct B(i32);
 struct C(i32);
 
-#[derive(Interface)]
+#[derive(Interface, Direct)]
 #[graphql(
     field(name = "id", ty = "i32"),
     field(name = "next", ty = "Option<Thing>"),
@@ -72,7 +77,7 @@ enum Thing {
     C(C),
 }
 
-#[derive(Interface)]
+#[derive(Interface, Direct)]
 #[graphql(
     field(name = "id", ty = "i32"),
     field(name = "next", ty = "Option<Thing>"),
@@ -83,14 +88,14 @@ enum Marked {
     B(B),
 }
 
-#[derive(Union)]
+#[derive(Union, Direct)]
 enum AnyOf {
     A(A),
     B(B),
     C(C),
 }
 
-#[derive(Union)]
+#[derive(Union, Direct)]
 enum Pair {
     A(A),
     C(C),
@@ -128,34 +133,49 @@ fn pair(id: i32) -> Option<Pair> {
     }
 }
 
-/// Defines an object type with the fields that all things share and its own fields.
+/// Waits once, in a field that is `async`.
+macro_rules! wait {
+    (async) => {
+        yield_now().await
+    };
+}
+
+/// Defines an object type with the fields that all things share and its own fields. Those with
+/// `async` in the first brackets wait, and those with `async` in the second.
 macro_rules! object {
-    ($name:ident { $($own:tt)* }) => {
+    ([$($one:ident)?] [$($other:ident)?] $name:ident { $($own:tt)* }) => {
+        #[direct]
         #[Object]
         impl $name {
-            async fn id(&self) -> i32 {
+            fn id(&self) -> i32 {
                 self.0
             }
-            async fn next(&self) -> Option<Thing> {
+            $($one)? fn next(&self) -> Option<Thing> {
+                $(wait!($one);)?
                 next(self.0).map(thing)
             }
-            async fn frail(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+            $($other)? fn frail(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+                $(wait!($other);)?
                 fails(frail(self.0), Some(self.0)).nullable_at(ctx)
             }
-            async fn brittle(&self, ctx: &Context<'_>) -> R<i32> {
+            $($one)? fn brittle(&self, ctx: &Context<'_>) -> R<i32> {
+                $(wait!($one);)?
                 fails(brittle(self.0), self.0).at(ctx)
             }
-            async fn many(&self) -> Vec<Thing> {
+            $($other)? fn many(&self) -> Vec<Thing> {
+                $(wait!($other);)?
                 many(self.0).map(thing).into()
             }
-            async fn some(&self) -> Option<Vec<Option<Thing>>> {
+            fn some(&self) -> Option<Vec<Option<Thing>>> {
                 let [first, second] = many(self.0);
                 Some(vec![Some(thing(first)), None, Some(thing(second))])
             }
-            async fn any(&self) -> Option<AnyOf> {
+            $($one)? fn any(&self) -> Option<AnyOf> {
+                $(wait!($one);)?
                 next(self.0).map(any)
             }
-            async fn marked(&self) -> Option<Marked> {
+            $($other)? fn marked(&self) -> Option<Marked> {
+                $(wait!($other);)?
                 next(self.0).and_then(marked)
             }
             $($own)*
@@ -163,26 +183,26 @@ macro_rules! object {
     };
 }
 
-object!(A {
-    async fn a(&self) -> i32 {
+object!([] [] A {
+    fn a(&self) -> i32 {
         self.0
     }
-    async fn twin(&self) -> A {
+    fn twin(&self) -> A {
         A(twin(self.0))
     }
 });
 
-object!(B {
+object!([async] [async] B {
     async fn b(&self) -> i32 {
         self.0
     }
 });
 
-object!(C {
-    async fn c(&self) -> i32 {
+object!([async] [] C {
+    fn c(&self) -> i32 {
         self.0
     }
-    async fn pair(&self) -> Option<Pair> {
+    fn pair(&self) -> Option<Pair> {
         pair(many(self.0)[0])
     }
 });
@@ -191,16 +211,16 @@ struct Query;
 
 #[Object]
 impl Query {
-    async fn one(&self) -> Option<Thing> {
-        Some(thing(8))
+    async fn one(&self) -> Option<One<Thing>> {
+        Some(One(thing(8)))
     }
-    async fn must(&self) -> Thing {
-        thing(5)
+    async fn must(&self) -> One<Thing> {
+        One(thing(5))
     }
-    async fn all(&self) -> Vec<Thing> {
-        [0, 4, 11].map(thing).into()
+    async fn all(&self) -> List<Thing> {
+        [0, 4, 11].map(thing).into_iter().collect()
     }
-    async fn any(&self) -> Option<AnyOf> {
-        Some(any(2))
+    async fn any(&self) -> Option<One<AnyOf>> {
+        Some(One(any(2)))
     }
 }

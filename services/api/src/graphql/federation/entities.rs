@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, OutputType as _, Union};
 use futures_util::FutureExt as _;
+use vitrine_api_derive::Direct;
 
 use super::representation::{ProductReference, Reference, Representation};
 use crate::execution::Failure;
@@ -16,7 +17,7 @@ use crate::graphql::types::review::Review;
 use crate::graphql::types::supplier::Supplier;
 
 /// An object that other subgraphs refer to by a key.
-#[derive(Union)]
+#[derive(Union, Direct)]
 #[graphql(name = "_Entity")]
 pub(super) enum Entity {
     Apparel(Apparel),

@@ -487,9 +487,8 @@ async fn clicked(filter: ProductFilter) -> ProductFilter {
     let engine = Engine::new(schema, crate::graphql::scalars()).unwrap();
     let query = "{ shown { category brand country price { gte lte } rating { gte }
         specs { key qualifier text { eq } number { eq gte lte gt lt unit } boolean date { gte lte gt lt } } } }";
-    let answer = send(&engine, GraphqlRequest::new(query)).await;
-    let text = serde_json::to_string(&answer).unwrap();
-    let body: Value = serde_json::from_str(&text).unwrap();
+    let mut answer = send(&engine, GraphqlRequest::new(query)).await;
+    let body: Value = serde_json::from_slice(&answer.json()).unwrap();
     let query = "query ($i: ProductFilterInput!) { take(input: $i) }";
     let request = GraphqlRequest::new(query).variable("i", body["data"]["shown"].clone());
     let answer = send(&engine, request).await;

@@ -1,6 +1,7 @@
 //! Output types for views, carts, purchases and trending products.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::activity::{Bucket, IgnoredReason, RecordedActivity, Resolution};
 use vitrine_domain::outcome;
 use vitrine_domain::trending::TrendingRow;
@@ -14,7 +15,7 @@ use crate::execution::{Failure, List};
 use crate::graphql::scalars::DateTime;
 
 /// A kind of shopper activity on a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "activity::ActivityKind")]
 pub(crate) enum ActivityKind {
     /// A shopper viewed the product.
@@ -24,7 +25,7 @@ pub(crate) enum ActivityKind {
 }
 
 /// The length of one interval in an activity series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "Resolution")]
 pub(crate) enum ActivityResolution {
     /// One point per hour. Hours are kept for 90 days; at most 168 points per request.
@@ -34,7 +35,7 @@ pub(crate) enum ActivityResolution {
 }
 
 /// The period that a trending list covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "activity::TrendingWindow")]
 pub(crate) enum TrendingWindow {
     /// The current hour and the 24 hours before it.
@@ -46,7 +47,7 @@ pub(crate) enum TrendingWindow {
 }
 
 /// The activity on a product within one hour or one day.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct ActivityPoint {
     /// When the hour or day begins, in UTC.
     at: DateTime,
@@ -61,7 +62,7 @@ pub(crate) struct ActivityPoint {
 /// The activity on a product over a period. Views and carts are estimates: a server process that is
 /// killed loses its last second. Purchases are exact, or `AT_LEAST` for a few seconds while some of
 /// them are still waiting to be counted.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ProductActivity {
     /// The length of the interval that each point covers.
     resolution: ActivityResolution,
@@ -77,7 +78,7 @@ pub(crate) struct ProductActivity {
 }
 
 /// A count with its accuracy.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct LabelledCount {
     /// The count.
     value: i32,
@@ -92,7 +93,7 @@ pub(crate) struct LabelledCount {
 }
 
 /// Sales and attention figures of a product.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct ProductCounters {
     /// The number of units ever bought, exact for admins and services, and rounded to two
     /// significant digits for others. Includes only purchases that were recorded with this service.
@@ -109,7 +110,7 @@ pub(crate) struct ProductCounters {
 }
 
 /// A trending product.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct TrendingProduct {
     /// The product.
     product: Product,
@@ -124,7 +125,7 @@ pub(crate) struct TrendingProduct {
 }
 
 /// Why an event was not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 pub(crate) enum ActivityRefusal {
     /// No product on sale has this id.
     NotFound,
@@ -135,7 +136,7 @@ pub(crate) enum ActivityRefusal {
 }
 
 /// An event that was not counted.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct IgnoredActivity {
     /// The position of the event in the batch, starting at 0.
     index: i32,
@@ -144,7 +145,7 @@ pub(crate) struct IgnoredActivity {
 }
 
 /// The result of `recordActivity`.
-#[derive(Debug, Default, SimpleObject)]
+#[derive(Debug, Default, SimpleObject, Direct)]
 pub(crate) struct RecordActivityPayload {
     /// The number of events that were counted; null if the batch was refused.
     pub(crate) counted: Option<i32>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
+use vitrine_api_derive::direct;
 use vitrine_domain::reference::Reference;
 use vitrine_model::category;
 use vitrine_model::id::{CategoryId, GlobalId};
@@ -51,30 +52,31 @@ impl Category {
 }
 
 /// A category of products.
+#[direct]
 #[Object]
 impl Category {
     /// The global id of the category.
-    pub(crate) async fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::Category(self.category.id).encode().into()
     }
 
     /// The part of the URL that identifies the category; unique.
-    async fn slug(&self) -> &str {
+    fn slug(&self) -> &str {
         &self.category.slug
     }
 
     /// The name of the category.
-    async fn name(&self) -> &str {
+    fn name(&self) -> &str {
         &self.category.name
     }
 
     /// The revision. Increases with every change of slug, name or parent.
-    async fn revision(&self) -> i32 {
+    fn revision(&self) -> i32 {
         count(self.category.revision)
     }
 
     /// The names from the top-level category down to this one.
-    async fn path(&self) -> Vec<String> {
+    fn path(&self) -> Vec<String> {
         let above = self.reference.categories.ancestors(self.category.id);
         above
             .into_iter()
@@ -84,7 +86,7 @@ impl Category {
     }
 
     /// The ancestors, from the top-level category down to the parent.
-    async fn ancestors(&self) -> List<Category> {
+    fn ancestors(&self) -> List<Category> {
         let above = self.reference.categories.ancestors(self.category.id);
         above
             .into_iter()
@@ -93,13 +95,13 @@ impl Category {
     }
 
     /// The parent category; null for a top-level category.
-    async fn parent(&self) -> Option<Category> {
+    fn parent(&self) -> Option<Category> {
         let parent = self.reference.categories.parent(self.category.id);
         parent.map(|category| Self::new(&self.reference, category))
     }
 
     /// The direct subcategories, sorted by name.
-    async fn children(&self) -> List<Category> {
+    fn children(&self) -> List<Category> {
         Self::below(&self.reference, Some(self.category.id)).into()
     }
 

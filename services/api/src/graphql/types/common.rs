@@ -1,6 +1,7 @@
 //! Types shared by several others: money, media and counts.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::products::{Total, TotalRelation};
 use vitrine_model::money;
 use vitrine_model::product::{self, MediaKind};
@@ -8,7 +9,7 @@ use vitrine_model::product::{self, MediaKind};
 use crate::graphql::scalars::{Decimal, Url};
 
 /// An amount of money.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Money {
     /// The amount in units of the currency, with the number of decimals that the currency uses.
     amount: Decimal,
@@ -26,7 +27,7 @@ impl From<money::Money> for Money {
 }
 
 /// The type of a media file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "MediaKind", remote = "MediaKind")]
 pub(crate) enum Kind {
     /// An image.
@@ -38,7 +39,7 @@ pub(crate) enum Kind {
 }
 
 /// An image, a video or a document.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Media {
     /// The address of the file.
     url: Url,
@@ -59,7 +60,7 @@ impl From<product::Media> for Media {
 }
 
 /// The accuracy of a count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "TotalRelation", remote = "TotalRelation")]
 pub(crate) enum Relation {
     /// The count is exact.
@@ -73,7 +74,7 @@ pub(crate) enum Relation {
 }
 
 /// The number of rows in a list, with its accuracy.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct TotalCount {
     /// The number of rows.
     value: i32,

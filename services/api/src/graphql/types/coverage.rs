@@ -1,6 +1,7 @@
 //! How many products have a spec key.
 
 use async_graphql::SimpleObject;
+use vitrine_api_derive::Direct;
 use vitrine_domain::facets::{self, KeyCoverage};
 
 use super::common::count;
@@ -9,7 +10,7 @@ use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// How many products on sale have a spec key. Computed in the background.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct SpecKeyCoverage {
     /// The number of products that have the key.
     products: i32,
@@ -24,7 +25,7 @@ pub(crate) struct SpecKeyCoverage {
 }
 
 /// How many products of one kind have a spec key.
-#[derive(Clone, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct KindCoverage {
     /// The product kind: `book`.
     kind: String,
@@ -39,7 +40,7 @@ pub(crate) struct KindCoverage {
 }
 
 /// A spec key that is common among the products of a category or kind.
-#[derive(Clone, SimpleObject)]
+#[derive(Clone, SimpleObject, Direct)]
 pub(crate) struct SuggestedSpecKey {
     /// The spec key.
     spec_key: SpecKey,

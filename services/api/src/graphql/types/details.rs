@@ -2,10 +2,11 @@
 
 use crate::execution::List;
 use async_graphql::SimpleObject;
+use vitrine_api_derive::Direct;
 use vitrine_model::product;
 
 /// The measurements of one size.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct SizeChartRow {
     /// The size: `M`.
     size: String,
@@ -14,7 +15,7 @@ pub(crate) struct SizeChartRow {
 }
 
 /// A measured value with its unit.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Measurement {
     /// The name of the measurement: `chest`, `protein`.
     name: String,
@@ -25,7 +26,7 @@ pub(crate) struct Measurement {
 }
 
 /// A person who contributed to a book or film.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Contributor {
     /// The name of the person.
     name: String,

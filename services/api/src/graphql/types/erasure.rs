@@ -1,6 +1,7 @@
 //! Output types for the erasure and export of an author's data.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::reviewing::erasure;
 use vitrine_model::erasure as model;
 
@@ -8,7 +9,7 @@ use super::common::count;
 use crate::graphql::scalars::DateTime;
 
 /// What an erasure does with an author's reviews, votes and replies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "model::ErasurePolicy")]
 pub(crate) enum ErasurePolicy {
     /// Deletes reviews, votes and replies; they no longer count in ratings.
@@ -18,7 +19,7 @@ pub(crate) enum ErasurePolicy {
 }
 
 /// A record of what an erasure did, and when.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct ErasureReceipt {
     /// The policy that was requested.
     policy: ErasurePolicy,
@@ -44,7 +45,7 @@ pub(crate) struct ErasureReceipt {
 
 /// The number of documents that still name an author. All are 0 unless the author continues to
 /// write.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct ErasureResidue {
     /// The number of reviews.
     reviews: i32,
@@ -65,7 +66,7 @@ pub(crate) struct ErasureResidue {
 }
 
 /// One page of an author's data.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct AuthorExport {
     /// One JSON text per review, earlier version, vote, report, reply and purchase, each with a
     /// `type`. Joined by line breaks they form a JSON Lines file.

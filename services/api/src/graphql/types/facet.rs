@@ -1,6 +1,7 @@
 //! Facets: the content of a filter panel.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::facets::{self, Count};
 use vitrine_model::filter::{Bounds, DateTest, NumberTest, ProductFilter, SpecFilter, SpecTest};
 
@@ -9,7 +10,7 @@ use crate::execution::{Failure, List};
 use crate::graphql::scalars::{DateTime, Decimal};
 
 /// The type of a facet's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "FacetKind", remote = "facets::FacetKind")]
 pub(crate) enum FacetKind {
     /// Text values.
@@ -35,7 +36,7 @@ pub(crate) enum FacetKind {
 }
 
 /// The accuracy of a facet's counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "FacetAccuracy", remote = "facets::FacetAccuracy")]
 pub(crate) enum FacetAccuracy {
     /// Each count equals the number of products that the value's filter returns.
@@ -48,7 +49,7 @@ pub(crate) enum FacetAccuracy {
 
 /// A property by which the products of a list can be narrowed down. The list's own filter on this
 /// property does not affect the counts, so that they show the alternatives.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Facet {
     /// The property: a spec key, or `@category`, `@brand`, `@price`, `@rating`, `@country`.
     key: String,
@@ -79,7 +80,7 @@ pub(crate) struct Facet {
 }
 
 /// A value or range to choose.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct FacetValue {
     /// The text for display.
     label: String,
@@ -97,7 +98,7 @@ pub(crate) struct FacetValue {
 }
 
 /// The lowest and the highest number.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct NumberRange {
     /// The lowest number.
     min: f64,
@@ -108,7 +109,7 @@ pub(crate) struct NumberRange {
 }
 
 /// The earliest and the latest date.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct DateRange {
     /// The earliest date.
     min: DateTime,
@@ -117,7 +118,7 @@ pub(crate) struct DateRange {
 }
 
 /// The lowest and the highest price.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct PriceRange {
     /// The lowest price.
     min: Money,
@@ -127,7 +128,7 @@ pub(crate) struct PriceRange {
 
 /// The filter for one value of a facet. Select all its fields and pass the object unchanged as a
 /// `ProductFilterInput`.
-#[derive(Clone, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct FacetFilter {
     /// Slugs of categories; includes their subcategories.
     category: Option<Vec<String>>,
@@ -144,7 +145,7 @@ pub(crate) struct FacetFilter {
 }
 
 /// A price range, in the form of `PriceFilterInput`.
-#[derive(Clone, Copy, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Copy, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct FacetPriceFilter {
     /// At least this price.
     gte: Option<Decimal>,
@@ -153,14 +154,14 @@ pub(crate) struct FacetPriceFilter {
 }
 
 /// A range of average ratings, in the form of `RatingFilterInput`.
-#[derive(Clone, Copy, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Copy, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct FacetRatingFilter {
     /// At least this average rating.
     gte: f64,
 }
 
 /// A condition on a spec, in the form of `SpecFilterInput`.
-#[derive(Clone, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct FacetSpecFilter {
     /// The spec key.
     key: String,
@@ -177,14 +178,14 @@ pub(crate) struct FacetSpecFilter {
 }
 
 /// A text condition, in the form of `TextFilterInput`.
-#[derive(Clone, Debug, PartialEq, Eq, SimpleObject)]
+#[derive(Clone, Debug, PartialEq, Eq, SimpleObject, Direct)]
 pub(crate) struct FacetTextFilter {
     /// The text equals this value.
     eq: String,
 }
 
 /// A number range, in the form of `NumberFilterInput`.
-#[derive(Clone, Debug, PartialEq, SimpleObject)]
+#[derive(Clone, Debug, PartialEq, SimpleObject, Direct)]
 pub(crate) struct FacetNumberFilter {
     /// Equal to this number.
     eq: Option<f64>,
@@ -201,7 +202,7 @@ pub(crate) struct FacetNumberFilter {
 }
 
 /// A date range, in the form of `DateFilterInput`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SimpleObject, Direct)]
 pub(crate) struct FacetDateFilter {
     /// At or after this time.
     gte: Option<DateTime>,

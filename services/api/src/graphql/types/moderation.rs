@@ -1,6 +1,7 @@
 //! Output types for moderators: queue and report reasons, decisions and the fairness report.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::reviewing::{self, DecisionCounts};
 use vitrine_model::review::{self, DecisionReason};
 
@@ -12,7 +13,7 @@ use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// Why a moderator published or rejected a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "DecisionReason")]
 pub(crate) enum ModerationReason {
     /// The review breaks no rule.
@@ -38,7 +39,7 @@ pub(crate) enum ModerationReason {
 }
 
 /// Why a reader reported a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "review::ReportReason")]
 pub(crate) enum ReportReason {
     /// Advertising.
@@ -58,7 +59,7 @@ pub(crate) enum ReportReason {
 }
 
 /// Why a review is waiting for a moderator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "review::QueueReason")]
 pub(crate) enum QueueReason {
     /// The review is not visible until a moderator publishes it.
@@ -68,7 +69,7 @@ pub(crate) enum QueueReason {
 }
 
 /// A moderator's decision on a review.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ModerationEntry {
     /// When the decision was made.
     at: DateTime,
@@ -98,7 +99,7 @@ impl From<review::Decision> for ModerationEntry {
 }
 
 /// A reader's report of a review that no moderator has handled yet.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ReviewReport {
     /// The subject of the reader's token; null if the reader's data was erased.
     pub(super) by: Option<String>,
@@ -112,7 +113,7 @@ pub(crate) struct ReviewReport {
 
 /// Moderation decisions over a period, by rating and by moderator. Shows whether low and high
 /// ratings are treated alike and whether moderators decide alike.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct FairnessReport {
     /// The decisions by rating: always five entries, one star first.
     by_rating: List<RatingDecisions>,
@@ -121,7 +122,7 @@ pub(crate) struct FairnessReport {
 }
 
 /// The decisions on reviews with one rating.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct RatingDecisions {
     /// The rating in stars, 1 to 5.
     rating: i32,
@@ -134,7 +135,7 @@ pub(crate) struct RatingDecisions {
 }
 
 /// The decisions of one moderator.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ModeratorDecisions {
     /// The subject of the moderator's token.
     moderator: String,

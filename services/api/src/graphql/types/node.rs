@@ -1,6 +1,7 @@
 //! The interface of all objects with a global id.
 
 use async_graphql::{ID, Interface};
+use vitrine_api_derive::Direct;
 
 use super::category::Category;
 use super::product::{Apparel, Book, Bundle, Electronics, GenericProduct, Grocery, Movie, Product};
@@ -9,7 +10,7 @@ use super::spec::SpecKey;
 use super::supplier::Supplier;
 
 /// An object with a global id, which the query `node` can refetch.
-#[derive(Interface)]
+#[derive(Interface, Direct)]
 #[graphql(field(name = "id", ty = "ID", desc = "The global id of the object."))]
 pub(crate) enum Node {
     /// Any product.

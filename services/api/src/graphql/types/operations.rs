@@ -1,6 +1,7 @@
 //! Output types for operators: worker status, data versions and supplier propagation.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::maintenance::DataVersions;
 use vitrine_domain::workers::{Worker, WorkerStatuses};
 use vitrine_model::clock::Timestamp;
@@ -12,7 +13,7 @@ use crate::execution::List;
 use crate::graphql::scalars::DateTime;
 
 /// The state of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 pub(crate) enum WorkerState {
     /// The last run left no work, or the worker has not run yet.
     Idle,
@@ -25,7 +26,7 @@ pub(crate) enum WorkerState {
 }
 
 /// The status of a background worker. A worker runs repeatedly, in one process at a time.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct WorkerStatus {
     /// The name of the worker, also used in logs and metrics.
     name: String,
@@ -113,7 +114,7 @@ fn status(
 }
 
 /// The number of documents with one schema version.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct VersionCount {
     /// The schema version.
     version: i32,
@@ -123,7 +124,7 @@ pub(crate) struct VersionCount {
 
 /// The progress of upgrading the documents of a collection to the newest schema version. All
 /// documents can be read and written during the upgrade.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct DataVersionProgress {
     /// The collection: `products` or `reviews`.
     collection: String,
@@ -170,7 +171,7 @@ impl From<DataVersions> for DataVersionProgress {
 }
 
 /// The progress of copying a supplier's changes to its products.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct SupplierPropagation {
     /// The number of products that still have the old name or country.
     pub(crate) products_behind: i32,

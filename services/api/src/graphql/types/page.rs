@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Object, SimpleObject};
 use futures_util::FutureExt as _;
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::facets::FacetsQuery;
 use vitrine_domain::page::ListedRow;
 use vitrine_domain::products::{ListedProducts, ProductView};
@@ -45,6 +46,7 @@ enum Ends<'a> {
 }
 
 /// The position of a page in its list. Both flags are exact and describe the list as it is now.
+#[direct]
 #[Object]
 impl PageInfo<'_> {
     /// Whether rows follow the page. When paging backwards, this needs a database query.
@@ -72,7 +74,7 @@ impl PageInfo<'_> {
     }
 
     /// The cursor of the first row; null on an empty page.
-    async fn start_cursor(&self) -> Option<&str> {
+    fn start_cursor(&self) -> Option<&str> {
         match self.0 {
             Ends::Products(page) => page.rows.first().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.first().map(|row| row.cursor.as_str()),
@@ -83,7 +85,7 @@ impl PageInfo<'_> {
     }
 
     /// The cursor of the last row; null on an empty page.
-    async fn end_cursor(&self) -> Option<&str> {
+    fn end_cursor(&self) -> Option<&str> {
         match self.0 {
             Ends::Products(page) => page.rows.last().map(|row| row.cursor.as_str()),
             Ends::Reviews(page) => page.rows.last().map(|row| row.cursor.as_str()),
@@ -95,7 +97,7 @@ impl PageInfo<'_> {
 }
 
 /// A product in a list, with its cursor.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct ProductEdge {
     /// The position of the product in this list. Valid for `after` and `before` with the same
     /// filter and sort.
@@ -109,10 +111,11 @@ pub(crate) struct ProductConnection {
 }
 
 /// A page of a list of products.
+#[direct]
 #[Object]
 impl ProductConnection {
     /// The products with their cursors.
-    async fn edges(&self, ctx: &Context<'_>) -> R<List<ProductEdge>> {
+    fn edges(&self, ctx: &Context<'_>) -> R<List<ProductEdge>> {
         let edge = |row: &vitrine_domain::page::ListedRow<ProductView>| {
             Ok(ProductEdge {
                 cursor: row.cursor.clone(),
@@ -128,7 +131,7 @@ impl ProductConnection {
     }
 
     /// The products.
-    async fn nodes(&self, ctx: &Context<'_>) -> R<List<Product>> {
+    fn nodes(&self, ctx: &Context<'_>) -> R<List<Product>> {
         let nodes = self
             .page
             .rows
@@ -138,7 +141,7 @@ impl ProductConnection {
     }
 
     /// The position of the page in the list.
-    async fn page_info(&self) -> PageInfo<'_> {
+    fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::Products(&self.page))
     }
 
@@ -216,7 +219,7 @@ fn within(up_to: i32) -> Result<u64, Failure> {
 }
 
 /// A review in a list, with its cursor.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct ReviewEdge {
     /// The position of the review in this list. Valid for `after` and `before` in the same list:
     /// for a product's reviews with the same filter and sort, for the moderation queue with the
@@ -248,10 +251,11 @@ impl ReviewConnection {
 }
 
 /// A page of a list of reviews.
+#[direct]
 #[Object]
 impl ReviewConnection {
     /// The reviews with their cursors.
-    async fn edges(&self) -> List<ReviewEdge> {
+    fn edges(&self) -> List<ReviewEdge> {
         let edge = |row: &ListedRow<review::Review>| ReviewEdge {
             cursor: row.cursor.clone(),
             node: Review(Arc::new(row.value.clone())),
@@ -260,7 +264,7 @@ impl ReviewConnection {
     }
 
     /// The reviews.
-    async fn nodes(&self) -> List<Review> {
+    fn nodes(&self) -> List<Review> {
         self.rows()
             .iter()
             .map(|row| Review(Arc::new(row.value.clone())))
@@ -268,7 +272,7 @@ impl ReviewConnection {
     }
 
     /// The position of the page in the list.
-    async fn page_info(&self) -> PageInfo<'_> {
+    fn page_info(&self) -> PageInfo<'_> {
         match self {
             Self::OfProduct { page, .. } => PageInfo(Ends::Reviews(page)),
             Self::Waiting(page) => PageInfo(Ends::Queue(page)),
@@ -344,7 +348,7 @@ fn limited(found: u64, max: u64) -> Total {
 }
 
 /// A spec key in a list, with its cursor.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct SpecKeyEdge {
     /// The position of the key in the list.
     cursor: String,
@@ -355,10 +359,11 @@ pub(crate) struct SpecKeyEdge {
 pub(crate) struct SpecKeyConnection(pub(crate) ListedSpecKeys);
 
 /// A page of the spec dictionary.
+#[direct]
 #[Object]
 impl SpecKeyConnection {
     /// The spec keys with their cursors.
-    async fn edges(&self) -> List<SpecKeyEdge> {
+    fn edges(&self) -> List<SpecKeyEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SpecKeyEdge {
             cursor: row.cursor.clone(),
@@ -368,7 +373,7 @@ impl SpecKeyConnection {
     }
 
     /// The spec keys.
-    async fn nodes(&self) -> List<SpecKey> {
+    fn nodes(&self) -> List<SpecKey> {
         self.0
             .rows
             .iter()
@@ -377,12 +382,12 @@ impl SpecKeyConnection {
     }
 
     /// The position of the page in the list.
-    async fn page_info(&self) -> PageInfo<'_> {
+    fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::SpecKeys(&self.0))
     }
 
     /// The number of keys in the dictionary.
-    async fn total_count(&self) -> TotalCount {
+    fn total_count(&self) -> TotalCount {
         Total {
             value: u64::try_from(count(self.0.list)).unwrap_or(0),
             relation: TotalRelation::Exact,
@@ -392,7 +397,7 @@ impl SpecKeyConnection {
 }
 
 /// A supplier in a list, with its cursor.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct SupplierEdge {
     /// The position of the supplier in the list.
     cursor: String,
@@ -403,10 +408,11 @@ pub(crate) struct SupplierEdge {
 pub(crate) struct SupplierConnection(pub(crate) ListedSuppliers);
 
 /// A page of the list of suppliers.
+#[direct]
 #[Object]
 impl SupplierConnection {
     /// The suppliers with their cursors.
-    async fn edges(&self) -> List<SupplierEdge> {
+    fn edges(&self) -> List<SupplierEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SupplierEdge {
             cursor: row.cursor.clone(),
@@ -416,13 +422,13 @@ impl SupplierConnection {
     }
 
     /// The suppliers.
-    async fn nodes(&self) -> List<Supplier> {
+    fn nodes(&self) -> List<Supplier> {
         let rows = self.0.rows.iter();
         rows.map(|row| Supplier(row.value.clone())).collect()
     }
 
     /// The position of the page in the list.
-    async fn page_info(&self) -> PageInfo<'_> {
+    fn page_info(&self) -> PageInfo<'_> {
         PageInfo(Ends::Suppliers(&self.0))
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::outcome::{self, Outcome};
 
 use super::category::Category;
@@ -13,7 +14,7 @@ use super::supplier::Supplier;
 use crate::execution::{Failure, List};
 
 /// Why a mutation was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "UserErrorCode", remote = "outcome::UserErrorCode")]
 pub(crate) enum UserErrorCode {
     /// An input value is invalid.
@@ -42,7 +43,7 @@ pub(crate) enum UserErrorCode {
 }
 
 /// A reason why a mutation was refused. Nothing was written.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct UserError {
     /// The machine-readable reason. Use this, not the message, to handle the error.
     code: UserErrorCode,
@@ -93,7 +94,7 @@ impl<T> PayloadParts<T> {
 macro_rules! payload {
     ($(#[$doc:meta])* $name:ident { $(#[$field_doc:meta])* $field:ident: $object:ty }) => {
         $(#[$doc])*
-        #[derive(SimpleObject)]
+        #[derive(SimpleObject, Direct)]
         pub(crate) struct $name {
             $(#[$field_doc])*
             $field: Option<$object>,
@@ -228,7 +229,7 @@ impl From<vitrine_domain::admin::Merge> for Merge {
 }
 
 /// The result of `mergeSpecKeys`.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct MergeSpecKeysPayload {
     /// The key that remains. Both names refer to it from now on. Null if the mutation was refused.
     spec_key: Option<SpecKey>,

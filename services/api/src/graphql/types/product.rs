@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
 use futures_util::FutureExt as _;
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviews::ReviewsQuery;
@@ -21,6 +22,7 @@ use super::rating::{RatingMonth, RatingStats};
 use super::review::{Review, ReviewExcerpt};
 use super::spec::{Display, Spec};
 use super::supplier::ProductSupplier;
+use crate::execution::direct::One;
 use crate::execution::{At as _, Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::failures::stored;
@@ -49,6 +51,7 @@ const DEFAULT_MONTHS: i32 = 12;
 ///     argument("argument"): [Type]("Type") = "default" => "description",
 /// |self, ctx| { what the resolver does }
 /// ```
+/// A resolver that waits for a look-up has `[async]` before its parameters.
 ///
 /// The interface takes names and types as texts. A text that does not match the name or type beside
 /// it does not compile.
@@ -97,7 +100,7 @@ macro_rules! with_common_fields {
 
             "The category of the product."
             category("category") -> [R<Category>]("R<Category>")
-            |self, ctx| { category(&self.0, ctx).await.at(ctx) }
+            [async] |self, ctx| { category(&self.0, ctx).await.at(ctx) }
 
             "The supplier, as stored with the product: no extra query."
             supplier("supplier") -> [Option<R<ProductSupplier>>]("Option<R<ProductSupplier>>")
@@ -150,7 +153,7 @@ macro_rules! with_common_fields {
             "All published reviews, paged by cursor in both directions, in five sorts. Needs\n\
              one database query. The first page of up to 10 reviews sorted by `MOST_HELPFUL`,\n\
              without a filter, needs none if only fields that `topReviews` has are selected."
-            reviews("reviews") -> [R<ReviewConnection>]("R<ReviewConnection>")
+            reviews("reviews") -> [R<One<ReviewConnection>>]("R<One<ReviewConnection>>")
                 first("first"): [Option<i32>]("Option<i32>")
                     => "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given.",
                 after("after"): [Option<String>]("Option<String>")
@@ -163,15 +166,15 @@ macro_rules! with_common_fields {
                     = "Some(ReviewOrder::Newest)" => "The sort order.",
                 filter("filter"): [Option<ReviewFilterInput>]("Option<ReviewFilterInput>")
                     => "Which reviews to return; all when absent.",
-            |self, ctx| {
+            [async] |self, ctx| {
                 let page = PageArguments { first, after, last, before };
-                reviews(&self.0, ctx, page, sort, filter).boxed().await.at(ctx)
+                reviews(&self.0, ctx, page, sort, filter).boxed().await.map(One).at(ctx)
             }
 
             "The caller's own review of the product, in any status; null without a token or a\n\
              review. One database query for all products of a list."
             viewer_review("viewer_review") -> [Option<R<Review>>]("Option<R<Review>>")
-            |self, ctx| {
+            [async] |self, ctx| {
                 let found = ctx.session().loaders.own_review(self.0.id()).await;
                 found.map(|review| review.map(Review::from)).nullable_at(ctx)
             }
@@ -182,7 +185,7 @@ macro_rules! with_common_fields {
             rating_trend("rating_trend") -> [R<List<RatingMonth>>]("R<List<RatingMonth>>")
                 months("months"): [Option<i32>]("Option<i32>") = "Some(DEFAULT_MONTHS)"
                     => "The number of months, including the current one: 1 to 120.",
-            |self, ctx| {
+            [async] |self, ctx| {
                 let months = months.unwrap_or(DEFAULT_MONTHS);
                 ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
             }
@@ -199,7 +202,7 @@ macro_rules! with_common_fields {
                     => "The period to report.",
                 resolution("resolution"): [ActivityResolution]("ActivityResolution")
                     = "ActivityResolution::Day" => "The length of one interval.",
-            |self, ctx| { activity(&self.0, ctx, range, resolution).boxed().await.nullable_at(ctx) }
+            [async] |self, ctx| { activity(&self.0, ctx, range, resolution).boxed().await.nullable_at(ctx) }
 
             "Sales and attention figures, stored with the product: no extra query."
             counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
@@ -252,10 +255,10 @@ macro_rules! interface {
                     [$($argument_type:tt)*]($argument_type_text:tt)
                     $(= $default:tt)? => $argument_description:tt,
             )*
-            |$this:tt, $ctx:ident| { $($resolver:tt)* }
+            $([$asyncness:ident])? |$this:tt, $ctx:ident| { $($resolver:tt)* }
         )*
     ) => {
-        #[derive(Interface)]
+        #[derive(Interface, Direct)]
         #[graphql($(field(
             name = $name,
             ty = $type_text,
@@ -284,7 +287,7 @@ macro_rules! object {
                     [$($argument_type:tt)*]($argument_type_text:tt)
                     $(= $default:tt)? => $argument_description:tt,
             )*
-            |$this:tt, $ctx:ident| { $($resolver:tt)* }
+            $([$asyncness:ident])? |$this:tt, $ctx:ident| { $($resolver:tt)* }
         )*
     ) => {
         $(#[$($doc)*])*
@@ -292,12 +295,13 @@ macro_rules! object {
         pub(crate) struct $kind(pub(crate) ProductView);
 
         $(#[$($doc)*])*
+        #[direct]
         #[Object]
         impl $kind {
             $(
                 #[doc = $description]
                 $(#[$($meta)*])*
-                pub(crate) async fn $field(
+                pub(crate) $($asyncness)? fn $field(
                     &$this,
                     $ctx: &Context<'_>,
                     $(
@@ -343,6 +347,11 @@ pub(crate) enum Product {
 } }
 
 impl Product {
+    /// Returns the product with which a response, or a part of it, begins.
+    pub(crate) fn one(view: ProductView) -> Result<One<Self>, Failure> {
+        Self::of(view).map(One)
+    }
+
     /// Returns the product as the type of its kind.
     pub(crate) fn of(view: ProductView) -> Result<Self, Failure> {
         Ok(match Kind::of(stored(view.kind())?) {
@@ -482,7 +491,7 @@ kind! {
 }
 
 /// Why a product is handled as an outlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 pub(crate) enum OutlierReason {
     /// The product has more than 1,000 reviews.
     ManyReviews,
@@ -502,7 +511,7 @@ impl From<product::HotReason> for OutlierReason {
 }
 
 /// How the service handles a product because of its many reviews. All fields keep their meaning.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct OutlierState {
     /// Whether the product has more than 1,000 reviews. Reviews of a large product are never
     /// counted on request.
@@ -529,34 +538,35 @@ impl From<product::BundleItem> for BundleItem {
 }
 
 /// A product in a bundle.
+#[direct]
 #[Object]
 impl BundleItem {
     /// The number of units in the bundle.
-    async fn quantity(&self) -> i32 {
+    fn quantity(&self) -> i32 {
         self.0.quantity
     }
 
     /// The name of the product, as copied into the bundle.
-    async fn name(&self) -> &str {
+    fn name(&self) -> &str {
         &self.0.name
     }
 
     /// The unit price, as copied into the bundle.
-    async fn price(&self) -> Option<Money> {
+    fn price(&self) -> Option<Money> {
         self.0.price.map(Money::from)
     }
 
     /// The `updatedAt` of the product when its name and price were copied; null for copies without
     /// this record. Changes are copied within seconds.
-    async fn as_of(&self) -> Option<DateTime> {
+    fn as_of(&self) -> Option<DateTime> {
         self.0.as_of.map(DateTime)
     }
 
     /// The product itself; null if the caller may not see it. One database query for all items.
-    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
         let found = ctx.session().loaders.product(self.0.product_id).await;
         found
-            .and_then(|view| view.map(Product::of).transpose())
+            .and_then(|view| view.map(Product::one).transpose())
             .nullable_at(ctx)
     }
 }

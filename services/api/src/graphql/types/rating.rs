@@ -1,6 +1,7 @@
 //! Output types for rating numbers.
 
 use async_graphql::{Context, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::reviewing::ratings;
 use vitrine_model::id::ProductId;
 use vitrine_model::rating::{self, FORMULA_VERSION, Histogram, Stars};
@@ -20,7 +21,7 @@ pub(crate) struct RatingStats {
 }
 
 /// The number of reviews with one rating.
-#[derive(Clone, Copy, Debug, SimpleObject)]
+#[derive(Clone, Copy, Debug, SimpleObject, Direct)]
 pub(crate) struct RatingBucket {
     /// The rating in stars, 1 to 5.
     rating: i32,
@@ -31,7 +32,7 @@ pub(crate) struct RatingBucket {
 }
 
 /// The ratings of one aspect of a product, such as fit.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct RatingDimension {
     /// The name of the aspect.
     name: String,
@@ -42,7 +43,7 @@ pub(crate) struct RatingDimension {
 }
 
 /// The number of reviews in one language.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ReviewLanguage {
     /// The two-letter ISO 639-1 code of the language.
     code: String,
@@ -51,38 +52,39 @@ pub(crate) struct ReviewLanguage {
 }
 
 /// The rating numbers of a product. They are derived from a stored histogram with exact counts.
+#[direct]
 #[Object]
 impl RatingStats {
     /// The number of published reviews.
-    async fn count(&self) -> i32 {
+    fn count(&self) -> i32 {
         count(self.stats.count())
     }
 
     /// The average rating, 1 to 5; null without reviews.
-    async fn average(&self) -> Option<f64> {
+    fn average(&self) -> Option<f64> {
         self.stats.average()
     }
 
     /// The number of reviews per rating: five entries, five stars first.
-    async fn histogram(&self) -> List<RatingBucket> {
+    fn histogram(&self) -> List<RatingBucket> {
         buckets(&self.stats.histogram)
     }
 
     /// The Bayesian average: the average after adding five imaginary reviews of 3.5 stars. The sort
     /// key `RATING` uses it in steps of 0.05, so that a product with one enthusiastic review does
     /// not outrank one with a thousand good ones.
-    async fn bayesian_score(&self) -> f64 {
+    fn bayesian_score(&self) -> f64 {
         self.stats.bayesian_score()
     }
 
     /// The lower bound of the Wilson score interval at 95 % confidence for the share of reviews
     /// with four or five stars, 0 to 1; null without reviews.
-    async fn wilson_lower_bound(&self) -> Option<f64> {
+    fn wilson_lower_bound(&self) -> Option<f64> {
         self.stats.wilson_lower_bound()
     }
 
     /// The number of reviews by verified buyers.
-    async fn verified_count(&self) -> i32 {
+    fn verified_count(&self) -> i32 {
         let verified = Traits {
             verified: true,
             ..Traits::default()
@@ -91,7 +93,7 @@ impl RatingStats {
     }
 
     /// The number of reviews with images or videos.
-    async fn with_media_count(&self) -> i32 {
+    fn with_media_count(&self) -> i32 {
         let media = Traits {
             media: true,
             ..Traits::default()
@@ -101,7 +103,7 @@ impl RatingStats {
 
     /// The languages of the reviews, sorted by code. Languages without a two-letter code are left
     /// out.
-    async fn languages(&self) -> List<ReviewLanguage> {
+    fn languages(&self) -> List<ReviewLanguage> {
         let languages = self.stats.languages().into_iter();
         let language = languages.map(|(code, reviews)| ReviewLanguage {
             code: code.to_owned(),
@@ -111,7 +113,7 @@ impl RatingStats {
     }
 
     /// The ratings of single aspects, sorted by name.
-    async fn dimensions(&self) -> List<RatingDimension> {
+    fn dimensions(&self) -> List<RatingDimension> {
         let dimension = |(name, stats): (&String, &rating::DimensionStats)| RatingDimension {
             name: name.clone(),
             count: count(stats.count),
@@ -122,7 +124,7 @@ impl RatingStats {
 
     /// The share of reviewers who recommend the product, among those who answered the question, 0
     /// to 1; null if none did.
-    async fn recommended_share(&self) -> Option<f64> {
+    fn recommended_share(&self) -> Option<f64> {
         self.stats.recommended_share()
     }
 
@@ -143,18 +145,18 @@ impl RatingStats {
     }
 
     /// When these numbers last changed; null before the first review.
-    async fn as_of(&self) -> Option<DateTime> {
+    fn as_of(&self) -> Option<DateTime> {
         self.stats.as_of.map(DateTime)
     }
 
     /// The version of the rating formulas. Changes when a formula changes.
-    async fn formula_version(&self) -> i32 {
+    fn formula_version(&self) -> i32 {
         FORMULA_VERSION
     }
 }
 
 /// The ratings of a product in recent days.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct RecentRatings {
     /// The number of days back from now.
     days: i32,
@@ -167,7 +169,7 @@ pub(crate) struct RecentRatings {
 }
 
 /// The ratings of a product in one month.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct RatingMonth {
     /// The month in UTC: `2026-05`.
     month: String,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::review::{self, ReviewStatus, TopReview, Vote};
 
@@ -10,13 +11,14 @@ use super::common::{Media, count};
 use super::details::all;
 use super::moderation::{ModerationEntry, QueueReason, ReviewReport};
 use super::product::Product;
+use crate::execution::direct::One;
 use crate::execution::{Failure, List, LongText, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::permissions;
 use crate::graphql::scalars::DateTime;
 
 /// The status of a review. Only published reviews are visible to everyone and count in ratings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "ReviewStatus", remote = "ReviewStatus")]
 pub(crate) enum Status {
     /// Waiting for a moderator.
@@ -30,14 +32,14 @@ pub(crate) enum Status {
 }
 
 /// The author of a review.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ReviewAuthor {
     /// The display name.
     name: String,
 }
 
 /// A review's rating of one aspect of the product.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct DimensionRating {
     /// The name of the aspect, such as `fit`.
     name: String,
@@ -46,7 +48,7 @@ pub(crate) struct DimensionRating {
 }
 
 /// A vote on whether a review is helpful.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "Vote")]
 pub(crate) enum ReviewVote {
     /// The review is helpful.
@@ -58,28 +60,29 @@ pub(crate) enum ReviewVote {
 pub(crate) struct ReviewReply(review::Reply);
 
 /// The shop's public reply to a review.
+#[direct]
 #[Object]
 impl ReviewReply {
     /// The text of the reply. Plain text: do not interpret markup in it.
-    async fn text(&self) -> &str {
+    fn text(&self) -> &str {
         &self.0.text
     }
 
     /// When the reply was written or last changed.
-    async fn at(&self) -> DateTime {
+    fn at(&self) -> DateTime {
         DateTime(self.0.at)
     }
 
     /// The subject of the writer's token; null if the writer's data was erased. Visible to
     /// moderators, null for others.
-    async fn by(&self, ctx: &Context<'_>) -> Option<&str> {
+    fn by(&self, ctx: &Context<'_>) -> Option<&str> {
         let seen = permissions::has_role(ctx, "ReviewReply");
         Some(self.0.by.as_str()).filter(|by| seen && !by.is_empty())
     }
 }
 
 /// An earlier version of a review, before its author edited it.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct ReviewVersion {
     /// The revision number of this version.
     revision: i32,
@@ -122,10 +125,11 @@ impl Review {
 }
 
 /// A review.
+#[direct]
 #[Object]
 impl Review {
     /// The global id of the review.
-    pub(crate) async fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::Review(self.0.product_id, self.0.id)
             .encode()
             .into()
@@ -133,31 +137,31 @@ impl Review {
 
     /// The reviewed product; null if the caller may not see it. Moderators can also see products
     /// that are not on sale.
-    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
         let loaders = &ctx.session().loaders;
         let found = loaders.reviewed_product(self.0.product_id).await;
         found
-            .and_then(|view| view.map(Product::of).transpose())
+            .and_then(|view| view.map(Product::one).transpose())
             .nullable_at(ctx)
     }
 
     /// The author; null if the review is anonymous.
-    async fn author(&self) -> Option<ReviewAuthor> {
+    fn author(&self) -> Option<ReviewAuthor> {
         author(self.0.author.as_ref())
     }
 
     /// The rating in stars, 1 to 5.
-    async fn rating(&self) -> i32 {
+    fn rating(&self) -> i32 {
         i32::from(self.0.rating.get())
     }
 
     /// Whether the author recommends the product; null if the author did not say.
-    async fn recommended(&self) -> Option<bool> {
+    fn recommended(&self) -> Option<bool> {
         self.0.recommended
     }
 
     /// The ratings of single aspects, sorted by name.
-    async fn dimensions(&self) -> List<DimensionRating> {
+    fn dimensions(&self) -> List<DimensionRating> {
         let dimensions = self.0.dimensions.iter();
         dimensions
             .map(|(name, stars)| DimensionRating {
@@ -168,67 +172,67 @@ impl Review {
     }
 
     /// The title; may be empty. Plain text.
-    async fn title(&self) -> &str {
+    fn title(&self) -> &str {
         &self.0.title
     }
 
     /// The text; may be empty. Plain text: do not interpret markup in it.
-    async fn body(&self) -> LongText {
+    fn body(&self) -> LongText {
         LongText(self.0.body.clone())
     }
 
     /// The language as an IETF language tag; null if unknown.
-    async fn language(&self) -> Option<&str> {
+    fn language(&self) -> Option<&str> {
         self.0.language.as_deref()
     }
 
     /// Images and videos.
-    async fn media(&self) -> List<Media> {
+    fn media(&self) -> List<Media> {
         all(self.0.media.clone())
     }
 
     /// Whether a purchase of the product by the author is known.
-    async fn verified(&self) -> bool {
+    fn verified(&self) -> bool {
         self.0.verified
     }
 
     /// Whether the author received an incentive for the review.
-    async fn incentivized(&self) -> bool {
+    fn incentivized(&self) -> bool {
         self.0.incentivized
     }
 
     /// The number of voters who found the review helpful.
-    async fn helpful_count(&self) -> i32 {
+    fn helpful_count(&self) -> i32 {
         count(self.0.helpful)
     }
 
     /// The number of voters who found the review unhelpful.
-    async fn unhelpful_count(&self) -> i32 {
+    fn unhelpful_count(&self) -> i32 {
         count(self.0.unhelpful)
     }
 
     /// The status of the review.
-    async fn status(&self) -> Status {
+    fn status(&self) -> Status {
         self.0.status.into()
     }
 
     /// When the review was written; null for imported reviews without a date.
-    async fn created_at(&self) -> Option<DateTime> {
+    fn created_at(&self) -> Option<DateTime> {
         self.0.created_at.map(DateTime)
     }
 
     /// When the author last edited the review; null if never.
-    async fn edited_at(&self) -> Option<DateTime> {
+    fn edited_at(&self) -> Option<DateTime> {
         self.0.edited_at.map(DateTime)
     }
 
     /// The revision. Increases with every change by the author or a moderator, including replies.
-    async fn revision(&self) -> i32 {
+    fn revision(&self) -> i32 {
         count(self.0.revision)
     }
 
     /// The shop's reply; null if there is none.
-    async fn reply(&self) -> Option<ReviewReply> {
+    fn reply(&self) -> Option<ReviewReply> {
         self.0.reply.clone().map(ReviewReply)
     }
 
@@ -247,7 +251,7 @@ impl Review {
 
     /// The moderators' decisions on the review, oldest first, at most the last 20. Visible to
     /// moderators, null for others.
-    async fn moderation(&self, ctx: &Context<'_>) -> Option<List<ModerationEntry>> {
+    fn moderation(&self, ctx: &Context<'_>) -> Option<List<ModerationEntry>> {
         let seen = permissions::has_role(ctx, "Review");
         seen.then(|| all(self.0.decisions.clone()))
     }
@@ -260,7 +264,7 @@ impl Review {
 
     /// Since when the review has been waiting for a moderator; null if it is not waiting. Visible
     /// to moderators, null for others.
-    async fn queued_since(&self, ctx: &Context<'_>) -> Option<DateTime> {
+    fn queued_since(&self, ctx: &Context<'_>) -> Option<DateTime> {
         let queued = self
             .0
             .queued
@@ -270,7 +274,7 @@ impl Review {
 
     /// Why the review is waiting for a moderator; null if it is not waiting. Visible to moderators,
     /// null for others.
-    async fn queue_reason(&self, ctx: &Context<'_>) -> Option<QueueReason> {
+    fn queue_reason(&self, ctx: &Context<'_>) -> Option<QueueReason> {
         let queued = self
             .0
             .queued
@@ -291,59 +295,60 @@ pub(crate) struct ReviewExcerpt {
 }
 
 /// The part of a top review that is stored with its product, so that no extra query is needed.
+#[direct]
 #[Object]
 impl ReviewExcerpt {
     /// The id of this excerpt. For the review use `reviewId`.
-    async fn id(&self) -> ID {
+    fn id(&self) -> ID {
         GlobalId::ReviewExcerpt(self.product, self.review.id)
             .encode()
             .into()
     }
 
     /// The global id of the review. Use `node` to load the full review.
-    async fn review_id(&self) -> ID {
+    fn review_id(&self) -> ID {
         GlobalId::Review(self.product, self.review.id)
             .encode()
             .into()
     }
 
     /// The rating in stars, 1 to 5.
-    async fn rating(&self) -> i32 {
+    fn rating(&self) -> i32 {
         i32::from(self.review.rating.get())
     }
 
     /// The title; may be empty. Plain text.
-    async fn title(&self) -> &str {
+    fn title(&self) -> &str {
         &self.review.title
     }
 
     /// The beginning of the text, at most 300 characters, cut at the end of a word. Plain text.
-    async fn excerpt(&self) -> &str {
+    fn excerpt(&self) -> &str {
         &self.review.excerpt
     }
 
     /// Whether the text is longer than the excerpt.
-    async fn truncated(&self) -> bool {
+    fn truncated(&self) -> bool {
         self.review.truncated
     }
 
     /// The author; null if the review is anonymous.
-    async fn author(&self) -> Option<ReviewAuthor> {
+    fn author(&self) -> Option<ReviewAuthor> {
         author(self.review.author.as_ref())
     }
 
     /// The number of voters who found the review helpful.
-    async fn helpful_count(&self) -> i32 {
+    fn helpful_count(&self) -> i32 {
         count(self.review.helpful)
     }
 
     /// Whether a purchase of the product by the author is known.
-    async fn verified(&self) -> bool {
+    fn verified(&self) -> bool {
         self.review.verified
     }
 
     /// When the review was written; null for imported reviews without a date.
-    async fn created_at(&self) -> Option<DateTime> {
+    fn created_at(&self) -> Option<DateTime> {
         self.review.created_at.map(DateTime)
     }
 }

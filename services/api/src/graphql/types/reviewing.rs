@@ -1,6 +1,7 @@
 //! Payloads of mutations on reviews, purchases and ratings, and the audit of rating numbers.
 
 use async_graphql::{Context, ID, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::outcome::Outcome;
 use vitrine_domain::reviewing::erasure::Erased;
 use vitrine_domain::reviewing::ratings::{self, StatsAudit};
@@ -13,6 +14,7 @@ use super::erasure::{ErasureReceipt, ErasureResidue};
 use super::payload::{PayloadParts, UserError};
 use super::product::Product;
 use super::review::Review;
+use crate::execution::direct::One;
 use crate::execution::{Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 
@@ -46,28 +48,29 @@ macro_rules! review_change_payload {
         pub(crate) struct $name(pub(crate) ReviewOutcome);
 
         $(#[$doc])*
+        #[direct]
         #[Object]
         impl $name {
             /// The review as it is now. If the mutation was refused, the review that caused the
             /// refusal, provided the caller may see it.
-            async fn review(&self) -> Option<Review> {
+            fn review(&self) -> Option<Review> {
                 self.0.review.clone()
             }
 
             /// The product as it is now; null if the caller may not see it. Looked up only if
             /// selected.
-            async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+            async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
                 product(self.0.product, ctx).await.nullable_at(ctx)
             }
 
             /// Whether the product's rating numbers do not yet include this change. They follow
             /// within about a second.
-            async fn stats_pending(&self) -> bool {
+            fn stats_pending(&self) -> bool {
                 self.0.stats_pending
             }
 
             /// Why nothing was written; empty on success.
-            async fn user_errors(&self) -> List<UserError> {
+            fn user_errors(&self) -> List<UserError> {
                 self.0.user_errors.clone()
             }
         }
@@ -97,7 +100,7 @@ review_change_payload! {
 macro_rules! review_payload {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(SimpleObject)]
+        #[derive(SimpleObject, Direct)]
         pub(crate) struct $name {
             /// The review as it is now, also if the mutation was refused; null if the caller may
             /// not see it.
@@ -155,26 +158,27 @@ impl RecordPurchasePayload {
 }
 
 /// The result of `recordPurchase`.
+#[direct]
 #[Object]
 impl RecordPurchasePayload {
     /// The product; null if the caller may not see it. Looked up only if selected.
-    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
         product(self.product, ctx).await.nullable_at(ctx)
     }
 
     /// Whether the purchase is new, that is, had not been recorded before. Null if it was refused.
-    async fn recorded(&self) -> Option<bool> {
+    fn recorded(&self) -> Option<bool> {
         self.recorded
     }
 
     /// Why nothing was written; empty on success.
-    async fn user_errors(&self) -> List<UserError> {
+    fn user_errors(&self) -> List<UserError> {
         self.user_errors.clone()
     }
 }
 
 /// The result of `eraseAuthor`.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct EraseAuthorPayload {
     /// A record of what was done; null if the mutation was refused.
     receipt: Option<ErasureReceipt>,
@@ -217,27 +221,28 @@ impl RepairRatingStatsPayload {
 }
 
 /// The result of `repairRatingStats`.
+#[direct]
 #[Object]
 impl RepairRatingStatsPayload {
     /// The product as it is now; null if it does not exist. Looked up only if selected.
-    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
         product(self.product, ctx).await.nullable_at(ctx)
     }
 
     /// The differences found before the repair; empty if there were none or the mutation was
     /// refused.
-    async fn differences(&self) -> &List<StatsDifference> {
+    fn differences(&self) -> &List<StatsDifference> {
         &self.differences
     }
 
     /// Why nothing was written; empty on success.
-    async fn user_errors(&self) -> List<UserError> {
+    fn user_errors(&self) -> List<UserError> {
         self.user_errors.clone()
     }
 }
 
 /// The result of `defineReviewDimensions`.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct DefineReviewDimensionsPayload {
     /// The aspects as defined now; null if the mutation was refused.
     names: Option<Vec<String>>,
@@ -255,7 +260,7 @@ impl From<PayloadParts<dimensions::ReviewDimensions>> for DefineReviewDimensions
 }
 
 /// The result of recounting the reviews of some products.
-#[derive(SimpleObject)]
+#[derive(SimpleObject, Direct)]
 pub(crate) struct RatingStatsAudit {
     /// The number of products checked.
     checked: i32,
@@ -288,38 +293,42 @@ impl From<ratings::StatsDifference> for StatsDifference {
 }
 
 /// A stored number of a product that differs from a recount of its reviews.
+#[direct]
 #[Object]
 impl StatsDifference {
     /// The global id of the product.
-    async fn product_id(&self) -> ID {
+    fn product_id(&self) -> ID {
         GlobalId::Product(self.0.product).encode().into()
     }
 
     /// The product. One database query for all differences.
-    async fn product(&self, ctx: &Context<'_>) -> Option<R<Product>> {
+    async fn product(&self, ctx: &Context<'_>) -> Option<R<One<Product>>> {
         product(Some(self.0.product), ctx).await.nullable_at(ctx)
     }
 
     /// The number that differs: `histogram`, `recommended`, `dimensions`, `traits` (the properties
     /// that reviews are filtered by), `months`, `topReviews`, `large`, or `derived` for values
     /// computed from these, such as ranks.
-    async fn field(&self) -> &str {
+    fn field(&self) -> &str {
         self.0.field
     }
 
     /// The stored value, formatted for display.
-    async fn stored(&self) -> &str {
+    fn stored(&self) -> &str {
         &self.0.stored
     }
 
     /// The recounted value, formatted for display.
-    async fn expected(&self) -> &str {
+    fn expected(&self) -> &str {
         &self.0.expected
     }
 }
 
-async fn product(id: Option<ProductId>, ctx: &Context<'_>) -> Result<Option<Product>, Failure> {
+async fn product(
+    id: Option<ProductId>,
+    ctx: &Context<'_>,
+) -> Result<Option<One<Product>>, Failure> {
     let Some(id) = id else { return Ok(None) };
     let found = ctx.session().loaders.product(id).await?;
-    found.map(Product::of).transpose()
+    found.map(Product::one).transpose()
 }

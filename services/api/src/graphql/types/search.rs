@@ -2,10 +2,11 @@
 
 use crate::execution::List;
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 use vitrine_domain::facets;
 
 /// How a word of the search text was interpreted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "WordReading", remote = "facets::WordReading")]
 pub(crate) enum WordReading {
     /// The word occurs in products.
@@ -19,7 +20,7 @@ pub(crate) enum WordReading {
 }
 
 /// How a search text was interpreted.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct SearchReading {
     /// The search text with runs of blanks collapsed.
     text: String,
@@ -35,7 +36,7 @@ pub(crate) struct SearchReading {
 }
 
 /// A word of the search text.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct SearchWord {
     /// The word as typed, without case and accents.
     typed: String,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject, Union};
+use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::reference::Reference;
 use vitrine_model::id::GlobalId;
 use vitrine_model::spec::{self, ValueType, display_quantity};
@@ -16,7 +17,7 @@ use crate::graphql::inputs::DisplayUnitInput;
 use crate::graphql::scalars::DateTime;
 
 /// An attribute of a product.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Spec {
     /// The key in the spec dictionary: `screen_size`.
     pub(crate) key: String,
@@ -31,7 +32,7 @@ pub(crate) struct Spec {
 }
 
 /// The typed value of a spec.
-#[derive(Clone, Debug, Union)]
+#[derive(Clone, Debug, Union, Direct)]
 pub(crate) enum SpecValue {
     /// A text.
     Text(TextValue),
@@ -46,14 +47,14 @@ pub(crate) enum SpecValue {
 }
 
 /// A text value.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct TextValue {
     /// The text as entered.
     text: String,
 }
 
 /// A plain number.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct NumberValue {
     /// The number.
     number: f64,
@@ -61,7 +62,7 @@ pub(crate) struct NumberValue {
 
 /// A number with a unit: as entered, in the requested unit, and in the base unit of its dimension.
 /// All values of a key can be compared in the base unit.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct QuantityValue {
     /// The number as entered.
     value: f64,
@@ -80,14 +81,14 @@ pub(crate) struct QuantityValue {
 }
 
 /// A boolean value.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct BooleanValue {
     /// True for yes, false for no.
     boolean: bool,
 }
 
 /// A date value.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct DateValue {
     /// The date and time. A calendar day is the start of the day in UTC.
     date: DateTime,
@@ -214,7 +215,7 @@ fn display_unit<'a>(
 }
 
 /// The value type of a spec key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(name = "SpecValueType", remote = "ValueType")]
 pub(crate) enum Type {
     /// A text.
@@ -234,51 +235,52 @@ pub(crate) struct SpecKey(pub(crate) Arc<spec::SpecKey>);
 
 /// A key of the spec dictionary. Keys are data: an unknown key is added to the dictionary with its
 /// first value and can be used in filters from the next request on.
+#[direct]
 #[Object]
 impl SpecKey {
     /// The global id of the key.
-    pub(crate) async fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::SpecKey(self.0.key.clone()).encode().into()
     }
 
     /// The key: `screen_size`.
-    async fn key(&self) -> &str {
+    fn key(&self) -> &str {
         &self.0.key
     }
 
     /// The name for display: `Screen size`.
-    async fn label(&self) -> &str {
+    fn label(&self) -> &str {
         &self.0.label
     }
 
     /// The type of the key's values.
     #[graphql(name = "type")]
-    async fn value_type(&self) -> Type {
+    fn value_type(&self) -> Type {
         self.0.value_type.into()
     }
 
     /// The dimension of the key's quantities: `length`; null for other types.
-    async fn dimension(&self) -> Option<&str> {
+    fn dimension(&self) -> Option<&str> {
         self.0.dimension.as_deref()
     }
 
     /// The unit in which the key's quantities are compared; null for other types.
-    async fn base_unit(&self) -> Option<&str> {
+    fn base_unit(&self) -> Option<&str> {
         self.0.base_unit.as_deref()
     }
 
     /// Whether facets are offered for this key.
-    async fn facetable(&self) -> bool {
+    fn facetable(&self) -> bool {
         self.0.facetable
     }
 
     /// Whether products can be filtered by this key.
-    async fn filterable(&self) -> bool {
+    fn filterable(&self) -> bool {
         self.0.filterable
     }
 
     /// Alternative names of this key in filters and feeds.
-    async fn aliases(&self) -> Vec<String> {
+    fn aliases(&self) -> Vec<String> {
         let names = self.0.aliases.iter().chain(&self.0.absorbing);
         let mut names: Vec<String> = names.cloned().collect();
         names.sort_unstable();
@@ -287,12 +289,12 @@ impl SpecKey {
 
     /// The only values allowed for a text key, ignoring case and accents; null if any text is
     /// allowed, and for other types.
-    async fn allowed_values(&self) -> Option<&[String]> {
+    fn allowed_values(&self) -> Option<&[String]> {
         self.0.allowed_values.as_deref()
     }
 
     /// The revision. Increases with every change of the dictionary entry.
-    async fn revision(&self) -> i32 {
+    fn revision(&self) -> i32 {
         count(self.0.revision)
     }
 
@@ -308,7 +310,7 @@ impl SpecKey {
 }
 
 /// A unit of measure: `base = value * factor + offset`.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Unit {
     /// The symbol: `fl oz`.
     symbol: String,

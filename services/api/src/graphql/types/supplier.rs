@@ -1,6 +1,7 @@
 //! Output types for suppliers.
 
 use async_graphql::{Context, ID, Object};
+use vitrine_api_derive::direct;
 use vitrine_model::id::{GlobalId, ProductId};
 use vitrine_model::supplier::{self, SupplierExtract};
 
@@ -14,25 +15,26 @@ use crate::graphql::scalars::DateTime;
 pub(crate) struct Supplier(pub(crate) supplier::Supplier);
 
 /// A supplier.
+#[direct]
 #[Object]
 impl Supplier {
     /// The global id of the supplier.
-    pub(crate) async fn id(&self) -> ID {
+    pub(crate) fn id(&self) -> ID {
         GlobalId::Supplier(self.0.id).encode().into()
     }
 
     /// The name of the supplier.
-    async fn name(&self) -> &str {
+    fn name(&self) -> &str {
         &self.0.name
     }
 
     /// The country as an ISO 3166-1 alpha-2 code; null if unknown.
-    async fn country(&self) -> Option<&str> {
+    fn country(&self) -> Option<&str> {
         self.0.country.as_deref()
     }
 
     /// The revision. Increases with every change of name or country.
-    async fn revision(&self) -> i32 {
+    fn revision(&self) -> i32 {
         count(self.0.version)
     }
 
@@ -76,32 +78,33 @@ pub(crate) struct ProductSupplier {
 }
 
 /// The supplier data that is stored with a product.
+#[direct]
 #[Object]
 impl ProductSupplier {
     /// The id of this copy. For the supplier use `supplierId`.
-    async fn id(&self) -> ID {
+    fn id(&self) -> ID {
         GlobalId::ProductSupplier(self.product, self.extract.id)
             .encode()
             .into()
     }
 
     /// The global id of the supplier.
-    async fn supplier_id(&self) -> ID {
+    fn supplier_id(&self) -> ID {
         GlobalId::Supplier(self.extract.id).encode().into()
     }
 
     /// The name of the supplier.
-    async fn name(&self) -> &str {
+    fn name(&self) -> &str {
         &self.extract.name
     }
 
     /// The country as an ISO 3166-1 alpha-2 code; null if unknown.
-    async fn country(&self) -> Option<&str> {
+    fn country(&self) -> Option<&str> {
         self.extract.country.as_deref()
     }
 
     /// When the name and country were copied into the product.
-    async fn as_of(&self) -> DateTime {
+    fn as_of(&self) -> DateTime {
         DateTime(self.extract.as_of)
     }
 

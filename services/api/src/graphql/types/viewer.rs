@@ -1,11 +1,12 @@
 //! The caller, as shown in the schema.
 
 use async_graphql::{Enum, SimpleObject};
+use vitrine_api_derive::Direct;
 
 use crate::graphql::viewer;
 
 /// A role that grants permissions beyond reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum, Direct)]
 #[graphql(remote = "viewer::Role")]
 pub(crate) enum Role {
     /// May write reviews and votes.
@@ -19,7 +20,7 @@ pub(crate) enum Role {
 }
 
 /// The caller, identified by the token of the request.
-#[derive(Clone, Debug, SimpleObject)]
+#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Viewer {
     /// The token's subject, which is also the author id of the caller's reviews and votes.
     subject: String,

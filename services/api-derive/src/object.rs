@@ -1,0 +1,221 @@
+//! Objects with resolvers.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{
+    Attribute, FnArg, ImplItem, ImplItemFn, ItemImpl, Pat, ReturnType, Token, Type, Visibility,
+};
+
+use crate::attributes::Attributes;
+
+/// A field with a resolver that is not `async`.
+struct Field {
+    name: String,
+    /// The type that the resolver returns.
+    ty: Type,
+    /// Reads the arguments and calls the resolver.
+    call: TokenStream,
+    /// The resolver as it was written, under another name.
+    resolver: ImplItemFn,
+}
+
+/// Returns the writers, and changes the resolvers that are not `async` into ones that are, because
+/// interfaces of the library wait for every resolver.
+pub(crate) fn expand(item: &mut ItemImpl) -> syn::Result<TokenStream> {
+    let mut fields = Vec::new();
+    for item in &mut item.items {
+        match item {
+            ImplItem::Fn(method) if method.sig.asyncness.is_none() => fields.push(field(method)?),
+            _ => {}
+        }
+    }
+    let (generics, ty) = (&item.generics, &item.self_ty);
+    let writers = writers(
+        generics,
+        ty,
+        &fields.iter().map(Field::writer).collect::<Vec<_>>(),
+    );
+    let (parameters, _, bounds) = generics.split_for_impl();
+    let resolvers = fields.iter().map(|field| &field.resolver);
+    Ok(quote! {
+        #[allow(clippy::pedantic, clippy::allow_attributes, reason = "the library decides on the form of resolvers")]
+        impl #parameters #ty #bounds {
+            #(#resolvers)*
+        }
+
+        #writers
+    })
+}
+
+impl Field {
+    fn writer(&self) -> Writer<'_> {
+        let call = &self.call;
+        Writer {
+            name: &self.name,
+            ty: &self.ty,
+            value: quote!(&#call),
+        }
+    }
+}
+
+/// The parts of a field that [`writers`] needs.
+pub(crate) struct Writer<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) ty: &'a Type,
+    /// An expression of a reference to the value.
+    pub(crate) value: TokenStream,
+}
+
+/// Implements both traits for an object.
+pub(crate) fn writers(
+    generics: &syn::Generics,
+    ty: &dyn quote::ToTokens,
+    fields: &[Writer<'_>],
+) -> TokenStream {
+    let (parameters, _, bounds) = generics.split_for_impl();
+    let number = 0..fields.len();
+    let known = fields.iter().zip(number.clone()).map(|(field, number)| {
+        let name = field.name;
+        quote!(#name => #number)
+    });
+    let direct = fields.iter().zip(number.clone()).map(|(field, number)| {
+        let ty = field.ty;
+        quote!(#number => <#ty as direct::DirectValue>::is_direct(selection))
+    });
+    let written = fields.iter().zip(number).map(|(field, number)| {
+        let value = &field.value;
+        quote!(#number => direct::DirectValue::write(#value, ctx, plans, out))
+    });
+    quote! {
+        const _: () = {
+            use crate::execution::direct;
+
+            impl #parameters direct::DirectObject for #ty #bounds {
+                fn number_of(name: &str) -> ::std::option::Option<usize> {
+                    ::std::option::Option::Some(match name {
+                        #(#known,)*
+                        _ => return ::std::option::Option::None,
+                    })
+                }
+
+                #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
+                fn is_direct(number: usize, selection: direct::Selected<'_>) -> bool {
+                    match number {
+                        #(#direct,)*
+                        _ => false,
+                    }
+                }
+
+                #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
+                fn write(
+                    &self,
+                    number: usize,
+                    ctx: &::async_graphql::Context<'_>,
+                    plans: &direct::Plans,
+                    out: &mut direct::Out,
+                ) -> ::async_graphql::ServerResult<()> {
+                    match number {
+                        #(#written,)*
+                        _ => ::std::unreachable!("a plan has numbers of the type it was made for"),
+                    }
+                }
+            }
+
+            impl #parameters direct::DirectValue for #ty #bounds {
+                fn is_direct(selection: direct::Selected<'_>) -> bool {
+                    direct::is_direct_object::<Self>(selection)
+                }
+
+                fn write(
+                    &self,
+                    ctx: &::async_graphql::Context<'_>,
+                    plans: &direct::Plans,
+                    out: &mut direct::Out,
+                ) -> ::async_graphql::ServerResult<()> {
+                    direct::write_object(self, ctx, plans, out)
+                }
+
+                async fn resolve(
+                    &self,
+                    ctx: &::async_graphql::Context<'_>,
+                    plans: &direct::Plans,
+                ) -> ::async_graphql::ServerResult<::async_graphql::Value> {
+                    direct::resolve_object(self, ctx, plans).await
+                }
+            }
+        };
+    }
+}
+
+/// Reads a resolver, and changes it into an `async` one that calls it.
+fn field(method: &mut ImplItemFn) -> syn::Result<Field> {
+    let ReturnType::Type(_, ty) = &method.sig.output else {
+        let message = "a resolver returns a value";
+        return Err(syn::Error::new_spanned(&method.sig, message));
+    };
+    let (name, ty) = (
+        Attributes::of(&method.attrs)?.name(&method.sig.ident),
+        (**ty).clone(),
+    );
+    let (mut passed, mut read, mut same) = (Vec::new(), Vec::new(), Vec::new());
+    for argument in &method.sig.inputs {
+        let FnArg::Typed(argument) = argument else {
+            continue;
+        };
+        let Pat::Ident(pattern) = &*argument.pat else {
+            let message = "an argument has a plain name";
+            return Err(syn::Error::new_spanned(&argument.pat, message));
+        };
+        let (ident, ty) = (&pattern.ident, &argument.ty);
+        same.push(quote!(#ident));
+        if is_context(ty) {
+            passed.push(quote!(ctx));
+            continue;
+        }
+        let attributes = Attributes::of(&argument.attrs)?;
+        let name = attributes.name(ident);
+        let default = match &attributes.default {
+            Some(default) => quote!(::std::option::Option::Some(|| -> #ty { #default })),
+            None => quote!(::std::option::Option::None),
+        };
+        read.push(quote!(let #ident: #ty = ctx.param_value(#name, #default)?.1;));
+        passed.push(quote!(#ident));
+    }
+    let receiver = method.sig.receiver().map(|receiver| receiver.self_token);
+    let mut resolver = method.clone();
+    let ident = format_ident!("direct_{}", method.sig.ident);
+    resolver.sig.ident = ident.clone();
+    resolver.vis = Visibility::Inherited;
+    resolver.attrs.retain(is_kept);
+    for argument in &mut resolver.sig.inputs {
+        if let FnArg::Typed(argument) = argument {
+            argument.attrs.retain(is_kept);
+        }
+    }
+    method.sig.asyncness = Some(Token![async](Span::call_site()));
+    method.block = syn::parse2(quote!({ #receiver.#ident(#(#same),*) }))?;
+    Ok(Field {
+        name,
+        ty,
+        call: quote!({ #(#read)* self.#ident(#(#passed),*) }),
+        resolver,
+    })
+}
+
+/// Whether an attribute belongs to the function, and not to its description in the schema.
+fn is_kept(attribute: &Attribute) -> bool {
+    let path = attribute.path();
+    !path.is_ident("graphql") && !path.is_ident("doc")
+}
+
+/// Whether a type is `&Context<'_>`.
+fn is_context(ty: &Type) -> bool {
+    let Type::Reference(reference) = ty else {
+        return false;
+    };
+    let Type::Path(path) = &*reference.elem else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|segment| segment.ident == "Context")
+}
