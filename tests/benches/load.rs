@@ -159,9 +159,9 @@ async fn run(options: Options) {
     if let Some(file) = &options.save {
         report.save(file);
     }
-    subjects
-        .into_iter()
-        .for_each(|subject| subject.process.stop());
+    for subject in subjects {
+        subject.process.stop();
+    }
     drop(desk);
     server.stop().await.unwrap();
 }

@@ -244,12 +244,9 @@ fn one(
             phase.bytes += answer.body.len();
             answer.is_good(is_write, count)
         });
-        match outcome {
-            Ok(good) => phase.errors += usize::from(!good),
-            Err(_) => {
-                phase.errors += 1;
-                client = Client::open(address).expect("the service listens");
-            }
+        phase.errors += usize::from(!matches!(outcome, Ok(true)));
+        if outcome.is_err() {
+            client = Client::open(address).expect("the service listens");
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Rounds {
     pub(crate) row: String,
     pub(crate) build: String,
     pub(crate) floor: &'static str,
-    pub(crate) rounds: Vec<Figures>,
+    pub(crate) figures: Vec<Figures>,
 }
 
 impl Method<'_> {
@@ -52,13 +52,15 @@ impl Method<'_> {
                 row: row.name.clone(),
                 build: process.name.clone(),
                 floor: row.floor,
-                rounds: Vec::new(),
+                figures: Vec::new(),
             };
             drive(&process.address, &*row.traffic, 0..self.connections, WARM);
             all.push((process, row, rounds));
         }
+        let mut order: Vec<usize> = (0..all.len()).collect();
         for round in 1..=self.rounds {
-            for (process, row, rounds) in &mut all {
+            for at in &order {
+                let (process, row, rounds) = &mut all[*at];
                 if writes {
                     between().await;
                 }
@@ -67,8 +69,10 @@ impl Method<'_> {
                     "round {round}: {}, {}: {:.0} per second",
                     rounds.row, rounds.build, figures.per_second
                 );
-                rounds.rounds.push(figures);
+                rounds.figures.push(figures);
             }
+            // No build is always the first.
+            order.reverse();
         }
         all.into_iter().map(|(_, _, rounds)| rounds).collect()
     }

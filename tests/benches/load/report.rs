@@ -120,7 +120,7 @@ pub(crate) struct Report {
 impl Line {
     pub(crate) fn of(rounds: Rounds) -> Self {
         Self {
-            figures: Figures::median(&rounds.rounds),
+            figures: Figures::median(&rounds.figures),
             row: rounds.row,
             build: rounds.build,
             floor: rounds.floor,

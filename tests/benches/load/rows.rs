@@ -202,42 +202,42 @@ impl Shop<'_> {
         let pages = &self.facts.pages;
         let ids = pages.iter().map(|(id, _)| json!({ "id": product(*id) }));
         let slugs = pages.iter().map(|(_, slug)| json!({ "slug": slug }));
-        let (ids, slugs) = (ids.collect(), slugs.collect());
-        self.read("product page", ONE, &by_id, ids, &full);
-        self.read("product page by slug", ONE, &by_slug, slugs, &full);
+        let (ids, slugs): (Vec<Value>, Vec<Value>) = (ids.collect(), slugs.collect());
+        self.read("product page", ONE, &by_id, &ids, &full);
+        self.read("product page by slug", ONE, &by_slug, &slugs, &full);
     }
 
     fn lists(&mut self) {
         let filters = |specs| self.facts.pairs.iter().map(move |pair| pair.filter(specs));
         let list = |filter| json!({ "filter": filter, "first": LIST });
         let facets = |filter| json!({ "filter": filter });
-        let lists = filters(2).map(list).collect();
+        let lists: Vec<Value> = filters(2).map(list).collect();
         let filtered = [1, 2].map(|specs| filters(specs).map(facets).collect::<Vec<_>>());
         let leaves = self.facts.leaves.iter();
         let whole = leaves.map(|slug| facets(json!({ "category": [slug] })));
-        let whole = whole.collect();
+        let whole: Vec<Value> = whole.collect();
         let rows: [Expected; 1] = [("/data/products/nodes", 48..=48)];
         let keys: [Expected; 1] = [("/data/products/facets", 10..=30)];
-        self.read("list of 48, two specs", MANY, PRODUCT_LIST, lists, &rows);
-        self.read("facets of a category", ONE, FACETS, whole, &keys);
+        self.read("list of 48, two specs", MANY, PRODUCT_LIST, &lists, &rows);
+        self.read("facets of a category", ONE, FACETS, &whole, &keys);
         let [one, two] = filtered;
-        self.read("facets, one filter", ONE, FACETS, one, &keys);
-        self.read("facets, two filters", ONE, FACETS, two, &keys);
+        self.read("facets, one filter", ONE, FACETS, &one, &keys);
+        self.read("facets, two filters", ONE, FACETS, &two, &keys);
         let page = json!({ "filter": {} });
         let pages = self.deep(PRODUCT_LIST, &page, "/data/products/pageInfo", LIST, 100);
-        self.read("list, page 100", MANY, PRODUCT_LIST, pages, &rows);
+        self.read("list, page 100", MANY, PRODUCT_LIST, &pages, &rows);
     }
 
     fn reviews(&mut self) {
         let rows: [Expected; 1] = [("/data/product/reviews/nodes", 20..=20)];
         let ids = self.facts.reviewed.iter();
         let first = ids.map(|id| json!({ "id": product(*id), "first": REVIEWS }));
-        let first = first.collect();
+        let first: Vec<Value> = first.collect();
         self.read(
             "reviews, page 1",
             PAGE_OF_REVIEWS,
             REVIEW_LIST,
-            first,
+            &first,
             &rows,
         );
         let (id, count) = self.facts.most_reviewed;
@@ -248,7 +248,7 @@ impl Shop<'_> {
         let info = "/data/product/reviews/pageInfo";
         let pages = self.deep(REVIEW_LIST, &page, info, REVIEWS, number);
         let name = format!("reviews, page {number}");
-        self.read(&name, PAGE_OF_REVIEWS, REVIEW_LIST, pages, &rows);
+        self.read(&name, PAGE_OF_REVIEWS, REVIEW_LIST, &pages, &rows);
     }
 
     fn searches(&mut self) {
@@ -256,11 +256,12 @@ impl Shop<'_> {
         let searches = words.clone().map(|word| json!({ "search": word }));
         let prefix = |word: &String| word.chars().take(3).collect::<String>();
         let prefixes = words.map(|word| json!({ "prefix": prefix(word) }));
-        let (searches, prefixes) = (searches.collect(), prefixes.collect());
+        let searches: Vec<Value> = searches.collect();
+        let prefixes: Vec<Value> = prefixes.collect();
         let rows: [Expected; 1] = [("/data/products/nodes", 24..=24)];
-        self.read("search, common word", ONE, SEARCH, searches, &rows);
+        self.read("search, common word", ONE, SEARCH, &searches, &rows);
         let texts: [Expected; 1] = [("/data/searchSuggestions", 1..=10)];
-        self.read("suggestions", ONE, SUGGESTIONS, prefixes, &texts);
+        self.read("suggestions", ONE, SUGGESTIONS, &prefixes, &texts);
     }
 
     /// Generated queries, so that nothing special for those above stays hidden.
@@ -321,7 +322,7 @@ impl Shop<'_> {
         name: &str,
         floor: &'static str,
         document: &str,
-        variables: Vec<Value>,
+        variables: &[Value],
         expected: &[Expected],
     ) {
         assert!(!variables.is_empty(), "{name}: the catalogue is too small");
