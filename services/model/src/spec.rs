@@ -29,22 +29,34 @@ pub const MAX_QUALIFIER_BYTES: usize = 32;
 /// The maximum number of allowed values that an error names.
 pub const MAX_NAMED_VALUES: usize = 10;
 
-/// One attribute of a product.
+/// One attribute of a product. Its texts are owned, or borrowed from a stored document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spec {
+pub struct Spec<T = String> {
     /// The key in the dictionary: `screen_size`.
-    pub key: String,
+    pub key: T,
     /// The value as entered.
-    pub value: SpecValue,
+    pub value: SpecValue<T>,
     /// What the value applies to, if it is restricted: a region, a size system.
-    pub qualifier: Option<String>,
+    pub qualifier: Option<T>,
+}
+
+impl Spec<&str> {
+    /// Copies the texts.
+    #[must_use]
+    pub fn into_owned(self) -> Spec {
+        Spec {
+            key: self.key.to_owned(),
+            value: self.value.into_owned(),
+            qualifier: self.qualifier.map(str::to_owned),
+        }
+    }
 }
 
 /// A typed value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum SpecValue {
+pub enum SpecValue<T = String> {
     /// Text, compared without regard to case and accents.
-    Text(String),
+    Text(T),
     /// A plain number. Finite.
     Number(f64),
     /// A number with a unit. Finite; the unit is the `id` of one in the unit table.
@@ -52,7 +64,7 @@ pub enum SpecValue {
         /// The number, as entered.
         value: f64,
         /// The unit, as entered.
-        unit: String,
+        unit: T,
     },
     /// Yes or no.
     Boolean(bool),
@@ -113,7 +125,24 @@ impl fmt::Display for ValueType {
     }
 }
 
-impl SpecValue {
+impl SpecValue<&str> {
+    /// Copies the texts.
+    #[must_use]
+    pub fn into_owned(self) -> SpecValue {
+        match self {
+            Self::Text(text) => SpecValue::Text(text.to_owned()),
+            Self::Number(value) => SpecValue::Number(value),
+            Self::Quantity { value, unit } => SpecValue::Quantity {
+                value,
+                unit: unit.to_owned(),
+            },
+            Self::Boolean(value) => SpecValue::Boolean(value),
+            Self::Date(at) => SpecValue::Date(at),
+        }
+    }
+}
+
+impl<T: AsRef<str>> SpecValue<T> {
     /// The type of the value.
     #[must_use]
     pub const fn value_type(&self) -> ValueType {
@@ -136,7 +165,9 @@ impl SpecValue {
     pub fn canonical(&self, units: &UnitTable) -> Option<f64> {
         match self {
             Self::Number(value) => Some(*value),
-            Self::Quantity { value, unit } => units.find(unit).map(|unit| unit.to_base(*value)),
+            Self::Quantity { value, unit } => {
+                units.find(unit.as_ref()).map(|unit| unit.to_base(*value))
+            }
             Self::Date(at) => Some(at.as_millis() as f64),
             Self::Text(_) | Self::Boolean(_) => None,
         }
@@ -146,9 +177,9 @@ impl SpecValue {
     #[must_use]
     pub fn display(&self) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => text.as_ref().to_owned(),
             Self::Number(value) => format_number(*value),
-            Self::Quantity { value, unit } => display_quantity(*value, unit),
+            Self::Quantity { value, unit } => display_quantity(*value, unit.as_ref()),
             Self::Boolean(value) => if *value { "yes" } else { "no" }.to_owned(),
             Self::Date(at) => display_date(*at),
         }

@@ -116,6 +116,11 @@ impl ProductView {
         self.fields().docs("specs", product::read_spec)
     }
 
+    /// Returns all specs, with the texts of the document.
+    pub fn specs_in_place(&self) -> Read<Vec<Spec<&str>>> {
+        self.fields().docs("specs", product::read_spec_in_place)
+    }
+
     /// Returns the fields that only this kind of product has.
     pub fn details(&self) -> Read<Details> {
         let fields = self.fields();

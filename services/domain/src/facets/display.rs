@@ -209,7 +209,7 @@ impl FacetDisplay<'_> {
 
     fn boolean(&self, key: &FacetKey, value: bool, count: u64) -> FacetValue {
         let test = SpecTest::Boolean(value);
-        let label = SpecValue::Boolean(value).display();
+        let label = SpecValue::<String>::Boolean(value).display();
         let selected = self.selects(key, &test);
         self.value(label, count, selected, spec(key.name(), test))
     }
@@ -246,8 +246,9 @@ impl FacetDisplay<'_> {
             gt: None,
             lt: high.filter(|_| !high_included),
         });
-        let shown =
-            |at: Option<Timestamp>| at.map_or_else(String::new, |at| SpecValue::Date(at).display());
+        let shown = |at: Option<Timestamp>| {
+            at.map_or_else(String::new, |at| SpecValue::<String>::Date(at).display())
+        };
         let label = format!("{} to {}", shown(low), shown(high));
         let selected = self.selects(key, &test);
         self.value(label, bucket.count, selected, spec(key.name(), test))

@@ -444,7 +444,7 @@ impl KeyTally {
         all.extend(texts.map(|text| (text.count, text.label)));
         for (counter, value) in [(self.yes, true), (self.no, false)] {
             if counter.count > 0 {
-                all.push((counter.count, SpecValue::Boolean(value).display()));
+                all.push((counter.count, SpecValue::<String>::Boolean(value).display()));
             }
         }
         let unit = self.numbers.common_unit().and_then(|unit| units.find(unit));
@@ -454,7 +454,9 @@ impl KeyTally {
         };
         all.extend(most_common(&self.numbers).map(|(n, count)| (count, number(n))));
         #[expect(clippy::cast_possible_truncation, reason = "milliseconds are whole")]
-        let date = |millis: f64| SpecValue::Date(Timestamp::from_millis(millis as i64)).display();
+        let date = |millis: f64| {
+            SpecValue::<String>::Date(Timestamp::from_millis(millis as i64)).display()
+        };
         all.extend(most_common(&self.dates).map(|(n, count)| (count, date(n))));
         // A stable sort: equal counts stay in the order in which they were added.
         all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));

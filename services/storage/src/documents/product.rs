@@ -190,25 +190,30 @@ fn spec_value(value: &SpecValue) -> Bson {
 }
 
 pub(crate) fn read_spec(fields: Fields<'_>) -> Read<Spec> {
+    read_spec_in_place(fields).map(Spec::into_owned)
+}
+
+/// Reads a spec without copying its texts.
+pub(crate) fn read_spec_in_place(fields: Fields<'_>) -> Read<Spec<&str>> {
     let value_type = ValueType::named(fields.str("t")?).ok_or_else(|| fields.corrupt("specs.t"))?;
     let number = || {
         let value = fields.get("v")?.and_then(number);
         value.ok_or_else(|| fields.corrupt("specs.v"))
     };
     let value = match value_type {
-        ValueType::Text => SpecValue::Text(fields.string("v")?),
+        ValueType::Text => SpecValue::Text(fields.str("v")?),
         ValueType::Number => SpecValue::Number(number()?),
         ValueType::Quantity => SpecValue::Quantity {
             value: number()?,
-            unit: fields.string("u")?,
+            unit: fields.str("u")?,
         },
         ValueType::Boolean => SpecValue::Boolean(fields.bool("v")?),
         ValueType::Date => SpecValue::Date(fields.date("v")?),
     };
     Ok(Spec {
-        key: fields.string("k")?,
+        key: fields.str("k")?,
         value,
-        qualifier: fields.opt_string("q")?,
+        qualifier: fields.opt_str("q")?,
     })
 }
 

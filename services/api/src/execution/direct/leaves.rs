@@ -1,5 +1,7 @@
 //! Direct writing of leaves, of values that may be absent, and of lists.
 
+use std::borrow::Cow;
+
 use async_graphql::resolver_utils::EnumType;
 use async_graphql::{Context, Error, ID, ServerResult, Value};
 use futures_util::future::try_join_all;
@@ -34,6 +36,17 @@ leaves! {
     str: |value, out| out.text(value);
     String: |value, out| out.text(value);
     ID: |value, out| out.text(value.as_str());
+}
+
+impl DirectValue for Cow<'_, str> {
+    fn is_direct(_: Selected<'_>) -> bool {
+        true
+    }
+
+    fn write(&self, _: &Context<'_>, _: &Plans, out: &mut Out) -> ServerResult<()> {
+        out.text(self);
+        Ok(())
+    }
 }
 
 /// Writes the name of an enum value.

@@ -120,7 +120,7 @@ macro_rules! with_common_fields {
             |self, ctx| { stored(self.0.media()).map(all).at(ctx) }
 
             "The product's attributes in display order; at most 200."
-            specs("specs") -> [R<List<Spec>>]("R<List<Spec>>")
+            specs("specs") -> [R<List<Spec<'_>>>]("R<List<Spec<'_>>>")
                 keys("keys"): [Option<Vec<String>>]("Option<Vec<String>>")
                     => "Only specs with these keys or aliases; all specs when absent.",
                 display_units("display_units"):
@@ -129,7 +129,7 @@ macro_rules! with_common_fields {
             |self, ctx| { specs(&self.0, ctx, keys, display_units).at(ctx) }
 
             "The first spec with this key or alias; null if there is none."
-            spec("spec") -> [Option<R<Spec>>]("Option<R<Spec>>")
+            spec("spec") -> [Option<R<Spec<'_>>>]("Option<R<Spec<'_>>>")
                 key("key"): [String]("String") => "The spec key or an alias of it.",
                 display_unit("display_unit"): [Option<String>]("Option<String>")
                     => "The unit for a quantity. When absent, it is shown as entered.",
@@ -611,38 +611,39 @@ async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Fai
     Category::of(&reference, id).ok_or_else(missing)
 }
 
-fn specs(
-    view: &ProductView,
+fn specs<'a>(
+    view: &'a ProductView,
     ctx: &Context<'_>,
     keys: Option<Vec<String>>,
     units: Option<Vec<DisplayUnitInput>>,
-) -> Result<List<Spec>, Failure> {
+) -> Result<List<Spec<'a>>, Failure> {
     let session = ctx.session();
     let reference = session.catalog.reference_seen_with(session.visibility);
-    let display = Display::new(&reference, &units.unwrap_or_default())?;
-    let name = |key: &String| {
-        let known = reference.dictionary.get(key);
-        known.map_or_else(|| key.clone(), |key| key.key.clone())
+    let display = Display::new(Arc::clone(&reference), &units.unwrap_or_default())?;
+    let name = |key| {
+        reference
+            .dictionary
+            .get(key)
+            .map_or(key, |known| &known.key)
     };
-    let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().map(name).collect());
-    let selected = |key: &String| keys.as_ref().is_none_or(|keys| keys.contains(key));
-    // While a key is being merged into another, products may still have the old key.
-    let named = stored(view.specs())?
-        .into_iter()
-        .map(|spec| vitrine_model::spec::Spec {
-            key: name(&spec.key),
-            ..spec
-        });
-    let specs = named.filter(|spec| selected(&spec.key));
+    let keys: Option<Vec<&str>> = keys
+        .as_ref()
+        .map(|keys| keys.iter().map(|key| name(key)).collect());
+    let selected = |key| {
+        let wanted = |keys: &Vec<&str>| keys.contains(&name(key));
+        keys.as_ref().is_none_or(wanted)
+    };
+    let specs = stored(view.specs_in_place())?.into_iter();
+    let specs = specs.filter(|spec| selected(spec.key));
     Ok(specs.map(|spec| display.show(spec)).collect())
 }
 
-fn spec(
-    view: &ProductView,
+fn spec<'a>(
+    view: &'a ProductView,
     ctx: &Context<'_>,
     key: String,
     unit: Option<String>,
-) -> Result<Option<Spec>, Failure> {
+) -> Result<Option<Spec<'a>>, Failure> {
     let units = unit.map(|unit| {
         vec![DisplayUnitInput {
             unit,

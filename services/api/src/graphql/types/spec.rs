@@ -1,5 +1,6 @@
 //! Specs: their values, the dictionary of their keys, and units.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject, Union};
@@ -16,19 +17,72 @@ use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::DisplayUnitInput;
 use crate::graphql::scalars::DateTime;
 
+pub(crate) struct Spec<'a> {
+    spec: spec::Spec<&'a str>,
+    display: Arc<Display>,
+}
+
 /// An attribute of a product.
-#[derive(Clone, Debug, SimpleObject, Direct)]
-pub(crate) struct Spec {
+#[direct]
+#[Object]
+impl Spec<'_> {
     /// The key in the spec dictionary: `screen_size`.
-    pub(crate) key: String,
+    fn key(&self) -> &str {
+        self.current_key()
+    }
+
     /// The name for display: `Screen size`.
-    label: String,
+    fn label(&self) -> &str {
+        self.known().map_or(self.spec.key, |known| &known.label)
+    }
+
     /// The typed value.
-    value: SpecValue,
+    fn value(&self) -> SpecValue {
+        match &self.spec.value {
+            spec::SpecValue::Text(text) => SpecValue::Text(TextValue {
+                text: (*text).to_owned(),
+            }),
+            spec::SpecValue::Number(number) => SpecValue::Number(NumberValue { number: *number }),
+            spec::SpecValue::Boolean(boolean) => {
+                SpecValue::Boolean(BooleanValue { boolean: *boolean })
+            }
+            spec::SpecValue::Date(at) => SpecValue::Date(DateValue {
+                date: DateTime(*at),
+            }),
+            spec::SpecValue::Quantity { value, unit } => {
+                let quantity = self.display.quantity(self.current_key(), *value, unit);
+                SpecValue::Quantity(quantity)
+            }
+        }
+    }
+
     /// The value formatted for display, in the requested unit if there is one: `31.5 in`.
-    text: String,
+    fn text(&self) -> Cow<'_, str> {
+        match &self.spec.value {
+            spec::SpecValue::Text(text) => Cow::Borrowed(text),
+            spec::SpecValue::Quantity { value, unit } if self.display.converts() => {
+                let shown = self.display.quantity(self.current_key(), *value, unit);
+                display_quantity(shown.display_value, &shown.display_unit).into()
+            }
+            value => value.display().into(),
+        }
+    }
+
     /// The scope of the value if it does not apply everywhere, such as a region or a size system.
-    qualifier: Option<String>,
+    fn qualifier(&self) -> Option<&str> {
+        self.spec.qualifier
+    }
+}
+
+impl Spec<'_> {
+    /// While a key is being merged into another, products may still have the old key.
+    fn current_key(&self) -> &str {
+        self.known().map_or(self.spec.key, |known| &known.key)
+    }
+
+    fn known(&self) -> Option<&spec::SpecKey> {
+        self.display.reference.dictionary.get(self.spec.key)
+    }
 }
 
 /// The typed value of a spec.
@@ -94,82 +148,63 @@ pub(crate) struct DateValue {
     date: DateTime,
 }
 
-/// Formats specs, with quantities in the requested units.
-pub(crate) struct Display<'a> {
-    reference: &'a Reference,
-    units: Vec<(Option<String>, &'a unit::Unit)>,
+/// How specs are shown: with the names of the dictionary, and quantities in the requested units.
+pub(crate) struct Display {
+    reference: Arc<Reference>,
+    units: Vec<(Option<String>, unit::Unit)>,
 }
 
-impl<'a> Display<'a> {
+impl Display {
     /// Looks up the requested units. Fails if a unit is unknown or does not suit its key.
     pub(crate) fn new(
-        reference: &'a Reference,
+        reference: Arc<Reference>,
         requested: &[DisplayUnitInput],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Arc<Self>, Failure> {
         let units = requested
             .iter()
-            .map(|requested| display_unit(reference, requested))
+            .map(|requested| display_unit(&reference, requested))
             .collect::<Result<_, _>>()?;
-        Ok(Self { reference, units })
+        Ok(Arc::new(Self { reference, units }))
     }
 
-    /// Formats a spec.
-    pub(crate) fn show(&self, spec: spec::Spec) -> Spec {
-        let label = self
-            .reference
-            .dictionary
-            .get(&spec.key)
-            .map(|key| key.label.clone());
-        let text = spec.value.display();
-        let (value, text) = match spec.value {
-            spec::SpecValue::Text(text) => {
-                (SpecValue::Text(TextValue { text: text.clone() }), text)
-            }
-            spec::SpecValue::Number(number) => (SpecValue::Number(NumberValue { number }), text),
-            spec::SpecValue::Boolean(boolean) => {
-                (SpecValue::Boolean(BooleanValue { boolean }), text)
-            }
-            spec::SpecValue::Date(at) => (SpecValue::Date(DateValue { date: DateTime(at) }), text),
-            spec::SpecValue::Quantity { value, unit } => self.quantity(&spec.key, value, unit),
-        };
+    /// Shows a spec.
+    pub(crate) fn show<'a>(self: &Arc<Self>, spec: spec::Spec<&'a str>) -> Spec<'a> {
         Spec {
-            label: label.unwrap_or_else(|| spec.key.clone()),
-            key: spec.key,
-            value,
-            text,
-            qualifier: spec.qualifier,
+            spec,
+            display: Arc::clone(self),
         }
     }
 
-    fn quantity(&self, key: &str, value: f64, unit: String) -> (SpecValue, String) {
+    /// Whether some quantities are shown in other units than they were entered in.
+    fn converts(&self) -> bool {
+        !self.units.is_empty()
+    }
+
+    fn quantity(&self, key: &str, value: f64, unit: &str) -> QuantityValue {
         let units = &self.reference.units;
-        let entered = units.find(&unit);
+        let entered = units.find(unit);
         let dimension = entered
             .map(|unit| unit.dimension.as_str())
             .unwrap_or_default();
         let base = entered.map_or(value, |unit| unit.to_base(value));
-        let canonical = units
-            .base(dimension)
-            .map_or(unit.as_str(), |base| base.id.as_str());
+        let canonical = units.base(dimension).map_or(unit, |base| base.id.as_str());
         // A value shown in its own unit is not converted, so that no digit changes.
         let display = self
             .unit_for(key, dimension)
             .filter(|display| display.id != unit);
         let (display_value, display_unit) = match display {
             Some(display) => (display.from_base(base), display.id.clone()),
-            None => (value, unit.clone()),
+            None => (value, unit.to_owned()),
         };
-        let text = display_quantity(display_value, &display_unit);
-        let quantity = QuantityValue {
+        QuantityValue {
             display_value,
             display_unit,
             canonical_value: base,
             canonical_unit: canonical.to_owned(),
             dimension: dimension.to_owned(),
             value,
-            unit,
-        };
-        (SpecValue::Quantity(quantity), text)
+            unit: unit.to_owned(),
+        }
     }
 
     /// Returns the unit requested for this key, otherwise the one requested for its dimension.
@@ -178,33 +213,31 @@ impl<'a> Display<'a> {
             let mut units = self.units.iter().filter(|(of, _)| of.as_deref() == key);
             units
                 .find(|(_, unit)| unit.dimension == dimension)
-                .map(|(_, unit)| *unit)
+                .map(|(_, unit)| unit)
         };
         find(Some(key)).or_else(|| find(None))
     }
 }
 
-fn display_unit<'a>(
-    reference: &'a Reference,
+fn display_unit(
+    reference: &Reference,
     requested: &DisplayUnitInput,
-) -> Result<(Option<String>, &'a unit::Unit), Failure> {
+) -> Result<(Option<String>, unit::Unit), Failure> {
     let refuse = |error: unit::UnitError| Failure::bad_input(format!("displayUnits.unit: {error}"));
+    let known = |unit: Result<&unit::Unit, unit::UnitError>| unit.cloned().map_err(refuse);
     let key = requested
         .key
         .as_ref()
         .map(|key| (key, reference.dictionary.get(key)));
     match key {
-        None => Ok((None, reference.units.get(&requested.unit).map_err(refuse)?)),
+        None => Ok((None, known(reference.units.get(&requested.unit))?)),
         Some((name, None)) => Ok((
             Some(name.clone()),
-            reference.units.get(&requested.unit).map_err(refuse)?,
+            known(reference.units.get(&requested.unit))?,
         )),
         Some((name, Some(key))) => match &key.dimension {
             Some(dimension) => {
-                let unit = reference
-                    .units
-                    .get_in(&requested.unit, dimension)
-                    .map_err(refuse)?;
+                let unit = known(reference.units.get_in(&requested.unit, dimension))?;
                 Ok((Some(key.key.clone()), unit))
             }
             None => Err(Failure::bad_input(format!(
