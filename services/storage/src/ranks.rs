@@ -21,28 +21,30 @@ use crate::{StorageError, Store, products};
 
 pub(crate) const COLLECTION: &str = "stale_ranks";
 
-/// The rank fields of a product, and the stars that it is filtered by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The ranks of a product that follow from reviews, and the stars that it is filtered by.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ranks {
-    rating: i64,
-    popularity: i64,
+    /// The values of [`stats::REVIEW_RANKS`]. A product that was stored before a rank was added
+    /// lacks it until it is updated.
+    values: Vec<Option<i64>>,
     half_stars: Option<f64>,
 }
 
 impl Ranks {
     /// Computes the ranks of a product from its numbers.
     pub(crate) fn of(stats: &RatingStats, interest: i64) -> Self {
+        let ranks = stats::review_ranks(stats, interest);
         Self {
-            rating: stats.rank().into(),
-            popularity: stats.popularity(interest).into(),
+            values: ranks.map(|(_, rank)| Some(rank.into())).collect(),
             half_stars: stats.half_stars(),
         }
     }
 
     pub(crate) fn read(rank: &Fields<'_>) -> Read<Self> {
+        let fields = stats::REVIEW_RANKS.iter();
+        let values = fields.map(|(field, _)| rank.opt_i64(field));
         Ok(Self {
-            rating: rank.i64("rating")?,
-            popularity: rank.i64("popularity")?,
+            values: values.collect::<Read<_>>()?,
             half_stars: rank.get("stars")?.and_then(number),
         })
     }
@@ -237,9 +239,13 @@ impl StaleRank {
         let stats = stats::read_stats(&fields.doc("stats")?)?;
         let activity = stats::read_activity(&fields)?;
         let interest = activity.interest();
-        let in_place = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
+        let current = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
         // A fold in the meantime writes a new row, and new activity may change the rank.
-        let update = (!in_place).then(|| {
+        let update = (!current).then(|| {
+            let mut set = Document::new();
+            for (field, rank) in stats::review_ranks(&stats, interest) {
+                set.insert(format!("rank.{field}"), rank);
+            }
             doc! {
                 "q": {
                     "_id": stored_id(product.to_i64()),
@@ -247,10 +253,7 @@ impl StaleRank {
                     "stats.fold_seq": stats.fold_seq,
                     "activity.as_of": activity.as_of.map(date),
                 },
-                "u": { "$set": {
-                    "rank.rating": stats.rank(),
-                    "rank.popularity": stats.popularity(interest),
-                } },
+                "u": { "$set": set },
             }
         });
         Ok(Self {
