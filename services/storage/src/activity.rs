@@ -377,8 +377,8 @@ impl Store {
         });
         let sales = sales.collect::<Read<Vec<_>>>()?;
         let newer = self.newer_among(&sales).await?;
-        let mine = |sale: &Sale| !newer.contains(&sale.product);
-        Ok((sales.into_iter().filter(mine).collect(), last))
+        let writable = |sale: &Sale| !newer.contains(&sale.product);
+        Ok((sales.into_iter().filter(writable).collect(), last))
     }
 
     /// Returns those products of these sales that only a newer release may write.
@@ -582,7 +582,7 @@ impl Store {
         let (any, settled) = (Document::new(), doc! { "due": { "$exists": false } });
         let mut hours = SortedRows::new(self.by_id(HOURS, any.clone()).await?, read_hour);
         let mut days = SortedRows::new(self.by_id(DAYS, any).await?, read_day);
-        let mut sales = SortedRows::new(self.by_id(SALES, settled).await?, read_sold);
+        let mut sales = SortedRows::new(self.by_id(SALES, settled).await?, read_sale_units);
         let counted = doc! { "sales": { "$exists": true } };
         let collection = self.raw(products::COLLECTION);
         let counted = collection
@@ -693,7 +693,7 @@ fn read_day(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, ActivityCounts
     Ok((product, (id.date("d")?, read_counts(&fields)?)))
 }
 
-fn read_sold(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, i64))> {
+fn read_sale_units(doc: &RawDocumentBuf) -> Read<(ProductId, (Timestamp, i64))> {
     let sale = read_sale(doc)?;
     Ok((sale.product, (day(sale.at), sale.units)))
 }

@@ -133,7 +133,7 @@ impl Store {
             let id = product.product.id;
             while stale_ranks.before(&id).await?.is_some() {}
             if stale_ranks.at(&id).await?.is_some() {
-                product.settle_ranks();
+                product.ignore_stale_ranks();
             }
             while let Some((_, stored)) = reviews.before(&id).await? {
                 found.push(orphan(&stored.review));
@@ -542,9 +542,9 @@ impl ProductAudit {
     }
 
     /// Treats the ranks as correct: they are marked as stale.
-    fn settle_ranks(&mut self) {
+    fn ignore_stale_ranks(&mut self) {
         let interest = self.product.activity.interest();
-        stats::settle_ranks(&mut self.stored, &self.product.computed.stats, interest);
+        stats::ignore_stale_ranks(&mut self.stored, &self.product.computed.stats, interest);
     }
 
     fn audit(

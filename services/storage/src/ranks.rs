@@ -21,28 +21,30 @@ use crate::{StorageError, Store, products};
 
 pub(crate) const COLLECTION: &str = "stale_ranks";
 
-/// The rank fields of a product, and the stars that it is filtered by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The ranks of a product that follow from reviews, and the stars that it is filtered by.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ranks {
-    rating: i64,
-    popularity: i64,
+    /// The values of [`stats::REVIEW_RANKS`]. A product that was stored before a rank was added
+    /// lacks it until it is updated.
+    values: Vec<Option<i64>>,
     half_stars: Option<f64>,
 }
 
 impl Ranks {
     /// Computes the ranks of a product from its numbers.
     pub(crate) fn of(stats: &RatingStats, interest: i64) -> Self {
+        let ranks = stats::review_ranks(stats, interest);
         Self {
-            rating: stats.rank().into(),
-            popularity: stats.popularity(interest).into(),
+            values: ranks.map(|(_, rank)| Some(rank.into())).collect(),
             half_stars: stats.half_stars(),
         }
     }
 
     pub(crate) fn read(rank: &Fields<'_>) -> Read<Self> {
+        let fields = stats::REVIEW_RANKS.iter();
+        let values = fields.map(|(field, _)| rank.opt_i64(field));
         Ok(Self {
-            rating: rank.i64("rating")?,
-            popularity: rank.i64("popularity")?,
+            values: values.collect::<Read<_>>()?,
             half_stars: rank.get("stars")?.and_then(number),
         })
     }
@@ -102,50 +104,50 @@ impl Store {
         skipped: &[ProductId],
     ) -> Result<RankUpdates, StorageError> {
         let ids = self.stale_ranks(max, skipped).await?;
-        let mut moved = RankUpdates {
+        let mut updates = RankUpdates {
             found: ids.len(),
             ..RankUpdates::default()
         };
         if ids.is_empty() {
-            return Ok(moved);
+            return Ok(updates);
         }
-        let stale_ranks = self.read_stale(&ids, &mut moved).await?;
+        let stale_ranks = self.read_stale(&ids, &mut updates).await?;
         let known = |id: &ProductId| {
             let is_stale = stale_ranks.iter().any(|stale| stale.product == *id);
-            let refused = moved.refused.iter().any(|(refused, _)| refused == id);
-            is_stale || refused || moved.left_alone.contains(id)
+            let refused = updates.refused.iter().any(|(refused, _)| refused == id);
+            is_stale || refused || updates.left_alone.contains(id)
         };
         // A deleted product is in no list.
         let gone: Vec<ProductId> = ids.into_iter().filter(|id| !known(id)).collect();
         let mut done: Vec<Document> = gone.iter().map(|id| row_filter(*id)).collect();
-        moved.categories = stale_ranks.iter().map(|stale| stale.category).collect();
-        let (to_move, in_place): (Vec<StaleRank>, Vec<StaleRank>) = stale_ranks
+        updates.categories = stale_ranks.iter().map(|stale| stale.category).collect();
+        let (to_update, current): (Vec<StaleRank>, Vec<StaleRank>) = stale_ranks
             .into_iter()
             .partition(|stale| stale.update.is_some());
-        done.extend(in_place.iter().map(StaleRank::row));
-        if !to_move.is_empty() {
-            let updates = to_move.iter().filter_map(|stale| stale.update.clone());
-            let written = self.update_unordered(products::COLLECTION, updates.collect());
+        done.extend(current.iter().map(StaleRank::row));
+        if !to_update.is_empty() {
+            let commands = to_update.iter().filter_map(|stale| stale.update.clone());
+            let written = self.update_unordered(products::COLLECTION, commands.collect());
             let written = written.await?;
             // The reply does not say which product has changed in the meantime, so all of them stay
             // for the next run.
-            if written.matched + written.refused.len() == to_move.len() {
+            if written.matched + written.refused.len() == to_update.len() {
                 let refused: Vec<usize> = written.refused.iter().map(|(at, _)| *at).collect();
-                let moved = to_move.iter().enumerate();
-                let moved = moved.filter(|(at, _)| !refused.contains(at));
-                done.extend(moved.map(|(_, stale)| stale.row()));
+                let updated = to_update.iter().enumerate();
+                let updated = updated.filter(|(at, _)| !refused.contains(at));
+                done.extend(updated.map(|(_, stale)| stale.row()));
             }
             let refused = written.refused.into_iter();
-            moved
+            updates
                 .refused
-                .extend(refused.map(|(at, error)| (to_move[at].product, error)));
+                .extend(refused.map(|(at, error)| (to_update[at].product, error)));
         }
-        moved.moved = done.len();
+        updates.moved = done.len();
         self.delete_rows(done).await?;
-        for (product, error) in &moved.refused {
+        for (product, error) in &updates.refused {
             tracing::error!(%product, %error, "the ranks of a product cannot be updated");
         }
-        Ok(moved)
+        Ok(updates)
     }
 
     async fn stale_ranks(
@@ -172,7 +174,7 @@ impl Store {
     async fn read_stale(
         &self,
         ids: &[ProductId],
-        moved: &mut RankUpdates,
+        updates: &mut RankUpdates,
     ) -> Result<Vec<StaleRank>, StorageError> {
         let ids: Vec<Bson> = ids.iter().map(|id| stored_id(id.to_i64())).collect();
         let collection = self.raw(products::COLLECTION);
@@ -187,22 +189,24 @@ impl Store {
         for doc in &found {
             let id = ProductId::from_i64(Fields::of(products::COLLECTION, doc).id("_id")?);
             if products::not_newer(doc).is_err() {
-                moved.left_alone.push(id);
+                updates.left_alone.push(id);
                 continue;
             }
             match StaleRank::read(id, doc) {
                 Ok(stale) => stale_ranks.push(stale),
-                Err(error) => moved.refused.push((id, error)),
+                Err(error) => updates.refused.push((id, error)),
             }
         }
         Ok(stale_ranks)
     }
 
-    async fn delete_rows(&self, notes: Vec<Document>) -> Result<(), StorageError> {
-        if notes.is_empty() {
+    async fn delete_rows(&self, filters: Vec<Document>) -> Result<(), StorageError> {
+        if filters.is_empty() {
             return Ok(());
         }
-        let deletes = notes.into_iter().map(|row| doc! { "q": row, "limit": 1 });
+        let deletes = filters
+            .into_iter()
+            .map(|filter| doc! { "q": filter, "limit": 1 });
         let command = doc! {
             "delete": COLLECTION,
             "deletes": deletes.collect::<Vec<_>>(),
@@ -237,9 +241,13 @@ impl StaleRank {
         let stats = stats::read_stats(&fields.doc("stats")?)?;
         let activity = stats::read_activity(&fields)?;
         let interest = activity.interest();
-        let in_place = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
+        let current = Ranks::read(&fields.doc("rank")?)? == Ranks::of(&stats, interest);
         // A fold in the meantime writes a new row, and new activity may change the rank.
-        let update = (!in_place).then(|| {
+        let update = (!current).then(|| {
+            let mut set = Document::new();
+            for (field, rank) in stats::review_ranks(&stats, interest) {
+                set.insert(format!("rank.{field}"), rank);
+            }
             doc! {
                 "q": {
                     "_id": stored_id(product.to_i64()),
@@ -247,10 +255,7 @@ impl StaleRank {
                     "stats.fold_seq": stats.fold_seq,
                     "activity.as_of": activity.as_of.map(date),
                 },
-                "u": { "$set": {
-                    "rank.rating": stats.rank(),
-                    "rank.popularity": stats.popularity(interest),
-                } },
+                "u": { "$set": set },
             }
         });
         Ok(Self {

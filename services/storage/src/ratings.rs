@@ -334,8 +334,8 @@ impl Store {
         session: &mut ClientSession,
         ids: &[Bson],
     ) -> Result<HashSet<ProductId>, TransactionError> {
-        let noted = self.raw(ranks::COLLECTION);
-        let find = noted.find(doc! { "_id": { "$in": ids } });
+        let stale_ranks = self.raw(ranks::COLLECTION);
+        let find = stale_ranks.find(doc! { "_id": { "$in": ids } });
         let mut cursor = find.session(&mut *session).await?;
         let mut stale = HashSet::new();
         while let Some(doc) = cursor.next(session).await {
@@ -751,7 +751,7 @@ fn read_stored(doc: &RawDocumentBuf, stale: bool) -> Result<Recounted, StorageEr
     let mut whole: Document = doc.try_into().map_err(|_| fields.corrupt("stats"))?;
     let interest = stats::read_activity(&fields)?.interest();
     if stale {
-        stats::settle_ranks(&mut whole, &stored, interest);
+        stats::ignore_stale_ranks(&mut whole, &stored, interest);
     }
     Ok(Recounted {
         product: ProductId::from_i64(fields.id("_id")?),
@@ -773,21 +773,18 @@ fn read_stored(doc: &RawDocumentBuf, stale: bool) -> Result<Recounted, StorageEr
 
 /// Returns the derived values, of a stored product or of fields to be stored.
 fn derived(product: &Document) -> String {
-    let of = |path: [&str; 2]| {
-        let outer = product.get_document(path[0]).ok();
-        let value = outer.and_then(|outer| outer.get(path[1]));
+    let text = |(outer, field): (&str, &str)| {
+        let doc = product.get_document(outer).ok();
+        let value = doc.and_then(|doc| doc.get(field));
         let value = value.unwrap_or(&Bson::Null);
-        format!("{}.{} {value}", path[0], path[1])
+        format!("{outer}.{field} {value}")
     };
-    [
-        ["stats", "count"],
-        ["stats", "sum"],
-        ["rank", "rating"],
-        ["rank", "stars"],
-        ["rank", "popularity"],
-    ]
-    .map(of)
-    .join(", ")
+    let ranks = stats::REVIEW_RANKS
+        .iter()
+        .map(|(field, _)| ("rank", *field));
+    let fields = [("stats", "count"), ("stats", "sum"), ("rank", "stars")];
+    let texts: Vec<String> = fields.into_iter().chain(ranks).map(text).collect();
+    texts.join(", ")
 }
 
 fn rating_index() -> Hint {

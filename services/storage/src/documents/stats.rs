@@ -94,13 +94,34 @@ fn read_trait_stats(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
     Ok((traits, read_histogram(&fields, "histogram")?))
 }
 
+/// The fields of `rank` that follow from reviews, each with the function that computes it from the
+/// rating numbers and the interest of shoppers. A fold marks them as stale, and the worker `ranks`
+/// updates them. Inserts, folds, the worker and the audits take them from here.
+pub(crate) const REVIEW_RANKS: &[(&str, fn(&RatingStats, i64) -> i32)] = &[
+    ("rating", |stats, _| stats.rank()),
+    ("popularity", RatingStats::popularity),
+];
+
+/// Computes the fields of [`REVIEW_RANKS`].
+pub(crate) fn review_ranks(
+    stats: &RatingStats,
+    interest: i64,
+) -> impl Iterator<Item = (&'static str, i32)> {
+    let ranks = REVIEW_RANKS.iter();
+    ranks.map(move |(field, rank)| (*field, rank(stats, interest)))
+}
+
+/// The fields of `rank` that follow from reviews, and the stars that lists are filtered by.
 pub(crate) fn rank(stats: &RatingStats, interest: i64) -> Document {
-    let mut doc = doc! { "rating": stats.rank(), "popularity": stats.popularity(interest) };
+    let mut doc = Document::new();
+    for (field, rank) in review_ranks(stats, interest) {
+        doc.insert(field, rank);
+    }
     put(&mut doc, "stars", stats.half_stars());
     doc
 }
 
-/// The rank fields that follow from activity; those without a value are not stored.
+/// The fields of `rank` that follow from activity; those without a value are not stored.
 pub(crate) fn activity_rank(activity: &ActivitySummary) -> [(&'static str, Option<Bson>); 2] {
     [
         ("sold", (activity.units > 0).then(|| activity.units.into())),
@@ -149,11 +170,13 @@ pub(crate) fn read_sold(fields: &Fields<'_>) -> Read<Sold> {
     })
 }
 
-/// Sets the ranks of a product whose ranks are marked as stale to the correct values.
-pub(crate) fn settle_ranks(product: &mut Document, stats: &RatingStats, interest: i64) {
-    if let Ok(rank) = product.get_document_mut("rank") {
-        rank.insert("rating", stats.rank());
-        rank.insert("popularity", stats.popularity(interest));
+/// Sets the ranks of a product to the correct values, so that a comparison ignores that they are
+/// marked as stale.
+pub(crate) fn ignore_stale_ranks(product: &mut Document, stats: &RatingStats, interest: i64) {
+    if let Ok(doc) = product.get_document_mut("rank") {
+        for (field, rank) in review_ranks(stats, interest) {
+            doc.insert(field, rank);
+        }
     }
 }
 
