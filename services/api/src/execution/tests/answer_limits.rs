@@ -5,7 +5,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
 
 use crate::execution::{
-    AnswerLimits, CostCheck, Engine, GraphqlRequest, GraphqlResponse, List, LongText, Scalars,
+    AnswerLimits, CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText, Scalars,
 };
 
 struct Query;
@@ -93,7 +93,7 @@ async fn events_are_limited_one_by_one() {
         values: 4,
         ..AnswerLimits::NONE
     };
-    let events = engine.subscribe(prepared, limits, |request| request);
+    let events = engine.subscribe(prepared, limits, EventGate::free(), |request| request);
     let events: Vec<GraphqlResponse> = events.collect().await;
     let failed: Vec<bool> = events
         .iter()
