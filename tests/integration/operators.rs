@@ -22,7 +22,7 @@ const PAGE: &str = "query Page($first: Int, $brand: String!) { \
 const SECRET: &str = "a-brand-nobody-else-names";
 
 /// Runs `serve` on the database of the test.
-async fn with_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str, &Service)) {
+pub(crate) async fn with_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str, &Service)) {
     app.store
         .migrate(FILES, "test", false, &|_| {})
         .await
@@ -52,14 +52,14 @@ async fn with_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str, 
     assert!(service.stop().await.success());
 }
 
-fn token(role: &str) -> String {
+pub(crate) fn token(role: &str) -> String {
     let issued = run(&["token", "--token-secret", TOKEN_SECRET, "--role", role]);
     assert!(issued.status.success());
     let token = String::from_utf8(issued.stdout).unwrap();
     format!("Bearer {}", token.trim())
 }
 
-async fn ask(address: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
+pub(crate) async fn ask(address: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
     http::graphql_with(address, body, headers).await.unwrap()
 }
 
