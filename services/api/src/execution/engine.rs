@@ -11,9 +11,9 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use vitrine_domain::LineLimiter;
 
 use super::{
-    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest, GraphqlResponse,
-    Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget, conform,
-    hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
+    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest,
+    GraphqlResponse, Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget,
+    conform, hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
     validator::SelectedOperation, variables,
 };
 

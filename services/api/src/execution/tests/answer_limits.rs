@@ -5,7 +5,8 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
 
 use crate::execution::{
-    AnswerLimits, CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText, Scalars,
+    AnswerLimits, CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText,
+    Scalars,
 };
 
 struct Query;

@@ -175,7 +175,9 @@ async fn a_subscription_has_one_response_per_event() {
     let prepared = engine.prepare(GraphqlRequest::new(query)).unwrap();
     assert!(prepared.kind().is_subscription());
     let events: Vec<_> = engine
-        .subscribe(prepared, AnswerLimits::NONE, EventGate::free(), |request| request)
+        .subscribe(prepared, AnswerLimits::NONE, EventGate::free(), |request| {
+            request
+        })
         .collect()
         .await;
     let events: Vec<_> = events.iter().map(text).collect();

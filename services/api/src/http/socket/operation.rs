@@ -12,7 +12,9 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::operation_sink::OperationSink;
 use crate::{
-    execution::{EventGate, Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal},
+    execution::{
+        EventGate, Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal,
+    },
     http::{RequestContext, graphql, preparation::prepare, routes::Api},
 };
 
