@@ -1,9 +1,14 @@
 // Asks a running service with the client libraries that storefronts use, and with the audits of the
 // specifications.
 //
-// Reads { service, sdl, product, search } from standard input: the address of the service, its
+// Reads { service, sdl, product } from standard input: the address of the service, its
 // schema, and the slug of a product that has a brand. Prints a list of { check, error }, where
-// `error` is null if the check passed. `run.md` beside it says how to run it by hand.
+// `error` is null if the check passed. By hand, against a service that `cargo run` has started:
+//
+//   npm ci --prefix tests/clients
+//   node -p 'JSON.stringify({
+//     service: "http://127.0.0.1:8080/graphql", product: "karst-strata-700-monitor-68-6-cm",
+//     sdl: fs.readFileSync("schema/vitrine.graphql", "utf8") })' | node tests/clients/run.mjs
 
 import { readFileSync } from "node:fs";
 import { apollo } from "./apollo.mjs";

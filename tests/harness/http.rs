@@ -20,11 +20,20 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Reply {
     /// The status code.
     pub status: u16,
+    /// The status line and the headers, in lower case.
+    pub head: String,
     /// The body.
     pub body: String,
 }
 
 impl Reply {
+    /// Returns the value of a header; its name in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
     /// Parses the body as JSON.
     ///
     /// # Panics
@@ -55,6 +64,39 @@ pub async fn get_as(address: &str, path: &str, accept: &str) -> anyhow::Result<R
     exchange(address, &head).await
 }
 
+/// Sends a request without a body, with further headers.
+///
+/// # Errors
+/// When the connection is refused, or no answer comes in time.
+pub async fn request(
+    address: &str,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> anyhow::Result<Reply> {
+    let headers = lines(headers);
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: {address}\r\n{headers}connection: close\r\n\r\n"
+    );
+    exchange(address, &head).await
+}
+
+/// Sends a GraphQL query in the URL, with further headers.
+///
+/// # Errors
+/// When the connection is refused, or no answer comes in time.
+pub async fn get_graphql(
+    address: &str,
+    query: &str,
+    headers: &[(&str, &str)],
+) -> anyhow::Result<Reply> {
+    let mut target = "/graphql?query=".to_owned();
+    for byte in query.bytes() {
+        target.push_str(&format!("%{byte:02x}"));
+    }
+    request(address, "GET", &target, headers).await
+}
+
 /// Sends a GraphQL query, with a token or without.
 ///
 /// # Errors
@@ -72,11 +114,14 @@ pub async fn graphql_with(
     body: &Value,
     headers: &[(&str, &str)],
 ) -> anyhow::Result<Reply> {
-    let headers = headers
+    exchange(address, &post(address, &body.to_string(), &lines(headers))).await
+}
+
+fn lines(headers: &[(&str, &str)]) -> String {
+    let lines = headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"));
-    let headers: String = headers.collect();
-    exchange(address, &post(address, &body.to_string(), &headers)).await
+    lines.collect()
 }
 
 /// Sends a GraphQL query and returns the connection before the answer has come.
@@ -131,14 +176,13 @@ fn read(answer: &str) -> anyhow::Result<Reply> {
         .nth(1)
         .and_then(|status| status.parse().ok());
     let status = status.with_context(|| format!("no status in {head:?}"))?;
-    if head
-        .to_ascii_lowercase()
-        .contains("transfer-encoding: chunked")
-    {
+    let head = head.to_ascii_lowercase();
+    if head.contains("transfer-encoding: chunked") {
         bail!("a chunked answer: {head:?}");
     }
     Ok(Reply {
         status,
+        head,
         body: body.to_owned(),
     })
 }

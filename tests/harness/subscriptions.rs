@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use serde_json::Value;
-use vitrine_api::execution::{AnswerLimits, GraphqlRequest, GraphqlResponse};
+use vitrine_api::execution::{AnswerLimits, EventGate, GraphqlRequest, GraphqlResponse};
 use vitrine_api::graphql::{Role, Session, Viewer};
 use vitrine_domain::Catalog;
 
@@ -55,14 +55,27 @@ impl App {
         self.subscribe_as(&self.catalog, &admin, document)
     }
 
+    /// Starts a subscription of an anonymous caller whose events have to pass a gate.
+    ///
+    /// # Panics
+    /// When the document is refused.
+    #[must_use]
+    pub fn subscribe_gated(&self, gate: EventGate, document: &str) -> Subscription {
+        let session = Session::new(&self.catalog, &Viewer::default());
+        self.start(session, gate, document)
+    }
+
     fn subscribe_as(&self, catalog: &Catalog, viewer: &Viewer, document: &str) -> Subscription {
-        let session = Session::new(catalog, viewer);
+        self.start(Session::new(catalog, viewer), EventGate::free(), document)
+    }
+
+    fn start(&self, session: Session, gate: EventGate, document: &str) -> Subscription {
         let request = GraphqlRequest::new(document).request_id("test");
         let prepared = self.engine.prepare(request);
         let prepared = prepared.expect("the document is valid");
         let events = self
             .engine
-            .subscribe(prepared, AnswerLimits::NONE, |request| {
+            .subscribe(prepared, AnswerLimits::NONE, gate, |request| {
                 session.attach(request)
             });
         Subscription(events)

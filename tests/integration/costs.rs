@@ -1,7 +1,15 @@
 //! What requests may cost: told in each answer, and refused before the first command.
 
-use serde_json::json;
-use vitrine_harness::{App, product, test};
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+use vitrine_api::execution::{AnswerLimits, CostCheck, GraphqlRequest};
+use vitrine_api::graphql::{
+    Budget, CostGuard, CostLimits, RateLimiter, RateLimits, Session, Viewer,
+};
+use vitrine_harness::{App, product, review, test, token};
+
+use crate::operators::{ask, with_service};
 
 /// The query of a list page: products with specs and ratings, facets, a total.
 const LIST_PAGE: &str = "query($keys: [String!]) { products(first: 48, sort: [{ key: POPULARITY }]) { totalCount { value relation }
@@ -182,5 +190,175 @@ fn a_request_cannot_fill_the_queue_of_all() {
             assert!(answer.errors().is_empty(), "{:?}", answer.errors());
             assert_eq!(answer.sent_for_query().len(), 10);
         }
+    });
+}
+
+/// Who has a token has one budget everywhere, whoever else uses the same address.
+#[test]
+fn a_budget_belongs_to_the_subject_and_without_one_to_the_address() {
+    test(async |app| {
+        let budget = Budget {
+            burst: 1_000,
+            per_second: 0,
+        };
+        let limits = RateLimits {
+            limiter: RateLimiter::new(),
+            public: budget,
+            staff: budget,
+        };
+        let left = |subject: Option<&str>, address: &str| {
+            let viewer = Viewer {
+                subject: subject.map(str::to_owned),
+                roles: Vec::new(),
+            };
+            let address: IpAddr = address.parse().unwrap();
+            let guard = CostGuard::new(&app.catalog, &viewer, CostLimits::default());
+            let check = guard.rate(&limits, &viewer, Some(address)).check_invalid();
+            1_000 - check.rate.unwrap().left
+        };
+        let once = left(Some("ada"), "192.0.2.1");
+        assert!(once > 0);
+        assert_eq!(left(Some("ada"), "192.0.2.2"), 2 * once);
+        assert_eq!(left(Some("ben"), "192.0.2.1"), once);
+        assert_eq!(left(None, "192.0.2.1"), once);
+        assert_eq!(left(None, "192.0.2.1"), 2 * once);
+        assert_eq!(left(None, "192.0.2.2"), once);
+    });
+}
+
+#[test]
+fn a_service_tells_each_caller_what_is_left() {
+    test(async |app| {
+        let options = ["--cost-per-second", "1", "--trusted-proxy", "127.0.0.0/8"];
+        with_service(app, &options, async |address, _| {
+            let query = json!({ "query": "{ categories { name } units { symbol } }" });
+            let ada = format!("Bearer {}", token::token("ada", "shopper"));
+            let spent = async |from: &str, authorization: Option<&str>| {
+                let mut headers = vec![("x-forwarded-for", from)];
+                headers.extend(authorization.map(|token| ("authorization", token)));
+                let mut answer = ask(address, &query, &headers).await.json();
+                let cost = answer["extensions"]["cost"].take();
+                let number = |field: &str| cost[field].as_u64().unwrap();
+                assert_eq!(number("limit"), 10_000);
+                (number("limit") - number("left"), number("requested"))
+            };
+            let times = |n: u64, (spent, each): (u64, u64)| {
+                // A unit is added each second.
+                assert!(
+                    ((n - 1) * each + 1..=n * each).contains(&spent),
+                    "{spent} of {each}"
+                );
+            };
+            times(1, spent("192.0.2.1", None).await);
+            times(2, spent("192.0.2.1", None).await);
+            times(1, spent("192.0.2.2", None).await);
+            times(1, spent("192.0.2.1", Some(&ada)).await);
+            times(2, spent("192.0.2.2", Some(&ada)).await);
+        })
+        .await;
+    });
+}
+
+/// Lists of objects, each the outermost of its query and not empty.
+const LISTS: &[&str] = &[
+    "{ categories { name } }",
+    r#"{ category(slug: "things") { children { name } } }"#,
+    r#"{ category(slug: "small-things") { ancestors { name } } }"#,
+    "{ units { symbol } }",
+    "{ products { nodes { name } } }",
+    "{ products { edges { cursor } } }",
+    "{ products { facets { key } } }",
+    "{ specKeys { nodes { key } } }",
+    "{ suppliers { nodes { name } } }",
+    r#"{ product(slug: "lamp") { specs { key } } }"#,
+    r#"{ product(slug: "lamp") { media { url } } }"#,
+    r#"{ product(slug: "lamp") { topReviews { rating } } }"#,
+    r#"{ product(slug: "lamp") { reviews { nodes { rating } } } }"#,
+    r#"{ product(slug: "lamp") { ratingStats { histogram { count } } } }"#,
+];
+
+#[test]
+fn every_list_counts_towards_the_limit_of_an_answer() {
+    test(async |app| {
+        app.has([product("lamp")
+            .category(["Things", "Small things"])
+            .supplier("North", "NO")
+            .image("https://example.com/lamp.jpg", "A lamp")
+            .text("color", "red")])
+            .await;
+        app.has_reviews([review("lamp", 1, 5)]).await;
+        app.run_background_work().await;
+        let answer = async |query: &str, values: usize| {
+            let limits = AnswerLimits {
+                values,
+                ..AnswerLimits::NONE
+            };
+            let check = CostCheck {
+                limits,
+                ..CostCheck::free()
+            };
+            let session = Session::new(&app.catalog, &Viewer::default());
+            let request = GraphqlRequest::new(query);
+            let engine = &app.engine;
+            let answer = engine.execute_with(request, |_| check, |request| session.attach(request));
+            serde_json::to_value(answer.await).unwrap()
+        };
+        for query in LISTS {
+            let whole = answer(query, 10_000).await;
+            assert_eq!(whole.get("errors"), None, "{query}");
+            let cut = answer(query, 0).await;
+            let code = &cut["errors"][0]["extensions"]["code"];
+            assert_eq!(
+                (code, &cut["data"]),
+                (&json!("COST_EXCEEDED"), &Value::Null),
+                "{query}: {whole}"
+            );
+        }
+    });
+}
+
+/// The limits of values and of bytes hold also where the limit of costs is too high.
+#[test]
+fn a_service_limits_the_size_of_answers() {
+    test(async |app| {
+        let products = (0..100).map(|n| {
+            let keys = (0..30).map(|key| format!("key{key}"));
+            keys.fold(product(&format!("p{n}")), |product, key| {
+                product.text(&key, "x")
+            })
+            .description(&"x".repeat(2_000))
+        });
+        app.has(products).await;
+        let options = ["--cost-limit", "10000000", "--cost-per-second", "0"];
+        with_service(app, &options, async |address, _| {
+            let page = async |first: usize, field: &str| {
+                let fields: Vec<String> = (0..25).map(|n| format!("f{n}: {field}")).collect();
+                let query = format!(
+                    "{{ products(first: {first}) {{ nodes {{ {} }} }} }}",
+                    fields.join(" ")
+                );
+                ask(address, &json!({ "query": query }), &[]).await
+            };
+            // Each product has 25 lists of 30 specs with three fields: 3,000 values.
+            let specs = "specs { key label text }";
+            assert_eq!(page(20, specs).await.json().get("errors"), None);
+            // Each product has 50,000 bytes.
+            assert_eq!(page(60, "description").await.json().get("errors"), None);
+            for (field, message) in [
+                (specs, "The answer has more than 100000 values."),
+                ("description", "The answer is larger than 4000000 bytes."),
+            ] {
+                let refused = page(100, field).await;
+                let answer = refused.json();
+                let error = &answer["errors"][0];
+                assert_eq!(error["extensions"]["code"], "COST_EXCEEDED", "{answer}");
+                assert!(
+                    error["message"].as_str().unwrap().starts_with(message),
+                    "{error}"
+                );
+                assert!(refused.body.len() < 1_000, "{}", refused.body.len());
+            }
+        })
+        .await;
     });
 }

@@ -4,6 +4,9 @@
 use std::time::Duration;
 
 use mongodb::bson::{Document, doc};
+use vitrine_api::execution::{ErrorCode, GraphqlRequest};
+use vitrine_api::graphql::{Session, Viewer};
+use vitrine_api::http::{AtDeadline, Capacity, RequestLimiter, Size};
 use vitrine_domain::import::ImportMode;
 use vitrine_harness::{App, eventually, product, review, test_on_own_server};
 
@@ -218,6 +221,54 @@ fn an_import_that_loses_its_connection_is_completed_by_running_it_again() {
                 ))
                 .await;
             assert_eq!(*count.at("/product/ratingStats/count"), 1, "{commands:?}");
+        }
+    });
+}
+
+/// The database is busy with the first command of a query for much longer than the query may take.
+#[test]
+fn a_query_sends_no_command_after_its_deadline_and_leaves_its_places_to_others() {
+    test_on_own_server(async |app| {
+        app.has([product("a")]).await;
+        app.has_reviews([review("a", 1, 5)]).await;
+        // One place each: before the database, and before the execution.
+        let app = app.with_read_queue(1, 0).await;
+        let limiter = RequestLimiter::new(Capacity {
+            running: 1,
+            waiting: 0,
+            deadline: Duration::from_secs(1),
+            ..Capacity::default()
+        });
+        let query = r#"{ product(slug: "a") { reviews(first: 1) { nodes { rating } } } }"#;
+        let ask = async || {
+            let session = Session::new(&app.catalog, &Viewer::default());
+            let engine = app.engine.clone();
+            let work = async move {
+                let request = GraphqlRequest::new(query);
+                engine
+                    .execute(request, |request| session.attach(request))
+                    .await
+            };
+            limiter.run(AtDeadline::Stop, Size::Small, work).await
+        };
+        let blocked = doc! { "blockConnection": true, "blockTimeMS": 3_000 };
+        app.fail_next(1, &["find"], blocked).await;
+        app.forget_commands();
+        let late = ask().await.unwrap_err();
+        assert_eq!(late.code(), ErrorCode::Timeout);
+        let answered = async || {
+            let answer = ask().await.ok()?;
+            answer.errors.is_empty().then_some(())
+        };
+        // Only when the blocked command has ended: there is one place before the database.
+        let patience = Duration::from_mins(1);
+        eventually("an answer to the next query", patience, answered).await;
+        app.catalog.drain().await;
+        let expected = ["find products", "find products", "find reviews"];
+        assert_eq!(app.sent(), expected);
+        assert_eq!(limiter.unfinished(), 0);
+        for (class, usage) in app.catalog.permit_use() {
+            assert_eq!((usage.in_use, usage.waiting), (0, 0), "{class}");
         }
     });
 }

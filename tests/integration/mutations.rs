@@ -698,3 +698,27 @@ fn a_payload_shows_what_was_written() {
         assert_eq!(mutation("createProduct").name, "createProduct");
     });
 }
+
+/// The answer to what was done must not be lost with what was not.
+#[test]
+fn a_refused_mutation_leaves_the_payloads_of_the_others_visible() {
+    test(async |app| {
+        let document = r#"mutation {
+            a: createCategory(input: { name: "Lamps" }) { category { slug } }
+            b: submitReview(input: { productId: "x", rating: 4, body: "Bright." }) { review { id } }
+            c: createCategory(input: { name: "Lamps" }) { category { slug } userErrors { code } }
+            d: createCategory(input: { name: "Chairs" }) { category { slug } } }"#;
+        let answer = app.query(document).as_admin().await;
+        let [error] = &answer.errors()[..] else {
+            panic!("{}", answer.pretty());
+        };
+        assert!(error.starts_with("FORBIDDEN at b"), "{error}");
+        let expected = json!({
+            "a": { "category": { "slug": "lamps" } },
+            "b": null,
+            "c": { "category": null, "userErrors": [{ "code": "TAKEN" }] },
+            "d": { "category": { "slug": "chairs" } },
+        });
+        assert_eq!(answer.body()["data"], expected);
+    });
+}

@@ -1,5 +1,6 @@
 //! Look-ups by global ids: `node` and `nodes`.
 
+use serde_json::{Value, json};
 use vitrine_harness::{Answer, App, product, review, test};
 use vitrine_model::id::{GlobalId, ProductId};
 
@@ -127,5 +128,38 @@ fn fragments_on_interfaces_find_the_concrete_type() {
           }
         }
         "#);
+    });
+}
+
+/// A copy in a product has other fields than what it was made from, and caches of clients know
+/// objects by their ids.
+#[test]
+fn copies_in_a_product_have_ids_of_their_own() {
+    test(async |app| {
+        app.has([product("a").supplier("North", "NO")]).await;
+        app.has_reviews([review("a", 1, 5)]).await;
+        let query = r#"{ product(slug: "a") { supplier { id supplierId supplier { id } } topReviews { id reviewId } reviews(first: 1) { nodes { id } } } }"#;
+        let page = app.query(query).await;
+        let id = |pointer: &str| page.text(&format!("/product{pointer}"));
+        let node = async |id: &str| {
+            let found = app
+                .query("query($id: ID!) { node(id: $id) { __typename id } }")
+                .with("id", id)
+                .await;
+            assert!(found.errors().is_empty(), "{:?}", found.errors());
+            found.at("/node").clone()
+        };
+        for (copy, original, kind) in [
+            (id("/topReviews/0/id"), id("/reviews/nodes/0/id"), "Review"),
+            (id("/supplier/id"), id("/supplier/supplier/id"), "Supplier"),
+        ] {
+            assert_ne!(copy, original);
+            let expected = json!({ "__typename": kind, "id": original });
+            assert_eq!(node(&original).await, expected);
+            // It is a part of its product, and no node.
+            assert_eq!(node(&copy).await, Value::Null);
+        }
+        assert_eq!(id("/topReviews/0/reviewId"), id("/reviews/nodes/0/id"));
+        assert_eq!(id("/supplier/supplierId"), id("/supplier/supplier/id"));
     });
 }

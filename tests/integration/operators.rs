@@ -5,6 +5,7 @@ mod receiver;
 
 use std::time::Duration;
 
+use ring::digest;
 use serde_json::{Value, json};
 use vitrine_harness::http::{self, Reply};
 use vitrine_harness::process::{Service, run};
@@ -22,7 +23,11 @@ const PAGE: &str = "query Page($first: Int, $brand: String!) { \
 const SECRET: &str = "a-brand-nobody-else-names";
 
 /// Runs `serve` on the database of the test.
-async fn with_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str, &Service)) {
+pub(crate) async fn with_service(
+    app: &App,
+    options: &[&str],
+    body: impl AsyncFnOnce(&str, &Service),
+) {
     app.store
         .migrate(FILES, "test", false, &|_| {})
         .await
@@ -52,14 +57,14 @@ async fn with_service(app: &App, options: &[&str], body: impl AsyncFnOnce(&str, 
     assert!(service.stop().await.success());
 }
 
-fn token(role: &str) -> String {
+pub(crate) fn token(role: &str) -> String {
     let issued = run(&["token", "--token-secret", TOKEN_SECRET, "--role", role]);
     assert!(issued.status.success());
     let token = String::from_utf8(issued.stdout).unwrap();
     format!("Bearer {}", token.trim())
 }
 
-async fn ask(address: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
+pub(crate) async fn ask(address: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
     http::graphql_with(address, body, headers).await.unwrap()
 }
 
@@ -104,6 +109,14 @@ fn metrics_count_requests_commands_connections_and_caches() {
             );
             assert!(count("vitrine_database_connections") >= 1);
             assert_eq!(count("vitrine_permits{class=\"read\"}"), 64);
+            for queue in [
+                "requests_running",
+                "requests_waiting",
+                "large_requests_running",
+                "large_requests_waiting",
+            ] {
+                assert_eq!(count(&format!("vitrine_{queue}")), 0);
+            }
             assert!(count("vitrine_permits_in_use{class=\"read\"}") <= 64);
             assert!(count("vitrine_cache_hits_total{cache=\"documents\"}") >= 2);
             assert!(count("vitrine_cache_misses_total{cache=\"documents\"}") >= 2);
@@ -126,11 +139,16 @@ fn a_slow_operation_is_logged_without_values() {
                     .map(str::to_owned)
             };
             let line = eventually("the line of a slow operation", LONG, line).await;
+            // Of the text, only the first eight bytes of its hash.
+            let hash = digest::digest(&digest::SHA256, PAGE.as_bytes());
+            let hash = hash.as_ref()[..8].iter();
+            let hash: String = hash.map(|byte| format!("{byte:02x}")).collect();
             let shape = format!("$brand: String({})", SECRET.len());
             for part in [
                 "Page",
                 "query",
                 &shape,
+                &hash,
                 "$first: Int",
                 "took_ms=",
                 "cost=",
@@ -230,5 +248,34 @@ fn a_trace_of_the_caller_goes_on_in_spans_of_requests_resolvers_and_commands() {
         assert_eq!(root(&spans, command).id, request.id);
         let all = format!("{spans:?}");
         assert!(!all.contains(SECRET), "{all}");
+    });
+}
+
+/// Who sends nonsense gets answers, and does not fill the disk.
+#[test]
+fn strangers_cannot_fill_the_log() {
+    test(async |app| {
+        with_service(app, &[], async |address, service| {
+            let lines = || service.output().lines().count();
+            let before = lines();
+            let query = json!({ "query": "{ __typename }" });
+            let wrong = json!({ "query": "{ nothing" });
+            let none = token("shopper").replace("Bearer ", "");
+            for n in 0..500 {
+                let (header, claims) = none.rsplit_once('.').unwrap();
+                let forged = match n % 3 {
+                    0 => format!("Bearer {header}.{}", claims.to_lowercase()),
+                    1 => format!("Bearer {n}"),
+                    _ => format!("Basic {n}"),
+                };
+                let refused = ask(address, &query, &[("authorization", &forged)]).await;
+                assert_eq!(refused.status, 401, "{}", refused.body);
+                let invalid = ask(address, &wrong, &[]).await;
+                assert!(invalid.body.contains("GRAPHQL_PARSE_FAILED"));
+            }
+            let lines = lines() - before;
+            assert!(lines <= 20, "{lines} lines: {}", service.output());
+        })
+        .await;
     });
 }

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use vitrine_api::graphql::{Access, PERMISSIONS, Role, access};
 use vitrine_harness::documents::Document;
 use vitrine_harness::mutations::MUTATIONS;
-use vitrine_harness::{Answer, App, product, test};
+use vitrine_harness::{Answer, App, http, product, test, token};
 
 use crate::mutations::input_of;
+use crate::operators::with_service;
 
 /// A query of each field in the table that is no mutation and no subscription, and where its value
 /// is. `PRODUCT`, `REVIEW` and `SUPPLIER` stand for ids. The review is Ben's, about a product that
@@ -385,4 +386,49 @@ fn the_guide_shows_the_table() {
         guide.text.contains(&table),
         "docs/operations.md should have\n\n{table}"
     );
+}
+
+/// Caches may keep what strangers get for others: it must not depend on which of them asked. What
+/// callers with a token get is theirs, whatever they asked for.
+#[test]
+fn caches_may_share_what_strangers_get_and_nothing_else() {
+    test(async |app| {
+        let ids = stock(app).await;
+        let options = ["--cache-max-age", "60", "--trusted-proxy", "127.0.0.0/8"];
+        with_service(app, &options, async |address, _| {
+            let ada = format!("Bearer {}", token::token("ada", "shopper"));
+            for (field, query, pointer) in READS {
+                let mut query = (*query).to_owned();
+                for (word, id) in &ids {
+                    query = query.replace(word, id);
+                }
+                let get = async |headers: &[(&str, &str)]| {
+                    let reply = http::get_graphql(address, &query, headers).await;
+                    reply.unwrap()
+                };
+                let one = get(&[("x-forwarded-for", "192.0.2.1"), ("cookie", "who=ada")]).await;
+                let other = get(&[("x-forwarded-for", "192.0.2.2")]).await;
+                let access = access(field).unwrap();
+                if let Access::Roles(_) = access {
+                    assert_eq!(one.header("cache-control"), Some("no-store"), "{field}");
+                    continue;
+                }
+                let public = Some("public, max-age=60");
+                assert_eq!(one.header("cache-control"), public, "{field}: {one:?}");
+                assert_eq!(
+                    (&one.body, one.header("etag")),
+                    (&other.body, other.header("etag"))
+                );
+                if let Access::Own | Access::ShownTo(_) | Access::AuthorAnd(_) = access {
+                    let pointer = format!("/data{pointer}");
+                    assert_eq!(one.json().pointer(&pointer), Some(&Value::Null), "{field}");
+                }
+                assert!(one.head.contains("vary: authorization"), "{one:?}");
+                let own = get(&[("authorization", &ada)]).await;
+                let private = Some("private, no-cache");
+                assert_eq!(own.header("cache-control"), private, "{field}: {own:?}");
+            }
+        })
+        .await;
+    });
 }

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
+use vitrine_api::execution::{ErrorCode, EventGate, Failure};
 use vitrine_api::graphql::{Session, Viewer};
 use vitrine_api::http::{
     Api, Capacity, RequestContext, RequestLimiter, SocketLimits, Sockets, router, serve,
@@ -407,6 +408,32 @@ fn a_cursor_resumes_as_long_as_the_oplog_reaches_back() {
         let mut back = app.subscribe_through(&other, &reviews_of(&lamp, Some(&start)));
         back.event().await;
         assert_eq!(title(&back.event().await), "by ann");
+    });
+}
+
+/// Streams run only while they are polled, so everything sent after `forget_commands` is for the event.
+#[test]
+fn nothing_is_read_for_an_event_that_the_caller_cannot_pay() {
+    test(async |app| {
+        let lamp = lamp(app).await;
+        let broke = || Err(Failure::new(ErrorCode::RateLimited, "Slow down."));
+        let product_reads = |sent: Vec<String>| {
+            let reads = sent.iter().filter(|sent| *sent == "find products");
+            reads.count()
+        };
+        for (gate, reads) in [(EventGate::free(), 1), (EventGate::new(broke), 0)] {
+            let mut following = app.subscribe_gated(gate, &reviews_of(&lamp, None));
+            started(&mut following).await;
+            submit(app, &lamp, &format!("reader {reads}"), 5).await;
+            app.forget_commands();
+            let answer = following.next().await.unwrap();
+            assert_eq!(product_reads(app.sent()), reads, "{:?}", app.sent());
+            if reads == 0 {
+                let code = &answer["errors"][0]["extensions"]["code"];
+                assert_eq!(code, "RATE_LIMITED");
+                assert_eq!(following.next().await, None);
+            }
+        }
     });
 }
 

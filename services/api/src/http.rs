@@ -38,7 +38,7 @@ pub use persisted_queries::{PersistedQueries, PersistedQueryStore, TrustedDocume
 pub use report::{Operation, RequestReport};
 pub use request_context::{RequestContext, bearer};
 pub use request_id::RequestId;
-pub use request_limiter::{AtDeadline, Capacity, RequestLimiter, Size};
+pub use request_limiter::{AtDeadline, Capacity, RequestLimiter, RequestUse, Size};
 pub use routes::{Api, monitor, router};
 pub use serve::{ConnectionEvent, ConnectionLimits, Connections, Listener, serve, serve_with};
 pub use socket::{SocketLimits, Sockets};

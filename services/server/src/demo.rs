@@ -181,3 +181,60 @@ impl Progress {
         tracing::info!("the demo catalogue is loaded");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::ProgressDrawTarget;
+
+    use super::*;
+
+    /// Collects what is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn without_a_terminal_each_quarter_and_each_part_is_a_line() {
+        let log = Log::default();
+        let written = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || written.clone())
+            .without_time()
+            .with_target(false)
+            .with_level(false)
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let hidden = ProgressDrawTarget::hidden();
+            let progress = Progress(ProgressBar::with_draw_target(Some(1_000), hidden));
+            for _ in 0..10 {
+                progress.add(100);
+            }
+            progress.next("computing ratings");
+            progress.end();
+        });
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let expected = [
+            "25 % of the demo catalogue are loaded",
+            "50 % of the demo catalogue are loaded",
+            "75 % of the demo catalogue are loaded",
+            "100 % of the demo catalogue are loaded",
+            "loading the demo catalogue: computing ratings",
+            "the demo catalogue is loaded",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

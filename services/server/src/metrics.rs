@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 use vitrine_api::execution::CacheUse;
-use vitrine_api::http::{ConnectionEvent, Connections, Sockets};
+use vitrine_api::http::{ConnectionEvent, Connections, RequestLimiter, Sockets};
 use vitrine_domain::Catalog;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::worker::WorkerReport;
@@ -179,6 +179,11 @@ impl Metrics {
     /// Adds the metrics of a cache.
     pub(crate) fn watch_cache(&self, name: &'static str, cache: CacheUse) {
         self.0.live.watch_cache(name, cache);
+    }
+
+    /// Adds the metrics of the queues of requests.
+    pub(crate) fn watch_requests(&self, limiter: &RequestLimiter) {
+        self.0.live.watch_requests(limiter);
     }
 
     /// Records a run of a worker or task.

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use vitrine_api::execution::{CacheUse, Engine};
-use vitrine_api::http::{Connections, PersistedQueries, RequestReport, Sockets};
+use vitrine_api::http::{Connections, PersistedQueries, RequestLimiter, RequestReport, Sockets};
 use vitrine_domain::maintenance::UncountedWatch;
 use vitrine_domain::workers::{MaintenanceState, Worker};
 use vitrine_domain::{Catalog, DomainError};
@@ -202,17 +202,19 @@ impl Workers {
         move || health.ready()
     }
 
-    /// Adds the metrics of the caches of an API, and returns what records its requests.
+    /// Adds the metrics of the caches and queues of an API, and returns what records its requests.
     pub(crate) fn watch_requests(
         &self,
         engine: &Engine,
         persisted_queries: &PersistedQueries,
+        limiter: &RequestLimiter,
     ) -> impl Fn(&RequestReport<'_>) + Send + Sync + 'static {
         let validator = engine.validator();
         self.metrics
             .watch_cache("documents", validator.cache_use().clone());
         self.metrics
             .watch_cache("persisted_queries", persisted_queries.cache_use().clone());
+        self.metrics.watch_requests(limiter);
         let requests = self.metrics.requests();
         move |report| requests.record(report)
     }

@@ -48,8 +48,9 @@ pub(crate) fn weak_document() -> Document {
     doc! { "w": 1 }
 }
 
-/// Returns whether a command confirms a write without a journaled majority, and [`WEAK_WRITES`]
-/// does not list it. The writes of a transaction are confirmed by its commit.
+/// Returns whether a command confirms a write without a journaled majority or waits for it without
+/// a limit, and [`WEAK_WRITES`] does not list it. The writes of a transaction are confirmed by its
+/// commit.
 pub(crate) fn is_weak(name: &str, command: &Document) -> bool {
     let writes = match name {
         "insert" | "update" | "delete" | "findAndModify" => !command.contains_key("autocommit"),
@@ -68,11 +69,12 @@ pub(crate) fn is_weak(name: &str, command: &Document) -> bool {
             && concern.get_bool("j").is_ok_and(|journaled| journaled)
             && concern.contains_key("wtimeout")
     });
+    let limited = name != "commitTransaction" || command.contains_key("maxTimeMS");
     let listed = || {
         let collection = command.get_str(name).unwrap_or_default();
         WEAK_WRITES.iter().any(|(weak, _)| collection == *weak)
     };
-    writes && !durable && !listed()
+    writes && !(durable && limited) && !listed()
 }
 
 #[cfg(test)]
@@ -90,6 +92,9 @@ mod tests {
             concern.insert(field, weaker);
             assert!(is_weak("update", &write(concern)), "{field}");
         }
+        let mut endless = durable_document();
+        endless.remove("wtimeout");
+        assert!(is_weak("update", &write(endless)));
         assert!(is_weak("update", &doc! { "update": "products" }));
     }
 
@@ -97,10 +102,15 @@ mod tests {
     fn a_transaction_is_confirmed_by_its_commit() {
         let within = doc! { "insert": "reviews", "txnNumber": 1_i64, "autocommit": false };
         assert!(!is_weak("insert", &within));
-        assert!(is_weak(
-            "commitTransaction",
-            &doc! { "commitTransaction": 1 }
-        ));
+        let mut commit = doc! { "commitTransaction": 1 };
+        assert!(is_weak("commitTransaction", &commit));
+        commit.insert("writeConcern", durable_document());
+        assert!(
+            is_weak("commitTransaction", &commit),
+            "without a time limit"
+        );
+        commit.insert("maxTimeMS", 5_000);
+        assert!(!is_weak("commitTransaction", &commit));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Connection {
         }
         let body = self.received.drain(..length).collect();
         let body = String::from_utf8(body)?;
-        Ok(Reply { status, body })
+        Ok(Reply { status, head, body })
     }
 
     async fn receive(&mut self) -> anyhow::Result<()> {

@@ -11,9 +11,9 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use vitrine_domain::LineLimiter;
 
 use super::{
-    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, GraphqlRequest, GraphqlResponse,
-    Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget, conform,
-    hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
+    AnswerLimits, CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest,
+    GraphqlResponse, Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget,
+    conform, hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
     validator::SelectedOperation, variables,
 };
 
@@ -164,20 +164,26 @@ impl Engine {
 
     /// Executes a prepared subscription and returns a stream with one response per event. The
     /// caller must have applied the cost check and must poll the stream in its own task. The limits
-    /// apply to each response.
+    /// apply to each response, and the gate to each event but the first.
     pub fn subscribe(
         &self,
         prepared: impl Borrow<Prepared> + Send + 'static,
         limits: AnswerLimits,
+        gate: EventGate,
         data: impl FnOnce(Request) -> Request,
     ) -> BoxStream<'static, GraphqlResponse> {
         let (hints, budget) = (Hints::default(), AnswerBudget::new(limits));
         let request = data(prepared.borrow().request()).data(hints.clone());
-        let events = (self.subscribe)(request.data(budget.clone()));
+        let request = request.data(budget.clone()).data(gate.clone());
+        let events = (self.subscribe)(request);
         let guarded = AssertUnwindSafe(events).catch_unwind();
         let answers = guarded.map(move |event| {
             let prepared = prepared.borrow();
             match event {
+                Ok(_) if let Some(failure) = gate.refused() => {
+                    restore::log_internal(&failure, "", prepared.request_id());
+                    GraphqlResponse::failed(&failure, prepared.request_id())
+                }
                 Ok(_) if let Some(failure) = budget.exceeded() => {
                     budget.reset();
                     GraphqlResponse::lost(&failure, prepared.request_id())

@@ -12,7 +12,7 @@ use super::context::{ContextExt as _, Session};
 use super::scalars::DateTime;
 use super::types::rating::RatingStats;
 use super::types::review::Review;
-use crate::execution::{ErrorCode, Failure, FieldPath, Located, R};
+use crate::execution::{ErrorCode, EventGate, Failure, FieldPath, Located, R};
 
 /// The subscription root.
 #[derive(Clone, Copy, Debug)]
@@ -81,18 +81,18 @@ impl Subscription {
                 .catalog
                 .follow_reviews(product, after.as_deref(), session.visibility);
         let follower = follower.await.map_err(|end| ended(end).at_path(&path))?;
-        let following = Some((follower, session, path));
+        let following = Some((follower, session, path, EventGate::of(ctx)));
         Ok(stream::unfold(following, async |following| {
-            let (mut follower, session, path) = following?;
+            let (mut follower, session, path, gate) = following?;
             // The results cached for earlier events may be out of date.
             let news = follower.next().await;
             session.loaders.forget().await;
-            match news {
+            match passed(news, &gate, &path) {
                 Ok(news) => {
                     let event = review_event(news, &session);
-                    Some((Ok(event), Some((follower, session, path))))
+                    Some((Ok(event), Some((follower, session, path, gate))))
                 }
-                Err(end) => Some((Err(ended(end).at_path(&path)), None)),
+                Err(end) => Some((Err(end), None)),
             }
         }))
     }
@@ -114,17 +114,17 @@ impl Subscription {
                 .catalog
                 .follow_ratings(product, after.as_deref(), session.visibility);
         let follower = follower.await.map_err(|end| ended(end).at_path(&path))?;
-        let following = Some((follower, session, path));
+        let following = Some((follower, session, path, EventGate::of(ctx)));
         Ok(stream::unfold(following, async |following| {
-            let (mut follower, session, path) = following?;
+            let (mut follower, session, path, gate) = following?;
             let news = follower.next().await;
             session.loaders.forget().await;
-            match news {
+            match passed(news, &gate, &path) {
                 Ok(news) => {
                     let event = rating_event(&news, &session);
-                    Some((Ok(event), Some((follower, session, path))))
+                    Some((Ok(event), Some((follower, session, path, gate))))
                 }
-                Err(end) => Some((Err(ended(end).at_path(&path)), None)),
+                Err(end) => Some((Err(end), None)),
             }
         }))
     }
@@ -146,6 +146,13 @@ fn product(id: &ID) -> Result<ProductId, Failure> {
         Ok(_) => Err(Failure::bad_input("productId: not the id of a product")),
         Err(error) => Err(Failure::bad_input(format!("productId: {error}"))),
     }
+}
+
+/// Returns the news if the caller can pay for them. Nothing has been resolved for them yet.
+fn passed<T>(news: Result<T, FeedEnded>, gate: &EventGate, path: &FieldPath) -> R<T> {
+    let news = news.map_err(|end| ended(end).at_path(path))?;
+    gate.pass(path)?;
+    Ok(news)
 }
 
 fn review_event(news: ReviewNews, session: &Session) -> ReviewEvent {

@@ -57,7 +57,8 @@ impl RequestContext {
     }
 
     /// Sets the check of the prepared request before it runs. For a subscription it is called once
-    /// at the start, which covers the first event, and before each further event is sent.
+    /// at the start, which covers the first event, and before anything is resolved for each further
+    /// event.
     #[must_use]
     pub fn cost_check(
         mut self,

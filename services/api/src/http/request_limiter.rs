@@ -68,17 +68,28 @@ impl Default for Capacity {
     }
 }
 
+/// How many requests a [`RequestLimiter`] has at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestUse {
+    /// Requests that run, small and large ones.
+    pub running: usize,
+    /// Requests that wait in the queue.
+    pub waiting: usize,
+    /// Large queries that run or wait in the queue of all.
+    pub large: usize,
+    /// Large queries that wait for each other.
+    pub large_waiting: usize,
+}
+
 /// A limiter of concurrent executions. Cheap to clone; clones share the limits.
 #[derive(Clone, Debug)]
 pub struct RequestLimiter {
+    capacity: Capacity,
     tasks: TaskTracker,
     running: Arc<Semaphore>,
     accepted: Arc<Semaphore>,
     large: Arc<Semaphore>,
     accepted_large: Arc<Semaphore>,
-    large_queue_timeout: Duration,
-    queue_timeout: Duration,
-    deadline: Duration,
 }
 
 impl RequestLimiter {
@@ -86,14 +97,12 @@ impl RequestLimiter {
     #[must_use]
     pub fn new(capacity: Capacity) -> Self {
         Self {
+            capacity,
             tasks: TaskTracker::new(),
             running: Arc::new(Semaphore::new(capacity.running)),
             accepted: Arc::new(Semaphore::new(capacity.running + capacity.waiting)),
             large: Arc::new(Semaphore::new(capacity.large)),
             accepted_large: Arc::new(Semaphore::new(capacity.large + capacity.large_waiting)),
-            large_queue_timeout: capacity.large_queue_timeout,
-            queue_timeout: capacity.queue_timeout,
-            deadline: capacity.deadline,
         }
     }
 
@@ -113,11 +122,16 @@ impl RequestLimiter {
             Size::Small => None,
             Size::Large => Some(self.wait_for_large_queries().await?),
         };
-        let deadline = Instant::now() + self.deadline;
+        let Capacity {
+            queue_timeout,
+            deadline: limit,
+            ..
+        } = self.capacity;
+        let deadline = Instant::now() + limit;
         let accepted = Arc::clone(&self.accepted).try_acquire_owned();
         let accepted = accepted.map_err(|_| overloaded())?;
         let running = Arc::clone(&self.running).acquire_owned();
-        let running = timeout(self.queue_timeout.min(self.deadline), running).await;
+        let running = timeout(queue_timeout.min(limit), running).await;
         let running = running
             .map_err(|_| overloaded())?
             .map_err(Failure::internal)?;
@@ -141,11 +155,35 @@ impl RequestLimiter {
         let accepted = Arc::clone(&self.accepted_large).try_acquire_owned();
         let accepted = accepted.map_err(|_| overloaded())?;
         let large = Arc::clone(&self.large).acquire_owned();
-        let large = timeout(self.large_queue_timeout, large).await;
+        let large = timeout(self.capacity.large_queue_timeout, large).await;
         let large = large
             .map_err(|_| overloaded())?
             .map_err(Failure::internal)?;
         Ok([large, accepted])
+    }
+
+    /// Returns how many requests run and wait.
+    #[must_use]
+    pub fn usage(&self) -> RequestUse {
+        let Capacity {
+            running,
+            waiting,
+            large,
+            large_waiting,
+            ..
+        } = self.capacity;
+        // Read one after the other, while requests come and go.
+        let used = |places: &Semaphore, all: usize| all.saturating_sub(places.available_permits());
+        let running_now = used(&self.running, running);
+        let large_now = used(&self.large, large);
+        let accepted = used(&self.accepted, running + waiting);
+        let accepted_large = used(&self.accepted_large, large + large_waiting);
+        RequestUse {
+            running: running_now,
+            waiting: accepted.saturating_sub(running_now),
+            large: large_now,
+            large_waiting: accepted_large.saturating_sub(large_now),
+        }
     }
 
     /// Returns the number of unfinished tasks.

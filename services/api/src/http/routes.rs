@@ -237,8 +237,8 @@ pub fn router(api: Api) -> Router {
         .layer(middleware::from_fn_with_state(ids, request_id::identify))
 }
 
-/// Compresses what is larger than a few packets, as quickly as possible: better compression would
-/// take longer than it saves.
+/// Compresses what is larger than a packet, as quickly as possible: better compression would take
+/// longer than it saves. The figures are in `tests/benches/README.md`.
 fn compression() -> CompressionLayer<impl Predicate> {
     let worthwhile = DefaultPredicate::new().and(SizeAbove::new(MIN_COMPRESSED));
     CompressionLayer::new()

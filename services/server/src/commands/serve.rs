@@ -218,7 +218,9 @@ pub(super) async fn serve<T>(
     if let Some(trusted) = clients.trusted()? {
         persisted_queries = persisted_queries.only(trusted);
     }
-    let observer = service.workers.watch_requests(&engine, &persisted_queries);
+    let observer = service
+        .workers
+        .watch_requests(&engine, &persisted_queries, &limiter);
     let api = Api::new(engine, limiter.clone())
         .observe(observer)
         .slow_operation(service.telemetry.slow_operation())

@@ -1,4 +1,5 @@
-//! Metrics that are read when they are asked for: of database commands, connections, permits and caches.
+//! Metrics that are read when they are asked for: of database commands, connections, permits,
+//! caches and the queues of requests.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -6,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use vitrine_api::execution::CacheUse;
+use vitrine_api::http::{RequestLimiter, RequestUse};
 use vitrine_domain::Catalog;
 use vitrine_domain::work::COMMAND_BUCKETS;
 
@@ -61,10 +63,31 @@ const CACHE_MISSES: Description = (
     "Look-ups that did not find what they asked for in a cache of this process",
 );
 
+const REQUESTS_RUNNING: Description = (
+    "requests_running",
+    MetricType::Gauge,
+    "GraphQL requests that are executed",
+);
+const REQUESTS_WAITING: Description = (
+    "requests_waiting",
+    MetricType::Gauge,
+    "GraphQL requests that wait until others have been executed",
+);
+const LARGE_REQUESTS_RUNNING: Description = (
+    "large_requests_running",
+    MetricType::Gauge,
+    "Large GraphQL queries that do not wait for each other any longer",
+);
+const LARGE_REQUESTS_WAITING: Description = (
+    "large_requests_waiting",
+    MetricType::Gauge,
+    "Large GraphQL queries that wait for each other",
+);
+
 type Description = (&'static str, MetricType, &'static str);
 
 /// All of them.
-pub(super) const ALL: [Description; 10] = [
+pub(super) const ALL: [Description; 14] = [
     COMMANDS,
     FAILURES,
     CONNECTIONS,
@@ -75,6 +98,10 @@ pub(super) const ALL: [Description; 10] = [
     PERMITS_WAITING,
     CACHE_HITS,
     CACHE_MISSES,
+    REQUESTS_RUNNING,
+    REQUESTS_WAITING,
+    LARGE_REQUESTS_RUNNING,
+    LARGE_REQUESTS_WAITING,
 ];
 
 /// What the metrics are read from.
@@ -82,6 +109,7 @@ pub(super) const ALL: [Description; 10] = [
 pub(crate) struct Live {
     catalog: OnceLock<Catalog>,
     caches: Mutex<Vec<(&'static str, CacheUse)>>,
+    requests: OnceLock<RequestLimiter>,
 }
 
 impl Live {
@@ -96,12 +124,20 @@ impl Live {
         caches.push((name, cache));
     }
 
+    /// Sets the limiter of requests. Later calls have no effect.
+    pub(super) fn watch_requests(&self, limiter: &RequestLimiter) {
+        let _ = self.requests.set(limiter.clone());
+    }
+
     /// Writes the metrics without a prefix of their own.
     pub(super) fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         if let Some(catalog) = self.catalog.get() {
             encode_commands(&mut encoder, catalog)?;
             encode_connections(&mut encoder, catalog)?;
             encode_permits(&mut encoder, catalog)?;
+        }
+        if let Some(requests) = self.requests.get() {
+            encode_requests(&mut encoder, requests.usage())?;
         }
         self.encode_caches(&mut encoder)
     }
@@ -191,6 +227,18 @@ fn encode_permits(encoder: &mut DescriptorEncoder<'_>, catalog: &Catalog) -> fmt
                 .encode_family(&labels)?
                 .encode_gauge(&whole(number))?;
         }
+    }
+    Ok(())
+}
+
+fn encode_requests(encoder: &mut DescriptorEncoder<'_>, usage: RequestUse) -> fmt::Result {
+    for (description, number) in [
+        (REQUESTS_RUNNING, usage.running),
+        (REQUESTS_WAITING, usage.waiting),
+        (LARGE_REQUESTS_RUNNING, usage.large),
+        (LARGE_REQUESTS_WAITING, usage.large_waiting),
+    ] {
+        describe(encoder, description)?.encode_gauge(&whole(number))?;
     }
     Ok(())
 }

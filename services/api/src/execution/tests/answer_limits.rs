@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use vitrine_api_derive::Direct;
 
 use crate::execution::{
-    AnswerLimits, CostCheck, Engine, GraphqlRequest, GraphqlResponse, List, LongText, Scalars,
+    AnswerLimits, CostCheck, Engine, EventGate, GraphqlRequest, GraphqlResponse, List, LongText,
+    Scalars,
 };
 
 struct Query;
@@ -94,7 +95,7 @@ async fn events_are_limited_one_by_one() {
         values: 4,
         ..AnswerLimits::NONE
     };
-    let events = engine.subscribe(prepared, limits, |request| request);
+    let events = engine.subscribe(prepared, limits, EventGate::free(), |request| request);
     let events: Vec<GraphqlResponse> = events.collect().await;
     let failed: Vec<bool> = events
         .iter()

@@ -12,7 +12,9 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::operation_sink::OperationSink;
 use crate::{
-    execution::{Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal},
+    execution::{
+        EventGate, Failure, GraphqlRequest, GraphqlResponse, Prepared, ResponseError, log_internal,
+    },
     http::{RequestContext, graphql, preparation::prepare, routes::Api},
 };
 
@@ -99,39 +101,38 @@ async fn execute(
 /// Executes a subscription with one response per event. Extensions of the cost check are sent with
 /// the first response.
 ///
-/// Each event costs as much as the first: the caller pays for it before it is sent. A caller that
-/// cannot pay gets an error, and may subscribe again later.
+/// Each event costs as much as the first: the caller pays for it before anything is resolved for it.
+/// A caller that cannot pay gets an error, and may subscribe again later.
 async fn subscribe(
     api: &Api,
     prepared: Arc<Prepared>,
     context: RequestContext,
     sink: &impl AnswerSink,
 ) -> Result<(), Errors> {
-    let pay = || {
-        let check = (context.cost_check)(&prepared);
-        if let Err(failure) = check.outcome {
-            let errors = refusal(&failure, prepared.request_id());
-            api.reports.ended(&errors);
-            return Err(errors);
-        }
-        Ok((check.extensions, check.limits, check.cost))
-    };
-    let (extensions, limits, cost) = pay()?;
-    let mut extensions = Some(extensions);
-    let subscribed = Arc::clone(&prepared);
+    let RequestContext {
+        cost_check,
+        add_context,
+        ..
+    } = context;
+    let check = cost_check(&prepared);
+    if let Err(failure) = check.outcome {
+        let errors = refusal(&failure, prepared.request_id());
+        api.reports.ended(&errors);
+        return Err(errors);
+    }
+    let (mut extensions, subscribed) = (check.extensions, Arc::clone(&prepared));
+    let charged = Arc::clone(&prepared);
+    let gate = EventGate::new(move || cost_check(&charged).outcome);
     let mut answers = api
         .engine
-        .subscribe(subscribed, limits, context.add_context);
+        .subscribe(subscribed, check.limits, gate, add_context);
     while let Some(mut answer) = answers.next().await {
         if answer.data.is_none() {
             api.reports.ended(&answer.errors);
             return Err(answer.errors);
         }
-        match extensions.take() {
-            Some(mut first) => answer.extensions.append(&mut first),
-            None => drop(pay()?),
-        }
-        api.reports.event(&prepared, cost, &answer.errors);
+        answer.extensions.append(&mut extensions);
+        api.reports.event(&prepared, check.cost, &answer.errors);
         sink.next(answer).await;
     }
     Ok(())

@@ -204,6 +204,22 @@ async fn large_answers_are_compressed_as_the_client_wants() {
     }
 }
 
+/// It takes the least time, and is smaller than what takes more.
+#[tokio::test]
+async fn of_the_codings_of_a_browser_zstd_is_chosen() {
+    let server = Server::plain().await;
+    let schema = query("{ __schema { types { name description fields { name description } } } }");
+    for (accepted, chosen) in [
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("gzip, deflate, br", "br"),
+        ("zstd;q=0.1, gzip", "gzip"),
+    ] {
+        let head = format!("{JSON}Accept-Encoding: {accepted}\r\n");
+        let (answer, _) = server.ask_bytes(&head, &schema).await;
+        assert_eq!(answer.header("content-encoding"), Some(chosen));
+    }
+}
+
 #[tokio::test]
 async fn a_compressed_body_is_refused_with_the_reason() {
     let server = Server::plain().await;

@@ -315,7 +315,7 @@ async fn the_number_of_operations_is_limited_by_client() {
 }
 
 #[tokio::test]
-async fn every_event_has_its_price() {
+async fn every_event_has_its_price_before_anything_is_resolved_for_it() {
     let paid = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let server = Server::start(Capacity::default(), |api| {
         api.authenticate(move |_| {
@@ -330,8 +330,8 @@ async fn every_event_has_its_price() {
         })
     })
     .await;
-    let events = Events::subscribe(&server, "", "subscription { numbers(to: 9) }").await;
-    let events = events.all().await;
+    let text = "subscription { priced(to: 9) { number } }";
+    let events = Events::subscribe(&server, "", text).await.all().await;
     let [
         Received::Next(_),
         Received::Next(_),
@@ -342,6 +342,8 @@ async fn every_event_has_its_price() {
         panic!("{events:?}");
     };
     assert_eq!(refused["errors"][0]["message"], "Slow down.");
+    assert!(refused.get("data").is_none(), "{refused}");
+    assert_eq!(server.feed.resolved(), 2);
 }
 
 /// A client that does not read is dropped, and only a few events are computed for it.

@@ -8,14 +8,14 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::{Context, Subscription};
+use async_graphql::{Context, Object, Subscription};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::{
     sync::{Semaphore, broadcast},
     time::timeout,
 };
 
-use crate::execution::{Failure, R};
+use crate::execution::{EventGate, Failure, FieldPath, R};
 
 /// Sends events and counts the streams that deliver them.
 #[derive(Clone)]
@@ -24,6 +24,7 @@ pub(super) struct Feed {
     followed: Arc<Semaphore>,
     dropped: Arc<Semaphore>,
     produced: Arc<AtomicUsize>,
+    resolved: Arc<AtomicUsize>,
 }
 
 /// Part of a stream, dropped together with it.
@@ -42,6 +43,7 @@ impl Feed {
             followed: Arc::new(Semaphore::new(0)),
             dropped: Arc::new(Semaphore::new(0)),
             produced: Arc::default(),
+            resolved: Arc::default(),
         }
     }
 
@@ -65,6 +67,11 @@ impl Feed {
         self.produced.load(Ordering::SeqCst)
     }
 
+    /// Returns the number of events whose content was resolved.
+    pub(super) fn resolved(&self) -> usize {
+        self.resolved.load(Ordering::SeqCst)
+    }
+
     fn of(ctx: &Context<'_>) -> Self {
         let feed = ctx.data_opt::<Self>();
         feed.expect("the feed is in the schema").clone()
@@ -82,6 +89,17 @@ async fn take(semaphore: &Semaphore, count: u32) {
     taken.expect("the event happens in time").unwrap().forget();
 }
 
+/// An event whose content has to be resolved.
+pub(super) struct Priced(i32);
+
+#[Object]
+impl Priced {
+    async fn number(&self, ctx: &Context<'_>) -> i32 {
+        Feed::of(ctx).resolved.fetch_add(1, Ordering::SeqCst);
+        self.0
+    }
+}
+
 pub(super) struct Subscription;
 
 #[Subscription]
@@ -95,9 +113,15 @@ impl Subscription {
             Some((event, (events, guard)))
         })
     }
-    /// A finite stream.
-    async fn numbers(&self, to: i32) -> impl Stream<Item = i32> + use<> {
-        stream::iter(0..to)
+    /// A finite stream of events that pass the gate.
+    async fn numbers(&self, ctx: &Context<'_>, to: i32) -> impl Stream<Item = R<i32>> + use<> {
+        let (gate, path) = (EventGate::of(ctx), FieldPath::of(ctx));
+        stream::iter(0..to).map(move |number| gate.pass(&path).map(|()| number))
+    }
+    /// The same, with content.
+    async fn priced(&self, ctx: &Context<'_>, to: i32) -> impl Stream<Item = R<Priced>> + use<> {
+        let (gate, path) = (EventGate::of(ctx), FieldPath::of(ctx));
+        stream::iter(0..to).map(move |number| gate.pass(&path).map(|()| Priced(number)))
     }
     /// An endless stream that is always ready.
     async fn flood(&self, ctx: &Context<'_>, bytes: usize) -> impl Stream<Item = String> + use<> {

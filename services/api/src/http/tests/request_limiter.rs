@@ -1,11 +1,12 @@
 //! Work outlives the connection that started it, and its amount is limited.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
+use tokio::{sync::Semaphore, task::JoinSet};
 
-use super::{JSON, STRICT, Server, post, query, read};
-use crate::http::{AtDeadline, Capacity, RequestLimiter, Size};
+use super::{JSON, STRICT, Server, post, query, read, sockets::until};
+use crate::http::{AtDeadline, Capacity, RequestLimiter, RequestUse, Size};
 
 /// Long enough for anything that is not stuck.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -239,4 +240,38 @@ async fn draining_has_a_time_limit() {
 
 fn boom() -> i32 {
     panic!("a fault in a task")
+}
+
+#[tokio::test]
+async fn what_runs_and_what_waits_is_known() {
+    let limiter = RequestLimiter::new(capacity(1, 4));
+    let gate = Arc::new(Semaphore::new(0));
+    let mut requests = JoinSet::new();
+    for (size, expected) in [
+        (Size::Large, [1, 0, 1, 0]),
+        (Size::Large, [1, 0, 1, 1]),
+        (Size::Small, [1, 1, 1, 1]),
+        (Size::Small, [1, 2, 1, 1]),
+    ] {
+        let (limited, opened) = (limiter.clone(), Arc::clone(&gate));
+        requests.spawn(async move {
+            let work = async move { opened.acquire().await.unwrap().forget() };
+            limited.run(AtDeadline::Continue, size, work).await
+        });
+        let [running, waiting, large, large_waiting] = expected;
+        let expected = RequestUse {
+            running,
+            waiting,
+            large,
+            large_waiting,
+        };
+        until(|| limiter.usage() == expected).await;
+    }
+    gate.add_permits(4);
+    for outcome in requests.join_all().await {
+        outcome.unwrap();
+    }
+    let usage = limiter.usage();
+    assert_eq!((usage.running, usage.waiting), (0, 0));
+    assert_eq!((usage.large, usage.large_waiting), (0, 0));
 }
