@@ -42,6 +42,7 @@ mod permissions;
 mod plans;
 mod process;
 mod product;
+mod product_memory;
 mod propagation;
 mod properties;
 mod reference;
