@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mongodb::bson::{Document, doc};
+use mongodb::bson::doc;
 use serde_json::json;
 use tokio::task::JoinSet;
 use vitrine_domain::Catalog;
@@ -408,10 +408,8 @@ fn a_stream_that_breaks_empties_the_memory() {
             .await;
         let closed = async || usage(&reader.catalog).age.is_none().then_some(());
         eventually("a closed memory", LONG, closed).await;
-        // Not heard of by anybody.
-        let products = app.direct().collection::<Document>("products");
-        let set = doc! { "$set": { "brand": "2" } };
-        products.update_many(doc! {}, set).await.unwrap();
+        // The reader does not hear of it.
+        assert!(put(app, &id, 2).await);
         assert_eq!(number(&reader.catalog, product).await, Some(2));
         app.stop_failing().await;
         remembers(&reader.catalog, product, 2).await;

@@ -16,7 +16,7 @@ use crate::store::{Topology, topology};
 use crate::{StorageError, Store};
 
 /// The comment of the commands of the stream, by which profiles and logs of the server name it.
-pub(crate) const COMMENT: &str = "changes of products";
+pub const COMMENT: &str = "changes of products";
 
 /// The maximum number of events in a batch.
 const MAX_EVENTS: usize = 1_000;
