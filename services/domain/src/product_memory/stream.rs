@@ -11,8 +11,10 @@ use vitrine_storage::{StorageError, Store};
 
 use super::{ProductMemory, ProductMemoryOptions};
 
-/// The pause before a stream that was lost is opened again.
+/// The pause before a stream that was lost is opened again. It doubles while that fails.
 const PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause.
+const MAX_PAUSE: Duration = Duration::from_secs(8);
 
 /// The memory of products and what it hears of changes through.
 pub(crate) struct Remembering {
@@ -53,14 +55,14 @@ impl Remembering {
 }
 
 async fn follow_forever(store: Store, memory: Arc<ProductMemory>) {
-    let mut was_open = true;
+    let (mut was_open, mut pause) = (true, PAUSE);
     loop {
         let lost = store.next_loss_of_primary();
         // An empty stream is answered three times while a product may have its greatest age: the confirmation of one
         // answer is as old as the answer before.
         let error = match store.product_changes(memory.max_age / 3).await {
             Ok(Some(changes)) => {
-                was_open = true;
+                (was_open, pause) = (true, PAUSE);
                 tokio::select! {
                     error = follow(changes, &memory) => error,
                     () = lost => StorageError::LostPrimary,
@@ -79,7 +81,8 @@ async fn follow_forever(store: Store, memory: Arc<ProductMemory>) {
             tracing::warn!(%error, "the changes of products were lost; the memory of products is emptied");
         }
         was_open = false;
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = MAX_PAUSE.min(pause * 2);
     }
 }
 
