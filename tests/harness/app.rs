@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
+use mongodb::event::EventHandler;
+use mongodb::event::command::CommandEvent;
+use mongodb::options::ClientOptions;
 use vitrine_api::execution::Engine;
 use vitrine_domain::import::{ImportMode, ImportSummary};
+use vitrine_domain::product_memory::ProductMemoryOptions;
 use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::workers::Worker;
 use vitrine_domain::{Catalog, CatalogOptions};
@@ -20,6 +25,7 @@ use vitrine_storage::store::SentCommand;
 use vitrine_storage::versions::VersionStep;
 use vitrine_storage::{Store, StoreOptions};
 
+use crate::eventually::eventually;
 use crate::left_databases::{LeftDatabases, new_name};
 use crate::mongod::Server;
 use crate::replica_set::Members;
@@ -27,6 +33,13 @@ use crate::request::Request;
 
 /// The instant at which the clock of every test stops.
 pub const NOW: &str = "2026-05-31T12:00:00Z";
+
+/// How old a product in memory may be in tests: on a busy machine confirmations are late, and the
+/// commands that a test sends must not depend on that. Tests of the memory choose another age.
+const PRODUCT_AGE: Duration = Duration::from_mins(10);
+
+/// How long the memory of products may take until it is used.
+const REMEMBERS: Duration = Duration::from_mins(1);
 
 /// The schema, built once for all tests.
 static ENGINE: LazyLock<Engine> =
@@ -67,18 +80,13 @@ impl App {
     /// Creates an app on an empty database of the servers at this address: on one that an earlier
     /// test has left, if there is one.
     async fn on(uri: &str, left: &LeftDatabases) -> anyhow::Result<Self> {
-        let direct = mongodb::Client::with_uri_str(uri).await?;
+        let known = Arc::<OnceLock<Store>>::default();
+        let direct = direct_client(uri, Arc::clone(&known)).await?;
         let emptied = left.take(&direct).await;
         let is_new = emptied.is_none();
         let database = emptied.unwrap_or_else(new_name);
-        let commands = Commands::default();
-        let refused = Refused::default();
-        let (seen, refusing) = (Arc::clone(&commands), Arc::clone(&refused));
-        let options = StoreOptions {
-            observer: Some(Arc::new(move |command| note(&seen, &refusing, command))),
-            ..StoreOptions::new(uri, &database)
-        };
-        let store = Store::connect(&options).await?;
+        let (store, commands, refused) = observed_store(uri, &database).await?;
+        let _ = known.set(store.clone());
         if is_new {
             store.create_schema().await?;
         }
@@ -87,6 +95,7 @@ impl App {
         let now = Timestamp::parse(NOW).expect("an instant");
         let clock = Arc::new(ManualClock::at(now));
         let catalog = Catalog::open(store.clone(), options_with(Arc::clone(&clock))).await?;
+        remembers_products(&catalog).await;
         let (engine, uri) = (ENGINE.clone(), uri.to_owned());
         Ok(Self {
             store,
@@ -152,15 +161,57 @@ impl App {
         &self.uri
     }
 
-    /// Opens another catalogue on the same database, as another process would.
+    /// Opens another catalogue on the same database, as another process would. It has the same
+    /// connections, so each hears at once what the other writes of products.
     ///
     /// # Panics
     /// When the database fails.
     pub async fn other_process(&self) -> Catalog {
         let options = options_with(Arc::clone(&self.clock));
-        Catalog::open(self.store.clone(), options)
-            .await
-            .expect("the database answers")
+        self.reopen_with(options).await.catalog
+    }
+
+    /// Opens the service a second time, with connections of its own, as another process. Its products
+    /// in memory may be this old.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn on_own_connections(&self, max_age: Duration) -> Self {
+        let store = observed_store(&self.uri, self.store.database_name()).await;
+        let (store, commands, refused) = store.expect("the database answers");
+        let mut options = options_with(Arc::clone(&self.clock));
+        options.product_memory = Some(ProductMemoryOptions {
+            max_age,
+            ..ProductMemoryOptions::default()
+        });
+        let other = Self {
+            store,
+            commands,
+            refused,
+            ..self.clone()
+        };
+        other.reopen_with(options).await
+    }
+
+    /// Opens the service with this memory of products.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn with_product_memory(&self, memory: Option<ProductMemoryOptions>) -> Self {
+        let options = CatalogOptions {
+            product_memory: memory,
+            ..options_with(Arc::clone(&self.clock))
+        };
+        self.reopen_with(options).await
+    }
+
+    /// Opens the service such that it keeps no products in memory: every query reads its products
+    /// from the database.
+    ///
+    /// # Panics
+    /// When the database fails.
+    pub async fn without_product_memory(&self) -> Self {
+        self.with_product_memory(None).await
     }
 
     /// Opens the service with another limit of the products that are read for one answer.
@@ -227,8 +278,10 @@ impl App {
 
     async fn reopen_with(&self, options: CatalogOptions) -> Self {
         let catalog = Catalog::open(self.store.clone(), options).await;
+        let catalog = catalog.expect("the database answers");
+        remembers_products(&catalog).await;
         Self {
-            catalog: catalog.expect("the database answers"),
+            catalog,
             ..self.clone()
         }
     }
@@ -384,6 +437,18 @@ impl App {
         );
     }
 
+    /// Fails the test when a write of products was not announced to those who keep products in memory.
+    ///
+    /// # Panics
+    /// With a list of the products.
+    pub fn assert_writes_announced(&self) {
+        let products = self.store.unannounced_product_writes();
+        assert!(
+            products.is_empty(),
+            "writes of these products were not announced: {products:?}"
+        );
+    }
+
     fn forget_refused(&self) {
         let mut refused = self.refused.lock().expect("nobody panics with the lock");
         refused.clear();
@@ -452,6 +517,7 @@ fn run<F: AsyncFnOnce(&App)>(
             body(&app).await;
             app.run_background_work().await;
             app.audit().await;
+            app.assert_writes_announced();
         });
     }));
     if let Err(failure) = tested {
@@ -478,8 +544,54 @@ fn options_with(clock: Arc<ManualClock>) -> CatalogOptions {
     let currency = Currency::parse("EUR").expect("a currency");
     CatalogOptions {
         clock,
+        product_memory: Some(ProductMemoryOptions {
+            max_age: PRODUCT_AGE,
+            ..ProductMemoryOptions::default()
+        }),
         ..CatalogOptions::new(currency, b"cursors of the tests".to_vec())
     }
+}
+
+/// Waits until products are remembered, if the catalogue does so: from then on the commands of a
+/// query are known.
+async fn remembers_products(catalog: &Catalog) {
+    let ready = async || {
+        let usage = catalog.product_memory_use();
+        usage.is_none_or(|usage| usage.age.is_some()).then_some(())
+    };
+    eventually("products in memory", REMEMBERS, ready).await;
+}
+
+/// Connects a store; returns the commands that it has sent, and those that it must not send.
+async fn observed_store(uri: &str, database: &str) -> anyhow::Result<(Store, Commands, Refused)> {
+    let (commands, refused) = (Commands::default(), Refused::default());
+    let (seen, refusing) = (Arc::clone(&commands), Arc::clone(&refused));
+    let options = StoreOptions {
+        observer: Some(Arc::new(move |command| note(&seen, &refusing, command))),
+        ..StoreOptions::new(uri, database)
+    };
+    let store = Store::connect(&options).await?;
+    Ok((store, commands, refused))
+}
+
+/// Connects the client by which tests read and damage documents. After each of its writes the store
+/// forgets its products, as if the greatest age of products had passed.
+async fn direct_client(uri: &str, store: Arc<OnceLock<Store>>) -> anyhow::Result<mongodb::Client> {
+    const WRITES: [&str; 5] = ["insert", "update", "delete", "findAndModify", "bulkWrite"];
+    let mut options = ClientOptions::parse(uri).await?;
+    options.command_event_handler = Some(EventHandler::callback(move |event| {
+        let name = match &event {
+            CommandEvent::Succeeded(event) => &event.command_name,
+            CommandEvent::Failed(event) => &event.command_name,
+            _ => return,
+        };
+        if let Some(store) = store.get()
+            && WRITES.contains(&name.as_str())
+        {
+            store.announce_any_product();
+        }
+    }));
+    Ok(mongodb::Client::with_options(options)?)
 }
 
 fn note(commands: &Mutex<Vec<String>>, refused: &Mutex<BTreeSet<String>>, command: SentCommand) {
@@ -488,6 +600,7 @@ fn note(commands: &Mutex<Vec<String>>, refused: &Mutex<BTreeSet<String>>, comman
         collection,
         scattered: everywhere,
         weak,
+        follows_products,
     } = command;
     let text = collection.map_or_else(|| name.clone(), |collection| format!("{name} {collection}"));
     let mut refused = refused.lock().expect("nobody panics with the lock");
@@ -499,8 +612,8 @@ fn note(commands: &Mutex<Vec<String>>, refused: &Mutex<BTreeSet<String>>, comman
     if weak {
         refused.insert(format!("does not wait for a journaled majority: {text}"));
     }
-    commands
-        .lock()
-        .expect("nobody panics with the lock")
-        .push(text);
+    if !follows_products {
+        let mut commands = commands.lock().expect("nobody panics with the lock");
+        commands.push(text);
+    }
 }

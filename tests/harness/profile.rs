@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use futures_util::TryStreamExt as _;
 use mongodb::IndexModel;
 use mongodb::bson::{Bson, Document, doc};
+use vitrine_storage::product_changes::COMMENT;
 
 use crate::App;
 
@@ -33,8 +34,8 @@ impl App {
             .expect("the server profiles");
     }
 
-    /// Runs `work`; returns its result and every command with a plan that it sent, in their order.
-    /// Call [`App::start_profiler`] before.
+    /// Runs `work` without products in memory; returns its result and every command with a plan that it
+    /// sent, in their order. Call [`App::start_profiler`] before.
     ///
     /// # Panics
     /// When the server refuses.
@@ -44,6 +45,7 @@ impl App {
             .count_documents(self.planned())
             .await
             .expect("the server profiles");
+        self.catalog.forget_products();
         let done = work.await;
         let new = entries
             .find(self.planned())
@@ -94,11 +96,15 @@ impl App {
     }
 
     /// Matches commands that have a plan, without those that read the profiler's own collection,
-    /// and those that read precomputed facets, which run in the background as well.
+    /// and those that run in the background as well: they read precomputed facets, or follow changes.
     fn planned(&self) -> Document {
         let left_out = [PROFILE, "category_generations", "facet_panels"];
         let left_out = left_out.map(|name| format!("{}.{name}", self.direct().name()));
-        doc! { "ns": { "$nin": left_out.to_vec() }, "planSummary": { "$exists": true } }
+        doc! {
+            "ns": { "$nin": left_out.to_vec() },
+            "planSummary": { "$exists": true },
+            "command.comment": { "$ne": COMMENT },
+        }
     }
 }
 

@@ -502,6 +502,7 @@ fn a_clock_that_steps_back_changes_no_count() {
 #[test]
 fn ranges_are_bounded_and_visible_to_their_roles_only() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         app.has([product("Lamp")]).await;
         let request = |range: &str, resolution: &str| {
             format!(

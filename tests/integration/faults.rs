@@ -123,6 +123,7 @@ fn a_fold_that_keeps_failing_changes_nothing() {
 #[test]
 fn a_read_survives_one_election_and_reports_a_second() {
     test_on_own_server(async |app| {
+        let app = &app.without_product_memory().await;
         app.has([product("a")]).await;
         let query = r#"{ product(slug: "a") { name } units { symbol } }"#;
         // NotWritablePrimary, once: the driver retries.

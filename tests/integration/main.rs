@@ -44,6 +44,7 @@ mod persisted_queries;
 mod plans;
 mod process;
 mod product;
+mod product_memory;
 mod propagation;
 mod properties;
 mod reference;

@@ -87,6 +87,7 @@ fn a_missing_node_is_null_and_a_malformed_id_an_error() {
 #[test]
 fn at_most_a_hundred_nodes_are_read_at_once() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         app.has([product("a")]).await;
         let id = app
             .query(r#"{ product(slug: "a") { id } }"#)

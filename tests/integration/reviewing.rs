@@ -1065,6 +1065,7 @@ fn ratings_are_counted_by_month_and_recent_days() {
 #[test]
 fn the_most_helpful_reviews_cost_no_command_of_their_own() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         app.has([product("Lamp"), product("Sofa")]).await;
         let drafts = (0..15_i64).map(|n| {
             review("Lamp", n, 1 + n % 5)

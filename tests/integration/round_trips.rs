@@ -1,7 +1,13 @@
-//! The commands that each query and mutation sends to the database. A new N+1 fails a test here.
+//! The commands that each query and mutation sends to the database when no product is in memory. A new N+1 fails a test
+//! here. What the memory of products saves is in `product_memory.rs`.
 
 use serde_json::{Value, json};
-use vitrine_harness::{App, product, review, test};
+use vitrine_harness::{App, product, review};
+
+/// Runs a test of a service that keeps no products in memory.
+fn test<F: AsyncFnOnce(&App)>(body: F) {
+    vitrine_harness::test(async |app| body(&app.without_product_memory().await).await);
+}
 
 /// Everything that a product page shows, except whole reviews.
 const PAGE: &str = r#"{ product(slug: "monitor-1") {

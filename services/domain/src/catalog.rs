@@ -36,6 +36,7 @@ use crate::concurrency::{ConcurrencyLimit, Permit, PermitUse};
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
 use crate::persisted_queries::PersistedQueryLimit;
+use crate::product_memory::{ProductMemory, ProductMemoryOptions, ProductMemoryUse, Remembering};
 use crate::recent::{BusyProducts, RatedCategories};
 use crate::reference::ReferenceCache;
 use crate::reviewing::{HotProducts, Moderation};
@@ -82,11 +83,13 @@ pub struct CatalogOptions {
     pub max_products_read: u32,
     /// How many published review events are kept for followers that fall behind or resubscribe.
     pub events_kept: usize,
+    /// How many products are kept in memory; `None` for none.
+    pub product_memory: Option<ProductMemoryOptions>,
 }
 
 impl CatalogOptions {
     /// The defaults: 64 concurrent reads, 24 writes and 8 background operations, a queue of 2,000,
-    /// 20,000 products read, 10,000 events kept, the system clock.
+    /// 20,000 products read, 10,000 events kept, no products in memory, the system clock.
     #[must_use]
     pub fn new(currency: Currency, cursor_secret: Vec<u8>) -> Self {
         Self {
@@ -100,6 +103,7 @@ impl CatalogOptions {
             queue: 2_000,
             max_products_read: 20_000,
             events_kept: 10_000,
+            product_memory: None,
         }
     }
 }
@@ -140,6 +144,7 @@ struct Shared {
     persisted_query_limit: PersistedQueryLimit,
     activity_buffer: ActivityBuffer,
     hub: Hub,
+    remembering: Option<Remembering>,
     moderation: Moderation,
     reads: ConcurrencyLimit,
     writes: ConcurrencyLimit,
@@ -184,6 +189,8 @@ impl Catalog {
             return Err(DomainError::invalid("currency", reason));
         }
         let reference = ReferenceCache::load(&store).await?;
+        let remembering = options.product_memory;
+        let remembering = remembering.map(|options| Remembering::begin(&store, options));
         let shared = Shared {
             store,
             currency,
@@ -200,6 +207,7 @@ impl Catalog {
             persisted_query_limit: PersistedQueryLimit::default(),
             activity_buffer: ActivityBuffer::default(),
             hub: Hub::default(),
+            remembering,
             moderation: options.moderation,
             reads: ConcurrencyLimit::new(options.concurrency, options.queue),
             writes: ConcurrencyLimit::new(options.write_concurrency, options.queue),
@@ -371,6 +379,32 @@ impl Catalog {
         &self.shared.busy
     }
 
+    pub(crate) fn product_memory(&self) -> Option<&Arc<ProductMemory>> {
+        let remembering = self.shared.remembering.as_ref()?;
+        Some(&remembering.memory)
+    }
+
+    /// Returns the use of the memory of products; `None` if it is switched off.
+    #[must_use]
+    pub fn product_memory_use(&self) -> Option<ProductMemoryUse> {
+        self.product_memory().map(|memory| memory.usage())
+    }
+
+    /// Empties the memory of products. Nothing but tests needs this.
+    pub fn forget_products(&self) {
+        if let Some(memory) = self.product_memory() {
+            memory.forget_all();
+        }
+    }
+
+    /// Keeps no products in memory from now on, and stops following their changes. To be called before
+    /// the connections are closed.
+    pub async fn stop_remembering(&self) {
+        if let Some(remembering) = &self.shared.remembering {
+            remembering.end().await;
+        }
+    }
+
     pub(crate) fn hub(&self) -> &Hub {
         &self.shared.hub
     }
@@ -522,6 +556,20 @@ impl Catalog {
         };
         self.in_background(within(self.database_work(), task.instrument(span)));
         answered.await
+    }
+
+    /// Waits for what another caller reads, with the time limit of a read.
+    pub(crate) async fn within_read_limit<T>(
+        &self,
+        reading: impl Future<Output = T>,
+    ) -> Result<T, DomainError> {
+        let elected = self.store().next_election();
+        tokio::select! {
+            biased;
+            result = reading => Ok(result),
+            () = elected => Err(StorageError::LostPrimary.into()),
+            () = tokio::time::sleep(READ_TIMEOUT) => Err(StorageError::NoAnswer.into()),
+        }
     }
 
     /// Notes that something held locks for longer than our own transactions take.

@@ -8,6 +8,7 @@
 //! | [`catalog`] | the handle, its concurrency limits and time limits |
 //! | [`mod@reference`] | categories, spec dictionary and units, cached in memory |
 //! | [`products`], [`reviews`], [`suppliers`] | queries |
+//! | [`product_memory`] | products in memory |
 //! | [`facets`] | filter panels, coverage of spec keys |
 //! | [`search`] | parsing and answering search texts |
 //! | [`admin`] | mutations of the catalogue |
@@ -42,6 +43,7 @@ pub mod maintenance;
 pub mod outcome;
 pub mod page;
 mod persisted_queries;
+pub mod product_memory;
 pub mod products;
 pub mod propagation;
 mod recent;

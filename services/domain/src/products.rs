@@ -42,6 +42,11 @@ impl Visibility {
             Self::Everything => &ProductStatus::ALL,
         }
     }
+
+    /// Whether a product is visible.
+    fn shows(self, product: &ProductView) -> Result<bool, DomainError> {
+        Ok(self.states().contains(&product.status()?))
+    }
 }
 
 /// The maximum number of products sorted by the values of a spec key: no index has that order.
@@ -122,22 +127,38 @@ pub enum TotalRelation {
 }
 
 impl Catalog {
-    /// A product, if the caller may see it. One command.
+    /// A product, if the caller may see it. None or one command; two if another product had its name
+    /// before.
     pub async fn product(
         &self,
         key: ProductKey,
         visibility: Visibility,
     ) -> Result<Option<ProductView>, DomainError> {
+        if let Some(memory) = self.memory_for(1) {
+            return match self.remembered_product(&memory, key).await? {
+                Some(view) if visibility.shows(&view)? => Ok(Some(view)),
+                _ => Ok(None),
+            };
+        }
         self.read(|store| async move { store.get_product(&key, visibility.states()).await })
             .await
     }
 
-    /// The products with these ids that the caller may see. One command.
+    /// The products with these ids that the caller may see. One command; none if all are in memory.
     pub async fn products_by_id(
         &self,
         ids: Vec<ProductId>,
         visibility: Visibility,
     ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
+        if let Some(memory) = self.memory_for(ids.len()) {
+            let found = self.remembered_products(&memory, ids).await?.into_iter();
+            let shown = |(id, view): (ProductId, ProductView)| match visibility.shows(&view) {
+                Ok(true) => Some(Ok((id, view))),
+                Ok(false) => None,
+                Err(error) => Some(Err(error)),
+            };
+            return found.filter_map(shown).collect();
+        }
         let found = self
             .read(|store| async move { store.get_many_products(&ids, visibility.states()).await });
         Ok(found

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use vitrine_domain::reviewing::Moderation;
 use vitrine_domain::{Catalog, CatalogOptions};
 use vitrine_mongod::{Instance, StartError};
 use vitrine_storage::store::{Deployment, Topology, Unusable};
@@ -15,7 +14,7 @@ use crate::auth::{KeyKeeper, KeySource, Tokens};
 use crate::health::DatabaseHealth;
 use crate::local::{LocalData, random_secret};
 use crate::retry::{NotInitiated, Retry, is_outage};
-use crate::settings::{Common, Secret};
+use crate::settings::{Common, Secret, Serving};
 
 /// How long to wait for the answer of a mongod that another process may have started on this
 /// machine.
@@ -87,49 +86,42 @@ impl Database {
     pub(crate) async fn catalog(
         &self,
         settings: &Common,
-        moderation: Moderation,
+        serving: Serving,
     ) -> anyhow::Result<Catalog> {
         let secret = cursor_secret(settings, self.local.as_ref())?;
-        self.catalog_with(settings, secret, moderation).await
+        let options = self.options(settings, secret).await?;
+        let options = CatalogOptions {
+            moderation: serving.moderation,
+            product_memory: serving.product_memory,
+            ..options
+        };
+        self.catalog_with(options).await
     }
 
     /// Opens the catalogue for commands that issue no cursors.
     pub(crate) async fn catalog_for_work(&self, settings: &Common) -> anyhow::Result<Catalog> {
-        self.catalog_with(settings, random_secret(), Moderation::default())
-            .await
+        let options = self.options(settings, random_secret()).await?;
+        self.catalog_with(options).await
     }
 
     /// Opens the catalogue read-only.
     pub(crate) async fn catalog_read_only(&self, settings: &Common) -> anyhow::Result<Catalog> {
-        let secret = random_secret();
-        let options = self.options(settings, secret, Moderation::default());
-        Catalog::open_read_only(self.store.clone(), options.await?)
+        let options = self.options(settings, random_secret()).await?;
+        Catalog::open_read_only(self.store.clone(), options)
             .await
             .context("opening the catalogue")
     }
 
-    async fn catalog_with(
-        &self,
-        settings: &Common,
-        secret: String,
-        moderation: Moderation,
-    ) -> anyhow::Result<Catalog> {
-        let options = self.options(settings, secret, moderation);
-        Catalog::open(self.store.clone(), options.await?)
+    async fn catalog_with(&self, options: CatalogOptions) -> anyhow::Result<Catalog> {
+        Catalog::open(self.store.clone(), options)
             .await
             .context("opening the catalogue")
     }
 
-    async fn options(
-        &self,
-        settings: &Common,
-        secret: String,
-        moderation: Moderation,
-    ) -> anyhow::Result<CatalogOptions> {
+    async fn options(&self, settings: &Common, secret: String) -> anyhow::Result<CatalogOptions> {
         let compared = self.health.compare_clocks(&self.store).await;
         compared.context("comparing this machine's clock with the database's")?;
         Ok(CatalogOptions {
-            moderation,
             clock: Arc::new(self.health.clock()),
             ..CatalogOptions::new(settings.currency, secret.into_bytes())
         })

@@ -9,18 +9,21 @@ use clap::parser::ValueSource;
 use clap::{
     ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
 };
+use vitrine_domain::product_memory::ProductMemoryOptions;
 use vitrine_domain::reviewing::Moderation;
 use vitrine_model::money::Currency;
 
 mod clients;
 mod connections;
 mod limits;
+mod memory;
 mod telemetry;
 mod tokens;
 
 pub(crate) use clients::ClientSettings;
 pub(crate) use connections::ConnectionSettings;
 pub(crate) use limits::LimitSettings;
+pub(crate) use memory::MemorySettings;
 pub(crate) use telemetry::{OtlpEndpoint, TelemetrySettings};
 pub(crate) use tokens::{Secret, TokenSettings};
 
@@ -43,6 +46,9 @@ pub struct Cli {
     /// What callers may ask for.
     #[command(flatten)]
     pub limits: LimitSettings,
+    /// What is kept in memory.
+    #[command(flatten)]
+    pub memory: MemorySettings,
     /// Connections.
     #[command(flatten)]
     pub connections: ConnectionSettings,
@@ -54,7 +60,22 @@ pub struct Cli {
     pub telemetry: TelemetrySettings,
 }
 
+/// How the catalogue is opened for callers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Serving {
+    pub(crate) moderation: Moderation,
+    pub(crate) product_memory: Option<ProductMemoryOptions>,
+}
+
 impl Cli {
+    /// Returns how the catalogue is opened for callers.
+    pub(crate) fn serving(&self) -> Serving {
+        Serving {
+            moderation: self.dev.review_moderation.into(),
+            product_memory: self.memory.products(),
+        }
+    }
+
     /// Reads a command line.
     ///
     /// # Errors
@@ -81,6 +102,8 @@ fn flag_without_effect(matches: &ArgMatches) -> Option<String> {
         ("cost_limit", "dev and serve", &["dev", "serve"]),
         ("staff_cost_limit", "dev and serve", &["dev", "serve"]),
         ("cost_per_second", "serve", &["serve"]),
+        ("product_memory", "dev and serve", &["dev", "serve"]),
+        ("product_memory_age", "dev and serve", &["dev", "serve"]),
         ("trusted_proxy", "dev and serve", &["dev", "serve"]),
         ("allowed_origin", "dev and serve", &["dev", "serve"]),
         ("cache_max_age", "dev and serve", &["dev", "serve"]),

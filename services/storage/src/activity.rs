@@ -398,6 +398,7 @@ impl Store {
     }
 
     async fn try_fill(&self, filling: &BucketFill) -> Result<FilledBuckets, TransactionError> {
+        let _write = self.product_write(filling.sold.keys().copied());
         let mut session = self.begin().await?;
         match self.fill_in(&mut session, filling).await {
             Ok(true) => commit(&mut session).await.map(|()| filling.done()),

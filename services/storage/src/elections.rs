@@ -12,10 +12,42 @@ use mongodb::event::sdam::SdamEvent;
 use mongodb::options::ServerAddress;
 use tokio::sync::watch;
 
-/// Returns an SDAM event handler and the number of elections that it has observed.
-pub(crate) fn monitor() -> (EventHandler<SdamEvent>, watch::Receiver<u64>) {
-    let (elections, seen) = watch::channel(0);
-    let last = Mutex::new(None);
+/// What has happened to the primary.
+#[derive(Clone, Debug)]
+pub(crate) struct PrimaryWatch {
+    /// How often another server became primary.
+    elections: watch::Receiver<u64>,
+    /// How often there was another primary, or none.
+    losses: watch::Receiver<u64>,
+}
+
+impl PrimaryWatch {
+    /// Completes when another server becomes primary.
+    pub(crate) fn next_election(&self) -> impl Future<Output = ()> + Send + 'static {
+        next(self.elections.clone())
+    }
+
+    /// Completes when the driver loses the primary, or finds another one.
+    pub(crate) fn next_loss(&self) -> impl Future<Output = ()> + Send + 'static {
+        next(self.losses.clone())
+    }
+}
+
+fn next(mut count: watch::Receiver<u64>) -> impl Future<Output = ()> + Send + 'static {
+    count.mark_unchanged();
+    async move {
+        if count.changed().await.is_err() {
+            // The client is closed, so nothing happens any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Returns an SDAM event handler and what it observes.
+pub(crate) fn monitor() -> (EventHandler<SdamEvent>, PrimaryWatch) {
+    let (elections, seen_elections) = watch::channel(0);
+    let (losses, seen_losses) = watch::channel(0);
+    let (last, current) = (Mutex::new(None), Mutex::new(None));
     let handler = EventHandler::callback(move |event| {
         let SdamEvent::TopologyDescriptionChanged(event) = event else {
             return;
@@ -25,12 +57,21 @@ pub(crate) fn monitor() -> (EventHandler<SdamEvent>, watch::Receiver<u64>) {
             .into_iter()
             .find(|(_, server)| server.server_type() == ServerType::RsPrimary)
             .map(|(address, _)| address.clone());
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, primary.clone());
+        if before.is_some() && before != primary {
+            losses.send_modify(|count| *count += 1);
+        }
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         if is_new_primary(&mut last, primary) {
             elections.send_modify(|count| *count += 1);
         }
     });
-    (handler, seen)
+    let watch = PrimaryWatch {
+        elections: seen_elections,
+        losses: seen_losses,
+    };
+    (handler, watch)
 }
 
 /// Stores the primary; returns whether it differs from the last known one.

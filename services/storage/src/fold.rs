@@ -229,6 +229,7 @@ impl Store {
         reviews: &[(Review, Option<String>)],
         now: Timestamp,
     ) -> Result<bool, TransactionError> {
+        let _write = self.product_write(reviews.iter().map(|(review, _)| review.product_id));
         let mut session = self.begin().await?;
         let done = self.insert_counted_in(&mut session, reviews, now).await;
         match done {
@@ -325,6 +326,7 @@ impl Store {
         how: FoldTry,
         now: Timestamp,
     ) -> Result<Folded, TransactionError> {
+        let _write = self.product_write(products.iter().copied());
         let mut session = self.begin().await?;
         let done = self.fold_in(&mut session, products, how, now).await;
         match done {

@@ -10,6 +10,7 @@
 //! | [`store`] | connecting, limits, command monitoring |
 //! | [`work`] | commands and connections counted, for the process and for requests |
 //! | [`error`] | errors, grouped by what the caller can do about them |
+//! | [`product_writes`], [`product_changes`] | which products change: by this process, and by any |
 //! | [`products`], [`reviews`], [`reference`] | queries of one collection, or of a few related ones |
 //! | [`write`] | multi-document transactions of the catalogue |
 //! | [`counts`] | facet counts and precomputed panels |
@@ -47,6 +48,7 @@ mod products_query;
 mod raw;
 mod sorted_rows;
 mod transaction;
+mod unannounced;
 
 pub mod abandoned;
 pub mod activity;
@@ -67,6 +69,8 @@ pub mod migrations;
 pub mod moderation;
 mod names;
 pub mod persisted_queries;
+pub mod product_changes;
+pub mod product_writes;
 pub mod products;
 pub mod propagation;
 pub mod ranks;

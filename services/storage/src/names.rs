@@ -168,11 +168,10 @@ impl Store {
         value: &str,
         states: &[ProductStatus],
     ) -> Result<Option<ProductView>, StorageError> {
-        let name = kind.with(value);
-        let visible = products_query::predicate(&Condition::Status(states.to_vec()));
-        if let Some(cached) = self.name_cache.get(&name) {
+        if let Some(cached) = self.name_cache.get(&kind.with(value)) {
             let mut filter = doc! { "_id": stored_id(cached.to_i64()), kind.field(): value };
-            filter.extend(visible.clone());
+            let visible = Condition::Status(states.to_vec());
+            filter.extend(products_query::predicate(&visible));
             let collection = self.raw(PRODUCTS);
             let find = collection
                 .find_one(filter)
@@ -182,8 +181,20 @@ impl Store {
             if let Some(found) = find.await? {
                 return ProductView::new(found).map(Some);
             }
-            self.name_cache.invalidate(&name);
         }
+        self.look_up_name(kind, value, states).await
+    }
+
+    /// Returns the product with this name, as the database has it, and caches the name. One command.
+    pub(crate) async fn look_up_name(
+        &self,
+        kind: NameKind,
+        value: &str,
+        states: &[ProductStatus],
+    ) -> Result<Option<ProductView>, StorageError> {
+        let name = kind.with(value);
+        self.name_cache.invalidate(&name);
+        let visible = products_query::predicate(&Condition::Status(states.to_vec()));
         let pipeline = lookup(doc! { "_id": &name }, visible);
         let collection = self.raw(NAMES);
         let found = collection

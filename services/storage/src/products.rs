@@ -29,7 +29,7 @@ pub(crate) const COLLECTION: &str = "products";
 const MAX_INSERT_BATCH: usize = 250;
 
 /// The key of a single product.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProductKey {
     /// By id.
     Id(ProductId),
@@ -101,6 +101,17 @@ pub struct KnownProduct {
     pub digests: HashMap<(String, String), String>,
 }
 
+impl ProductKey {
+    /// Returns whether a product has this key.
+    pub fn is_of(&self, product: &ProductView) -> Result<bool, StorageError> {
+        Ok(match self {
+            Self::Id(id) => product.id() == *id,
+            Self::Slug(slug) => product.slug()? == slug,
+            Self::Sku(sku) => product.sku()? == sku,
+        })
+    }
+}
+
 impl Store {
     /// Runs a query that returns ids only.
     pub(crate) async fn product_ids<C: FromIterator<ProductId>>(
@@ -143,6 +154,32 @@ impl Store {
             .max_time(self.max_time)
             .await?;
         found.map(ProductView::new).transpose()
+    }
+
+    /// Returns the product with this key as [`Store::get_product`] does, with one command: a cached
+    /// name is not believed.
+    pub async fn look_up_product(
+        &self,
+        key: &ProductKey,
+        states: &[ProductStatus],
+    ) -> Result<Option<ProductView>, StorageError> {
+        match key {
+            ProductKey::Id(_) => self.get_product(key, states).await,
+            ProductKey::Slug(slug) => self.look_up_name(NameKind::Slug, slug, states).await,
+            ProductKey::Sku(sku) => self.look_up_name(NameKind::Sku, sku, states).await,
+        }
+    }
+
+    /// Returns the product that had this key when the key was last resolved in this process; `None`
+    /// if it was not. No command.
+    #[must_use]
+    pub fn cached_product_id(&self, key: &ProductKey) -> Option<ProductId> {
+        let name = match key {
+            ProductKey::Id(id) => return Some(*id),
+            ProductKey::Slug(slug) => names::slug(slug),
+            ProductKey::Sku(sku) => names::sku(sku),
+        };
+        self.name_cache.get(&name)
     }
 
     /// Returns the products with these ids that have one of these statuses, in no particular order.

@@ -133,6 +133,7 @@ impl Store {
         let mut filter = change.of(products);
         // A product whose country changed since it was read is found again.
         filter.insert("supplier.country", change.supplier.country.as_deref());
+        let _write = self.product_write(products.iter().map(|product| product.id));
         let updated = collection.update_many(filter, update);
         updated.await?;
         Ok(())
@@ -154,7 +155,9 @@ impl Store {
             .iter()
             .map(|product| stored_id(product.category.to_i64()));
         filter.insert("category", doc! { "$in": read.collect::<Vec<Bson>>() });
-        match unit.apply_supplier_copy(filter, update, categories).await {
+        let ids = products.iter().map(|product| product.id);
+        let applied = unit.apply_supplier_copy(ids, (filter, update), categories);
+        match applied.await {
             Ok(()) => unit.commit().await,
             Err(error) => {
                 unit.abort().await;

@@ -518,6 +518,7 @@ impl Store {
         lease: &RepairLease,
         now: Timestamp,
     ) -> Result<bool, TransactionError> {
+        let _write = self.product_write([product]);
         let mut session = self.begin().await?;
         let done = self.correct_in(&mut session, product, error, (lease, now));
         match done.await {

@@ -11,11 +11,13 @@ use mongodb::error::Error;
 use mongodb::event::{EventHandler, command::CommandEvent};
 use mongodb::options::{ClientOptions, ReadConcern, ReadPreference, SelectionCriteria};
 use mongodb::{Client, Collection, Database};
-use tokio::sync::watch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::ProductId;
 
 use crate::durability::{durable, durable_document, is_weak};
+use crate::elections::PrimaryWatch;
+use crate::product_changes::COMMENT;
+use crate::product_writes::ProductWrites;
 use crate::shards::{Reach, TransactionReach, reaches};
 use crate::versions::{self, VersionStep};
 use crate::work::{self, Commands, Pool};
@@ -36,6 +38,9 @@ pub struct SentCommand {
     /// Whether the command confirms a write before a majority has it in its journal, and
     /// [`WEAK_WRITES`](crate::durability::WEAK_WRITES) does not list it.
     pub weak: bool,
+    /// Whether it belongs to the stream of [`ProductChanges`](crate::product_changes::ProductChanges), which runs in
+    /// the background.
+    pub follows_products: bool,
 }
 
 /// Called with every command as it is sent.
@@ -118,8 +123,8 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) db: Database,
     pub(crate) max_time: Duration,
-    /// The number of elections so far that made another server primary.
-    elections: watch::Receiver<u64>,
+    primary: PrimaryWatch,
+    pub(crate) product_writes: Arc<ProductWrites>,
     pub(crate) commands: Arc<Commands>,
     pub(crate) pool: Arc<Pool>,
     /// The options of the client, and the client whose replies are counted once it is needed.
@@ -156,8 +161,10 @@ impl Store {
         client.selection_criteria = Some(primary);
         client.max_connecting = Some(4);
         client.server_selection_timeout = Some(options.server_selection);
-        client.command_event_handler = options.observer.clone().map(observe);
-        let (handler, elections) = elections::monitor();
+        let product_writes = Arc::<ProductWrites>::default();
+        let observer = options.observer.clone();
+        client.command_event_handler = observer.map(|to| observe(to, Arc::clone(&product_writes)));
+        let (handler, primary) = elections::monitor();
         client.sdam_event_handler = Some(handler);
         let (commands, pool) = (Arc::default(), Arc::default());
         work::observe(&mut client, &commands, &pool);
@@ -168,7 +175,8 @@ impl Store {
             client,
             db,
             max_time: options.max_time,
-            elections,
+            primary,
+            product_writes,
             commands,
             pool,
             inspected,
@@ -210,14 +218,13 @@ impl Store {
     /// Completes when another server is elected primary. Commands sent to the previous primary may
     /// never be answered.
     pub fn next_election(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut elections = self.elections.clone();
-        elections.mark_unchanged();
-        async move {
-            if elections.changed().await.is_err() {
-                // The client is closed, so there are no more elections.
-                std::future::pending::<()>().await;
-            }
-        }
+        self.primary.next_election()
+    }
+
+    /// Completes when the driver loses sight of the primary, or when another server is elected.
+    /// What was read before may be rolled back.
+    pub fn next_loss_of_primary(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.primary.next_loss()
     }
 
     /// Returns the version and topology of the server.
@@ -276,11 +283,13 @@ impl Store {
     }
 
     /// Runs a write that is written out as a command, with the durable write concern unless it names
-    /// another. Its reply may have write errors. Fails when the writes may be rolled back.
+    /// another. Announces the products that it names ([`ProductWrite`](crate::product_writes::ProductWrite)). Its reply
+    /// may have write errors. Fails when the writes may be rolled back.
     pub(crate) async fn write(&self, mut command: Document) -> Result<Document, StorageError> {
         if !command.contains_key("writeConcern") {
             command.insert("writeConcern", durable_document());
         }
+        let _write = self.write_of(&command);
         let reply = self.db.run_command(command).await?;
         match reply.get_document("writeConcernError") {
             Ok(error) => {
@@ -305,7 +314,7 @@ pub(crate) fn snapshot() -> ReadConcern {
     ReadConcern::snapshot()
 }
 
-fn topology(hello: &Document) -> Topology {
+pub(crate) fn topology(hello: &Document) -> Topology {
     if hello.contains_key("setName") {
         Topology::ReplicaSet
     } else if hello.get_str("msg").ok() == Some("isdbgrid") {
@@ -316,15 +325,19 @@ fn topology(hello: &Document) -> Topology {
 }
 
 /// Returns the id of the transaction of a command: its session and its transaction number.
-fn transaction_id(command: &Document) -> Option<(String, i64)> {
+pub(crate) fn transaction_id(command: &Document) -> Option<(String, i64)> {
     command.get_bool("autocommit").ok()?;
     let session = command.get_document("lsid").ok()?.get("id")?;
     Some((session.to_string(), command.get_i64("txnNumber").ok()?))
 }
 
-fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
+fn observe(
+    observer: CommandObserver,
+    product_writes: Arc<ProductWrites>,
+) -> EventHandler<CommandEvent> {
     let transactions = Mutex::<HashMap<_, TransactionReach>>::default();
     EventHandler::callback(move |event| {
+        product_writes.unannounced.observe(&event);
         if let CommandEvent::Started(started) = event {
             let collection = started.command.get_str(&started.command_name);
             let collection = collection.ok().map(str::to_owned);
@@ -342,6 +355,7 @@ fn observe(observer: CommandObserver) -> EventHandler<CommandEvent> {
                 }
             }
             observer(SentCommand {
+                follows_products: started.command.get_str("comment").ok() == Some(COMMENT),
                 weak: is_weak(&started.command_name, &started.command),
                 scattered,
                 name: started.command_name,

@@ -13,6 +13,7 @@ use futures_util::TryStreamExt as _;
 use mongodb::bson::raw::RawDocumentBuf;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
+use vitrine_model::id::ProductId;
 
 use crate::batch::{Batch, in_parts};
 use crate::documents::{PRODUCT_VERSION, REVIEW_VERSION};
@@ -134,6 +135,9 @@ impl Store {
         ids: &[Bson],
     ) -> Result<(), StorageError> {
         let filter = doc! { "_id": { "$in": ids }, "schema_version": version };
+        let of_products = ids.iter().filter(|_| name == products::COLLECTION);
+        let of_products = of_products.filter_map(Bson::as_i64);
+        let _write = self.product_write(of_products.map(ProductId::from_i64));
         let collection = self.documents(name);
         let updated = collection.update_many(filter, stages.to_vec());
         updated.await?;

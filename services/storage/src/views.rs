@@ -58,6 +58,12 @@ impl ProductView {
         self.id
     }
 
+    /// Returns the size of the document in bytes.
+    #[must_use]
+    pub fn stored_bytes(&self) -> usize {
+        self.doc.as_bytes().len()
+    }
+
     /// Returns the name of the kind.
     pub fn kind(&self) -> Read<&str> {
         self.fields().str("kind")

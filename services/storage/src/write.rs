@@ -26,6 +26,7 @@ use crate::counts::GENERATIONS;
 use crate::documents::product::{self as document, BundledFields, Encoding, OPTIONAL_CONTENT};
 use crate::documents::{PRODUCT_VERSION, REFERENCE_VERSION, reference, up_to};
 use crate::error::{DUPLICATE_KEY, code};
+use crate::product_writes::ProductWrite;
 use crate::products::write_error;
 use crate::propagation::STALE_COPIES;
 use crate::raw::{Fields, Read, date, stored_id};
@@ -54,6 +55,8 @@ pub struct WriteUnit {
     reference_changed: bool,
     /// The slugs of the products written, to be cached after the commit.
     slugs: Vec<(String, ProductId)>,
+    /// Announces the products written when the transaction has ended.
+    write: ProductWrite,
 }
 
 /// The recorded answer to a mutation with an idempotency key.
@@ -88,6 +91,7 @@ impl Store {
             stale_copies: BTreeSet::new(),
             reference_changed: false,
             slugs: Vec::new(),
+            write: self.product_write([]),
         })
     }
 
@@ -213,6 +217,7 @@ impl WriteUnit {
             names.map(|name| names::product_document(&name, product.id))
         });
         self.insert_names(names.collect()).await?;
+        self.write.add(products.iter().map(|product| product.id));
         let docs = products
             .iter()
             .map(|product| document::document(product, encoding));
@@ -250,6 +255,7 @@ impl WriteUnit {
         expected: i64,
         encoding: Encoding<'_>,
     ) -> Result<bool, StorageError> {
+        self.write.add([product.id]);
         let collection = self.store.raw(products::COLLECTION);
         let filter = replaceable(product, expected);
         let before = collection
@@ -291,13 +297,15 @@ impl WriteUnit {
         found.map_or(Ok(()), |doc| products::not_newer(&doc))
     }
 
-    /// Updates the supplier's copy in products, and touches each of their categories.
+    /// Updates the supplier's copy in those of these products that match a filter, and touches each
+    /// of their categories.
     pub(crate) async fn apply_supplier_copy(
         &mut self,
-        filter: Document,
-        update: Vec<Document>,
+        products: impl Iterator<Item = ProductId>,
+        (filter, update): (Document, Vec<Document>),
         categories: BTreeSet<CategoryId>,
     ) -> Result<(), StorageError> {
+        self.write.add(products);
         let collection = self.store.documents(products::COLLECTION);
         let updated = collection
             .update_many(filter, update)

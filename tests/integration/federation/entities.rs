@@ -80,6 +80,7 @@ fn entities_come_in_the_order_of_their_representations() {
 #[test]
 fn representations_share_commands() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         let names: Vec<String> = (0..100).map(|n| format!("p{n}")).collect();
         app.has(names.iter().map(|name| product(name))).await;
         let ids = stock(app).await;

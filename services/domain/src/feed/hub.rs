@@ -204,11 +204,21 @@ impl Catalog {
         self.hub().disconnect_all();
     }
 
+    /// A follower that reads the product of an event must not find it older than the event.
+    fn forget_product(&self, product: ProductId) {
+        if let Some(memory) = self.product_memory() {
+            memory.forget(&[product]);
+        }
+    }
+
     async fn run_feed(&self, mut feed: Feed) {
         let (mut followed, mut checked) = (Instant::now(), Instant::now());
         loop {
             match feed.next().await {
-                Ok(Some(event)) => self.hub().publish(event, self.events_kept()),
+                Ok(Some(event)) => {
+                    self.forget_product(event.1.product());
+                    self.hub().publish(event, self.events_kept());
+                }
                 Ok(None) => self.hub().advance(feed.point()),
                 Err(error) => {
                     tracing::warn!(%error, "the stream of reviews and ratings was lost");
@@ -265,6 +275,7 @@ impl Catalog {
         };
         let outcome = tokio::time::timeout(MAX_WAIT_FOR_EVENT, looking).await;
         let reached = outcome.map_err(|_| StorageError::HistoryLost).flatten()?;
+        self.forget_product(product);
         Ok((missed, reached.filter(|reached| *reached < to)))
     }
 }

@@ -47,6 +47,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     };
     if !loaded {
         catalog.drain().await;
+        catalog.stop_remembering().await;
         database.close().await?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -68,8 +69,7 @@ pub(super) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 async fn open_catalog(cli: &Cli, database: &Database) -> anyhow::Result<Catalog> {
     apply_migrations(&database.store, false).await?;
     database.require_schema().await?;
-    let moderation = cli.dev.review_moderation.into();
-    database.catalog(&cli.common, moderation).await
+    database.catalog(&cli.common, cli.serving()).await
 }
 
 /// Serves the API and runs the workers until shutdown, or until the local mongod exits.

@@ -15,7 +15,6 @@ use vitrine_api::http::{
     client_address, monitor,
 };
 use vitrine_domain::Catalog;
-use vitrine_domain::reviewing::Moderation;
 
 use super::endpoints::{Endpoints, listen_for_monitoring};
 use super::{log_progress, process_name, shutdown_signal};
@@ -24,7 +23,7 @@ use crate::database::{Database, cursor_secret, token_keys, tokens};
 use crate::health::DatabaseHealth;
 use crate::local::LocalData;
 use crate::retry::Retry;
-use crate::settings::{Cli, ClientSettings, Common, LimitSettings, TelemetrySettings};
+use crate::settings::{Cli, ClientSettings, Common, LimitSettings, Serving, TelemetrySettings};
 use crate::traces::join_trace;
 use crate::workers::Workers;
 
@@ -55,8 +54,7 @@ pub(super) async fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         .start_key_refresh(keys)
         .start_certificate_refresh(certificate);
     let opening = async {
-        let moderation = cli.dev.review_moderation.into();
-        let (database, opened) = open(settings, health, Some(moderation)).await?;
+        let (database, opened) = open(settings, health, Some(cli.serving())).await?;
         workers
             .start_monitoring(&opened)
             .start_activity_flush(&opened);
@@ -127,20 +125,20 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits for the database without a time limit, and opens the catalogue in it: for serving if
-/// `moderation` is set, otherwise for workers.
+/// Waits for the database without a time limit, and opens the catalogue in it: for callers if
+/// `serving` says how, otherwise for workers.
 async fn open(
     settings: &Common,
     health: DatabaseHealth,
-    moderation: Option<Moderation>,
+    serving: Option<Serving>,
 ) -> anyhow::Result<(Database, Catalog)> {
     let mut retry = Retry::forever();
     let mut database = Database::open_within(&mut retry, settings, &log_progress).await?;
     database.health = health;
     let catalog = retry.run(async || {
         database.require_schema().await?;
-        match moderation {
-            Some(moderation) => database.catalog(settings, moderation).await,
+        match serving {
+            Some(serving) => database.catalog(settings, serving).await,
             None => database.catalog_for_work(settings).await,
         }
     });
@@ -281,6 +279,7 @@ pub(super) async fn close(workers: Workers, catalog: &OnceLock<Catalog>) {
     workers.stop().await;
     if let Some(catalog) = catalog.get() {
         catalog.drain().await;
+        catalog.stop_remembering().await;
     }
 }
 

@@ -9,6 +9,7 @@ use prometheus_client::metrics::MetricType;
 use vitrine_api::execution::CacheUse;
 use vitrine_api::http::{RequestLimiter, RequestUse};
 use vitrine_domain::Catalog;
+use vitrine_domain::product_memory::ProductMemoryUse;
 use vitrine_domain::work::COMMAND_BUCKETS;
 
 /// The names, types and descriptions of these metrics.
@@ -83,11 +84,36 @@ const LARGE_REQUESTS_WAITING: Description = (
     MetricType::Gauge,
     "Large GraphQL queries that wait for each other",
 );
+const PRODUCT_BYPASSES: Description = (
+    "product_memory_bypasses",
+    MetricType::Counter,
+    "Look-ups of products that did not use the memory because its changes were not confirmed",
+);
+const PRODUCT_EVICTIONS: Description = (
+    "product_memory_evictions",
+    MetricType::Counter,
+    "Products removed from memory to make room",
+);
+const PRODUCT_BYTES: Description = (
+    "product_memory_bytes",
+    MetricType::Gauge,
+    "Size of the products in memory",
+);
+const PRODUCTS: Description = (
+    "product_memory_products",
+    MetricType::Gauge,
+    "Products in memory",
+);
+const PRODUCT_AGE: Description = (
+    "product_memory_age_seconds",
+    MetricType::Gauge,
+    "Time since the memory of products was last known to lack no change",
+);
 
 type Description = (&'static str, MetricType, &'static str);
 
 /// All of them.
-pub(super) const ALL: [Description; 14] = [
+pub(super) const ALL: [Description; 19] = [
     COMMANDS,
     FAILURES,
     CONNECTIONS,
@@ -102,6 +128,11 @@ pub(super) const ALL: [Description; 14] = [
     REQUESTS_WAITING,
     LARGE_REQUESTS_RUNNING,
     LARGE_REQUESTS_WAITING,
+    PRODUCT_BYPASSES,
+    PRODUCT_EVICTIONS,
+    PRODUCT_BYTES,
+    PRODUCTS,
+    PRODUCT_AGE,
 ];
 
 /// What the metrics are read from.
@@ -139,25 +170,34 @@ impl Live {
         if let Some(requests) = self.requests.get() {
             encode_requests(&mut encoder, requests.usage())?;
         }
-        self.encode_caches(&mut encoder)
+        let products = self.catalog.get().and_then(Catalog::product_memory_use);
+        if let Some(products) = &products {
+            encode_product_memory(&mut encoder, products)?;
+        }
+        self.encode_caches(&mut encoder, products.as_ref())
     }
 
-    fn encode_caches(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    fn encode_caches(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        products: Option<&ProductMemoryUse>,
+    ) -> fmt::Result {
         let caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        let caches = caches
+            .iter()
+            .map(|(name, cache)| (*name, cache.hits(), cache.misses()));
+        let products = products.map(|products| ("products", products.hits, products.misses));
+        let caches: Vec<(&str, u64, u64)> = caches.chain(products).collect();
         if caches.is_empty() {
             return Ok(());
         }
         for (description, are_hits) in [(CACHE_HITS, true), (CACHE_MISSES, false)] {
             let mut metric = describe(encoder, description)?;
-            for (name, cache) in caches.iter() {
+            for (name, hits, misses) in &caches {
                 let labels = [("cache", *name)];
                 let mut metric = metric.encode_family(&labels)?;
-                let count = if are_hits {
-                    cache.hits()
-                } else {
-                    cache.misses()
-                };
-                metric.encode_counter::<[(&str, &str); 0], _, u64>(&count, None)?;
+                let count = if are_hits { hits } else { misses };
+                metric.encode_counter::<[(&str, &str); 0], _, u64>(count, None)?;
             }
         }
         Ok(())
@@ -239,6 +279,30 @@ fn encode_requests(encoder: &mut DescriptorEncoder<'_>, usage: RequestUse) -> fm
         (LARGE_REQUESTS_WAITING, usage.large_waiting),
     ] {
         describe(encoder, description)?.encode_gauge(&whole(number))?;
+    }
+    Ok(())
+}
+
+fn encode_product_memory(
+    encoder: &mut DescriptorEncoder<'_>,
+    products: &ProductMemoryUse,
+) -> fmt::Result {
+    for (description, count) in [
+        (PRODUCT_BYPASSES, products.bypassed),
+        (PRODUCT_EVICTIONS, products.evicted),
+    ] {
+        let mut metric = describe(encoder, description)?;
+        metric.encode_counter::<[(&str, &str); 0], _, u64>(&count, None)?;
+    }
+    for (description, number) in [
+        (PRODUCT_BYTES, products.bytes),
+        (PRODUCTS, products.products),
+    ] {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        describe(encoder, description)?.encode_gauge(&number)?;
+    }
+    if let Some(age) = products.age {
+        describe(encoder, PRODUCT_AGE)?.encode_gauge(&age.as_secs_f64())?;
     }
     Ok(())
 }

@@ -1,0 +1,450 @@
+//! Products in memory: they cost no command, show every write of their own process at once, and are never older than
+//! the bound if another process has written them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use mongodb::bson::doc;
+use serde_json::json;
+use tokio::task::JoinSet;
+use vitrine_domain::Catalog;
+use vitrine_domain::product_memory::{ProductMemoryOptions, ProductMemoryUse};
+use vitrine_domain::products::{ProductKey, Visibility};
+use vitrine_domain::workers::Worker;
+use vitrine_harness::{
+    App, eventually, product, review, test, test_on_own_server, test_on_replica_set,
+};
+use vitrine_model::id::ProductId;
+
+/// A generous deadline for a busy machine.
+const LONG: Duration = Duration::from_mins(2);
+
+/// The default bound.
+const BOUND: Duration = Duration::from_secs(2);
+
+const PAGE: &str = r#"{ product(slug: "lamp") { id name brand supplier { name }
+    ratingStats { count } topReviews { title } } }"#;
+
+fn usage(catalog: &Catalog) -> ProductMemoryUse {
+    catalog.product_memory_use().expect("it is switched on")
+}
+
+/// The id of a product in the API, and in the domain.
+async fn ids(app: &App, slug: &str) -> (String, ProductId) {
+    let key = ProductKey::Slug(slug.to_owned());
+    let found = app.catalog.product(key, Visibility::Everything).await;
+    let query = format!("{{ product(slug: {slug:?}) {{ id }} }}");
+    let id = app.query(&query).as_admin().await.text("/product/id");
+    (id, found.unwrap().unwrap().id())
+}
+
+/// The number that a writer has put into a product.
+async fn number(catalog: &Catalog, id: ProductId) -> Option<u64> {
+    let found = catalog.product(ProductKey::Id(id), Visibility::Public);
+    let view = found.await.ok()??;
+    view.brand().ok()??.parse().ok()
+}
+
+/// Puts a number into a product; returns whether that was acknowledged.
+async fn put(app: &App, id: &str, number: u64) -> bool {
+    let input = json!({ "id": id, "brand": number.to_string() });
+    let reply = app.mutate("updateProduct", input).await;
+    reply.0.body().get("errors").is_none()
+}
+
+#[test]
+fn a_product_in_memory_needs_no_command() {
+    test(async |app| {
+        app.has([product("Lamp"), product("Chair")]).await;
+        app.has([product("Set").item("Lamp", 1).item("Chair", 2)])
+            .await;
+        app.has_reviews([review("Lamp", 1, 4)]).await;
+        let first = app.query(PAGE).await;
+        first.assert_commands(&["find products"]);
+        let again = app.query(PAGE).await;
+        again.assert_commands(&[]);
+        assert_eq!(again.data(), first.data());
+        let by_id = app
+            .query("query($id: ID) { product(id: $id) { name } }")
+            .with("id", first.text("/product/id"));
+        by_id.await.assert_commands(&[]);
+        let by_sku = r#"{ product(sku: "feed:Lamp") { name } }"#;
+        app.query(by_sku)
+            .await
+            .assert_commands(&["aggregate names"]);
+        app.query(by_sku).await.assert_commands(&[]);
+        let items = r#"{ product(slug: "set") { ... on Bundle { items { product { name } } } } }"#;
+        // The bundle, and the item that is not in memory.
+        app.query(items)
+            .await
+            .assert_commands(&["find products", "find products"]);
+        app.query(items).await.assert_commands(&[]);
+        let nothing = r#"{ product(slug: "nothing") { name } }"#;
+        for _ in 0..2 {
+            app.query(nothing)
+                .await
+                .assert_commands(&["aggregate names"]);
+        }
+        let usage = usage(&app.catalog);
+        assert_eq!((usage.products, usage.bypassed, usage.evicted), (3, 0, 0));
+        assert!(usage.bytes > 1_500 && usage.hits >= 6, "{usage:?}");
+    });
+}
+
+#[test]
+fn every_write_of_the_own_process_is_seen_at_once() {
+    test(async |app| {
+        app.has([product("Lamp").supplier("North", "DE")]).await;
+        let page = app.query(PAGE).await;
+        let id = page.text("/product/id");
+        let name = async || app.query(PAGE).await.text("/product/name");
+        let rename = json!({ "id": id, "name": "Lantern" });
+        app.mutate("updateProduct", rename).await.done();
+        assert_eq!(name().await, "Lantern");
+        let submit = async |author: &str, stars: i32| {
+            let content = json!({ "productId": id, "rating": stars, "title": author,
+                "body": "What there is to say." });
+            let done = app.mutate_by(author, "submitReview", content).await;
+            done.text("/review/id")
+        };
+        submit("ann", 4).await;
+        app.clock.advance(1_000);
+        let bens = submit("ben", 2).await;
+        let seen = app.query(PAGE).await;
+        assert_eq!(seen.number("/product/ratingStats/count"), 2);
+        assert_eq!(seen.text("/product/topReviews/0/title"), "ben");
+        app.mutate_by("ben", "deleteReview", json!({ "id": bens }))
+            .await
+            .done();
+        app.run_background_work().await;
+        let seen = app.query(PAGE).await;
+        assert_eq!(seen.number("/product/ratingStats/count"), 1);
+        let supplier = app.query("{ suppliers { nodes { id } } }").await;
+        let supplier = supplier.text("/suppliers/nodes/0/id");
+        let rename = json!({ "id": supplier, "name": "Norden" });
+        app.mutate("updateSupplier", rename).await.done();
+        assert_eq!(
+            app.query(PAGE).await.text("/product/supplier/name"),
+            "North"
+        );
+        app.catalog.work_off(Worker::Suppliers).await.unwrap();
+        assert_eq!(
+            app.query(PAGE).await.text("/product/supplier/name"),
+            "Norden"
+        );
+    });
+}
+
+#[test]
+fn a_vote_is_seen_in_the_top_reviews_once_it_is_folded() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        app.has_reviews([review("Lamp", 1, 4).title("first").helpful(1)])
+            .await;
+        app.has_reviews([review("Lamp", 2, 4).title("second")])
+            .await;
+        let seen = app.query(PAGE).await;
+        assert_eq!(seen.text("/product/topReviews/0/title"), "first");
+        let reviews = r#"{ product(slug: "lamp") { reviews(filter: { withMedia: false }) { nodes { id title } } } }"#;
+        let reviews = app.query(reviews).await;
+        let nodes = reviews.at("/product/reviews/nodes").as_array().unwrap();
+        let second = nodes.iter().find(|review| review["title"] == "second");
+        let id = second.unwrap()["id"].clone();
+        for voter in ["cem", "dia"] {
+            let vote = json!({ "id": id, "vote": "HELPFUL" });
+            app.mutate_by(voter, "voteReview", vote).await.done();
+        }
+        app.run_background_work().await;
+        let seen = app.query(PAGE).await;
+        assert_eq!(seen.text("/product/topReviews/0/title"), "second");
+    });
+}
+
+#[test]
+fn a_name_belongs_to_the_product_that_has_it_now() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let (old, _) = ids(app, "lamp").await;
+        let page = app.query(PAGE).await;
+        assert_eq!(page.text("/product/id"), old);
+        let rename = json!({ "id": old, "slug": "old-lamp" });
+        app.mutate("updateProduct", rename).await.done();
+        assert!(app.query(PAGE).await.at("/product").is_null());
+        app.has([product("Lamp").sku("new").source("other", "1")])
+            .await;
+        let page = app.query(PAGE).await;
+        assert_ne!(page.text("/product/id"), old);
+        app.query(PAGE).await.assert_commands(&[]);
+        let old_page = r#"{ product(slug: "old-lamp") { id } }"#;
+        assert_eq!(app.query(old_page).await.text("/product/id"), old);
+    });
+}
+
+#[test]
+fn a_product_in_memory_is_shown_to_those_who_may_see_it() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let (id, _) = ids(app, "lamp").await;
+        let nodes = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }";
+        let shown = async |admin: bool| {
+            let page = app.query(PAGE);
+            let nodes = app.query(nodes).with("ids", json!([id]));
+            let (page, nodes) = if admin {
+                (page.as_admin().await, nodes.as_admin().await)
+            } else {
+                (page.await, nodes.await)
+            };
+            let shown = [page.at("/product"), nodes.at("/nodes/0")];
+            shown.map(|product| !product.is_null())
+        };
+        assert_eq!(shown(false).await, [true, true]);
+        app.mutate("archiveProduct", json!({ "id": id }))
+            .await
+            .done();
+        assert_eq!(shown(true).await, [true, true]);
+        assert_eq!(shown(false).await, [false, false]);
+        app.query(PAGE).as_admin().await.assert_commands(&[]);
+        app.query(PAGE).await.assert_commands(&[]);
+    });
+}
+
+#[test]
+fn many_readers_of_one_product_share_a_command() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let (_, id) = ids(app, "lamp").await;
+        for key in [ProductKey::Id(id), ProductKey::Slug("lamp".to_owned())] {
+            app.catalog.forget_products();
+            app.forget_commands();
+            let read = |_| app.catalog.product(key.clone(), Visibility::Public);
+            for found in join_all((0..64).map(read)).await {
+                assert_eq!(found.unwrap().unwrap().name().unwrap(), "Lamp");
+            }
+            assert_eq!(app.sent(), ["find products"]);
+        }
+        app.catalog.forget_products();
+        app.forget_commands();
+        let read = |_| app.catalog.products_by_id(vec![id, id], Visibility::Public);
+        for found in join_all((0..64).map(read)).await {
+            assert_eq!(found.unwrap().len(), 1);
+        }
+        assert_eq!(app.sent(), ["find products"]);
+    });
+}
+
+#[test]
+fn memory_stays_within_its_bytes() {
+    test(async |app| {
+        let max_bytes = 20_000;
+        let options = ProductMemoryOptions {
+            max_bytes,
+            ..ProductMemoryOptions::default()
+        };
+        let app = &app.with_product_memory(Some(options)).await;
+        app.has((0..100).map(|n| product(&format!("p{n}")))).await;
+        for n in 0..100 {
+            let found = app
+                .catalog
+                .product(ProductKey::Slug(format!("p{n}")), Visibility::Public);
+            assert!(found.await.unwrap().is_some());
+            let usage = usage(&app.catalog);
+            assert!(usage.bytes <= max_bytes, "{usage:?}");
+        }
+        let usage = usage(&app.catalog);
+        assert!(usage.products > 3 && usage.evicted > 50, "{usage:?}");
+    });
+}
+
+#[test]
+fn without_memory_every_page_reads_its_product() {
+    test(async |app| {
+        let app = &app.without_product_memory().await;
+        app.has([product("Lamp")]).await;
+        for _ in 0..2 {
+            app.query(PAGE).await.assert_commands(&["find products"]);
+        }
+        assert_eq!(app.catalog.product_memory_use(), None);
+    });
+}
+
+/// When each number was acknowledged.
+type Acknowledged = Arc<std::sync::Mutex<Vec<(u64, Instant)>>>;
+
+/// Writes numbers until told to stop, while many read. No read that begins later than `bound` after a number was
+/// acknowledged finds an older one. Returns the greatest number.
+async fn write_and_read(
+    (writer, reader): (&App, &App),
+    slug: &str,
+    bound: Duration,
+    until: impl Future<Output = ()>,
+) -> u64 {
+    let (id, product) = ids(writer, slug).await;
+    let (acknowledged, stop) = (Acknowledged::default(), Arc::<AtomicBool>::default());
+    let mut readers = JoinSet::new();
+    for _ in 0..16 {
+        let (catalog, stop) = (reader.catalog.clone(), Arc::clone(&stop));
+        let acknowledged = Arc::clone(&acknowledged);
+        readers.spawn(async move {
+            while !stop.load(Ordering::SeqCst) {
+                let asked = Instant::now();
+                let old = |(_, at): &&(u64, Instant)| asked.duration_since(*at) > bound;
+                let least = acknowledged
+                    .lock()
+                    .unwrap()
+                    .iter()
+                    .filter(old)
+                    .next_back()
+                    .copied();
+                if let (Some((least, _)), Some(found)) = (least, number(&catalog, product).await) {
+                    assert!(
+                        found >= least,
+                        "{found} was read, {least} is older than the bound"
+                    );
+                }
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    let write = async {
+        let mut number = 0;
+        while !stop.load(Ordering::SeqCst) {
+            number += 1;
+            if put(writer, &id, number).await {
+                let mut acknowledged = acknowledged.lock().unwrap();
+                acknowledged.push((number, Instant::now()));
+            }
+        }
+    };
+    let told = async {
+        until.await;
+        stop.store(true, Ordering::SeqCst);
+    };
+    tokio::join!(write, told);
+    readers.join_all().await;
+    let acknowledged = acknowledged.lock().unwrap();
+    acknowledged.last().expect("a write").0
+}
+
+/// Waits until at least this number is read from memory.
+async fn remembers(catalog: &Catalog, id: ProductId, least: u64) {
+    let look = async || {
+        let hits = usage(catalog).hits;
+        let found = number(catalog, id).await?;
+        (found >= least && usage(catalog).hits > hits).then_some(())
+    };
+    eventually("the product in memory", LONG, look).await;
+}
+
+#[test]
+fn writes_of_another_process_are_seen_within_the_bound() {
+    test(async |app| {
+        app.has([product("Lamp")]).await;
+        let other = app.on_own_connections(BOUND).await;
+        let (id, product) = ids(app, "lamp").await;
+        put(&other, &id, 0).await;
+        remembers(&app.catalog, product, 0).await;
+        let mut lags = Vec::new();
+        for number in 1..=60 {
+            put(&other, &id, number).await;
+            let acknowledged = Instant::now();
+            while self::number(&app.catalog, product).await != Some(number) {
+                tokio::task::yield_now().await;
+            }
+            lags.push(acknowledged.elapsed());
+        }
+        lags.sort_unstable();
+        println!("lag: {:?} (median), {:?} (greatest)", lags[30], lags[59]);
+        assert!(lags[59] < LONG);
+        let written = write_and_read((&other, app), "lamp", BOUND, async {
+            while usage(&app.catalog).hits < 2_000 {
+                tokio::task::yield_now().await;
+            }
+        });
+        let written = written.await;
+        remembers(&app.catalog, product, written).await;
+        other.assert_writes_announced();
+    });
+}
+
+#[test]
+fn products_are_read_while_the_stream_is_paused() {
+    test_on_own_server(async |app| {
+        app.has([product("Lamp")]).await;
+        let bound = Duration::from_millis(500);
+        let reader = app.on_own_connections(bound).await;
+        let (id, product) = ids(app, "lamp").await;
+        put(app, &id, 1).await;
+        remembers(&reader.catalog, product, 1).await;
+        // The bound passes meanwhile. The stream of the other process takes one, at most.
+        let pause = doc! { "blockConnection": true, "blockTimeMS": 3_000 };
+        app.fail_next(2, &["getMore"], pause).await;
+        let before = usage(&reader.catalog).bypassed;
+        let bypassed = async || {
+            number(&reader.catalog, product).await;
+            (usage(&reader.catalog).bypassed > before).then_some(())
+        };
+        eventually("a read past the memory", LONG, bypassed).await;
+        let until = async {
+            remembers(&reader.catalog, product, 0).await;
+        };
+        let written = write_and_read((app, &reader), "lamp", bound, until).await;
+        remembers(&reader.catalog, product, written).await;
+        app.stop_failing().await;
+    });
+}
+
+#[test]
+fn a_stream_that_breaks_empties_the_memory() {
+    test_on_own_server(async |app| {
+        app.has([product("Lamp")]).await;
+        let reader = app.on_own_connections(BOUND).await;
+        let (id, product) = ids(app, "lamp").await;
+        put(app, &id, 1).await;
+        remembers(&reader.catalog, product, 1).await;
+        // ChangeStreamHistoryLost.
+        app.fail_next(1_000, &["getMore"], doc! { "errorCode": 286 })
+            .await;
+        let closed = async || usage(&reader.catalog).age.is_none().then_some(());
+        eventually("a closed memory", LONG, closed).await;
+        // The reader does not hear of it.
+        assert!(put(app, &id, 2).await);
+        assert_eq!(number(&reader.catalog, product).await, Some(2));
+        app.stop_failing().await;
+        remembers(&reader.catalog, product, 2).await;
+        for catalog in [&app.catalog, &reader.catalog] {
+            catalog.stop_remembering().await;
+            assert_eq!(usage(catalog).age, None);
+            assert_eq!(number(catalog, product).await, Some(2));
+        }
+    });
+}
+
+#[test]
+fn elections_leave_nothing_old_in_memory() {
+    test_on_replica_set(async |app, members| {
+        app.has([product("Lamp")]).await;
+        let other = app.on_own_connections(BOUND).await;
+        let reader = app.on_own_connections(BOUND).await;
+        let (_, product) = ids(app, "lamp").await;
+        let elections = async {
+            for _ in 0..2 {
+                members.step_down(members.primary().await).await;
+                let hits = usage(&reader.catalog).hits;
+                let used = async || (usage(&reader.catalog).hits > hits + 100).then_some(());
+                eventually("reads from memory", LONG, used).await;
+            }
+            let frozen = members.primary().await;
+            members.freeze(frozen);
+            assert_ne!(members.primary().await, frozen);
+            let hits = usage(&reader.catalog).hits;
+            let used = async || (usage(&reader.catalog).hits > hits + 100).then_some(());
+            eventually("reads from memory", LONG, used).await;
+            members.thaw(frozen);
+            eventually("reads from memory", LONG, used).await;
+        };
+        let written = write_and_read((&other, &reader), "lamp", BOUND, elections).await;
+        remembers(&reader.catalog, product, written).await;
+    });
+}
