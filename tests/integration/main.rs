@@ -16,6 +16,7 @@ mod connections;
 mod costs;
 mod demo;
 mod dictionary;
+mod direct_writing;
 mod documents;
 mod endurance;
 mod erasures;

@@ -26,7 +26,7 @@ mod viewer;
 use async_graphql::{ObjectType, Schema, SchemaBuilder};
 
 use self::federation::SubgraphQuery;
-use self::traced::TracedFields;
+use self::traced::{TRACED_RESOLVERS, TracedFields};
 use crate::execution::{Engine, Scalars, ValidatorError, sdl};
 
 pub use context::Session;
@@ -72,11 +72,17 @@ pub fn subgraph() -> Result<Engine, ValidatorError> {
 /// [`ValidatorError`] if the schema is not valid GraphQL.
 pub fn traced_engine(is_subgraph: bool) -> Result<Engine, ValidatorError> {
     if !is_subgraph {
-        return Engine::new(schema().extension(TracedFields), scalars());
+        return Engine::new(traced(schema()), scalars());
     }
     let query = SubgraphQuery::new(subgraph_sdl());
     let builder = with_types(Schema::build(query, Mutation, Subscription));
-    Engine::new(builder.extension(TracedFields), scalars())
+    Engine::new(traced(builder), scalars())
+}
+
+fn traced<Q: ObjectType + 'static>(
+    builder: SchemaBuilder<Q, Mutation, Subscription>,
+) -> SchemaBuilder<Q, Mutation, Subscription> {
+    builder.extension(TracedFields).data(TRACED_RESOLVERS)
 }
 
 /// Returns the schema as the subgraph describes it to routers: with the directives of Apollo
@@ -112,6 +118,8 @@ mod tests {
     use apollo_compiler::Schema;
 
     use super::engine;
+    use super::types::product::Book;
+    use crate::execution::direct::DirectObject as _;
     use crate::execution::survey;
 
     /// The survey finds nothing but the expected non-null root fields, so every item is described.
@@ -122,6 +130,23 @@ mod tests {
         let expected =
             ["categories", "units"].map(|field| format!("Query.{field} is not nullable"));
         assert_eq!(found, expected);
+    }
+
+    /// What is not listed here needs no look-up, so it is written directly.
+    #[test]
+    fn fields_of_products_are_written_directly() {
+        let engine = engine().unwrap();
+        let schema = Schema::parse_and_validate(engine.sdl(), "schema.graphql").unwrap();
+        let fields = schema.get_object("Book").unwrap().fields.keys();
+        let resolved = fields.filter(|name| Book::number_of(name).is_none());
+        let expected = [
+            "category",
+            "reviews",
+            "viewerReview",
+            "ratingTrend",
+            "activity",
+        ];
+        assert_eq!(resolved.collect::<Vec<_>>(), expected);
     }
 
     /// Every mutation takes one input and returns one nullable payload, both named after the

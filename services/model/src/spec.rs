@@ -788,7 +788,7 @@ mod tests {
         assert_eq!(
             SpecValue::Quantity {
                 value: 12.0,
-                unit: "fl oz".into()
+                unit: "fl oz"
             }
             .display(),
             "12 fl oz"
@@ -796,15 +796,15 @@ mod tests {
         assert_eq!(
             SpecValue::Quantity {
                 value: 75.0,
-                unit: "%".into()
+                unit: "%"
             }
             .display(),
             "75%"
         );
         let day = Timestamp::parse_day("2026-05-31").unwrap();
-        assert_eq!(SpecValue::Date(day).display(), "2026-05-31");
+        assert_eq!(SpecValue::<&str>::Date(day).display(), "2026-05-31");
         assert_eq!(
-            SpecValue::Date(day.plus_millis(1)).display(),
+            SpecValue::<&str>::Date(day.plus_millis(1)).display(),
             "2026-05-31T00:00:00.001Z"
         );
     }

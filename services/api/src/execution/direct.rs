@@ -217,7 +217,11 @@ pub(crate) async fn resolve_object<T: DirectObject>(
 }
 
 /// The future of a field that has to wait.
-type Waiting<'a> = Pin<Box<dyn Future<Output = ServerResult<Value>> + Send + 'a>>;
+pub(crate) type Waiting<'a> = Pin<Box<dyn Future<Output = ServerResult<Value>> + Send + 'a>>;
+
+/// Wraps the futures of fields with a type and a name, if an engine has it in its data. Extensions of
+/// the library wrap only those of the fields that the library runs.
+pub(crate) struct WrapResolvers(pub(crate) for<'a> fn(&str, &str, Waiting<'a>) -> Waiting<'a>);
 
 /// A field that has to wait, or its value.
 enum Gap<'a> {
@@ -274,6 +278,10 @@ async fn resolve_mixed<T: DirectObject>(
                 let value = object.resolve_field(&ctx).await?;
                 Ok(value.unwrap_or_default())
             });
+            if let Some(WrapResolvers(wrap)) = ctx.data_opt() {
+                let name = planned.field.node.name.node.as_str();
+                waiting = wrap(&T::type_name(), name, waiting);
+            }
             match waiting.as_mut().poll(task) {
                 Poll::Ready(value) => pieces.out.value(&value?),
                 Poll::Pending => pieces.gaps.push((pieces.out.len(), Gap::Open(waiting))),

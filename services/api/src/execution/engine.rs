@@ -27,6 +27,8 @@ pub struct Engine {
     execute: Arc<ExecuteFn>,
     subscribe: Arc<SubscribeFn>,
     sdl: Arc<str>,
+    /// Whether fields that need no look-up are written directly.
+    is_direct: bool,
 }
 
 impl Engine {
@@ -56,7 +58,15 @@ impl Engine {
                 Box::pin(async move { schema.execute(request).await })
             }),
             sdl: sdl.into(),
+            is_direct: true,
         })
+    }
+
+    /// Runs the resolver of every field, and writes none directly: the reference for tests.
+    #[must_use]
+    pub fn resolving_every_field(mut self) -> Self {
+        self.is_direct = false;
+        self
     }
 
     /// Returns the schema in the schema definition language.
@@ -134,6 +144,7 @@ impl Engine {
             request_id: request.request_id,
             hide_schema: request.hide_schema,
             is_cached,
+            is_direct: self.is_direct,
         })
     }
 

@@ -27,6 +27,8 @@ pub struct Prepared {
     pub(super) hide_schema: bool,
     /// Whether an earlier request had the same document.
     pub(super) is_cached: bool,
+    /// Whether fields that need no look-up are written directly.
+    pub(super) is_direct: bool,
 }
 
 /// The result of a check of a prepared request (see [`super::Engine::execute_with`]): entries for
@@ -156,8 +158,10 @@ impl Prepared {
 
     /// Returns the request as the library's type.
     pub(super) fn request(&self) -> Request {
-        let request = Request::new("").variables(self.variables.clone());
-        let mut request = request.data(self.normal.plans.clone());
+        let mut request = Request::new("").variables(self.variables.clone());
+        if self.is_direct {
+            request = request.data(self.normal.plans.clone());
+        }
         let document = &self.normal.document;
         request.set_parsed_query(if self.introspects() {
             introspection::without(document)

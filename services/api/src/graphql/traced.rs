@@ -1,7 +1,7 @@
 //! Tells database operations which field asks for them, for exported traces.
 //!
-//! Only an engine whose traces are exported has this extension of the library: with an extension, every field
-//! takes the slow path.
+//! Only an engine whose traces are exported has this: with an extension of the library, every field that the
+//! library runs takes the slow path.
 
 use std::sync::Arc;
 
@@ -11,9 +11,18 @@ use async_graphql::extensions::{
 use async_graphql::{ServerResult, Value, async_trait::async_trait};
 use vitrine_domain::spans;
 
-/// The extension.
+use crate::execution::direct::{Waiting, WrapResolvers};
+
+/// The extension, for the fields that the library runs.
 #[derive(Debug)]
 pub(super) struct TracedFields;
+
+/// The same for the resolvers of objects that are partly written directly.
+pub(super) const TRACED_RESOLVERS: WrapResolvers = WrapResolvers(traced);
+
+fn traced<'a>(parent: &str, name: &str, waiting: Waiting<'a>) -> Waiting<'a> {
+    Box::pin(spans::of_field(format!("{parent}.{name}"), waiting))
+}
 
 impl ExtensionFactory for TracedFields {
     fn create(&self) -> Arc<dyn Extension> {

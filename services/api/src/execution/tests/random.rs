@@ -11,6 +11,7 @@ use super::{
     random_schema,
     reference::Reference,
 };
+use crate::execution::GraphqlRequest;
 
 /// The types, their fields, and the types of the fields.
 const FIELDS: &[(&str, &[(&str, &str)])] = &[
@@ -336,6 +337,24 @@ fn one_key_may_mean_several_fields() {
     ] {
         compare(query).unwrap();
     }
+}
+
+/// The comparisons are about direct writing: it takes place where nothing waits, and only there.
+#[tokio::test]
+async fn what_does_not_wait_is_written_directly() {
+    let engine = random_schema::engine();
+    let all = async |query: &str| {
+        let request = GraphqlRequest::new(query);
+        let response = engine.execute(request, |request| request).await;
+        let Some(async_graphql::Value::Object(mut data)) = response.data else {
+            panic!("{query} has data");
+        };
+        data.swap_remove("all")
+    };
+    let direct = all("{ all { id some { __typename id } ... on A { twin { brittle } } } }").await;
+    assert!(matches!(direct, Some(async_graphql::Value::Binary(_))));
+    let waits = all("{ all { id next { id } } }").await;
+    assert!(matches!(waits, Some(async_graphql::Value::List(_))));
 }
 
 proptest! {
