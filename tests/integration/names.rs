@@ -66,10 +66,7 @@ fn a_page_is_found_by_a_slug_that_moved_between_products() {
         change(app, &bulb, json!({ "slug": "lamp" })).await;
         // Another process finds out, and caches it.
         assert_eq!(seen("lamp").await.0, json!({ "name": "Bulb" }));
-        assert_eq!(
-            seen("lamp").await,
-            (json!({ "name": "Bulb" }), vec!["find products".to_owned()])
-        );
+        assert_eq!(seen("lamp").await, (json!({ "name": "Bulb" }), Vec::new()));
         assert_eq!(seen("light").await.0, json!({ "name": "Lamp" }));
         assert_eq!(seen("bulb").await.0, Value::Null);
         app.mutate("archiveProduct", json!({ "id": lamp }))

@@ -290,13 +290,7 @@ async fn write_and_read(
             while !stop.load(Ordering::SeqCst) {
                 let asked = Instant::now();
                 let old = |(_, at): &&(u64, Instant)| asked.duration_since(*at) > bound;
-                let least = acknowledged
-                    .lock()
-                    .unwrap()
-                    .iter()
-                    .filter(old)
-                    .next_back()
-                    .copied();
+                let least = acknowledged.lock().unwrap().iter().rfind(old).copied();
                 if let (Some((least, _)), Some(found)) = (least, number(&catalog, product).await) {
                     assert!(
                         found >= least,

@@ -880,6 +880,7 @@ fn a_review_of_a_hot_product_is_one_write() {
 #[test]
 fn a_moderation_queue_is_one_command_for_each_kind_of_detail() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         app.has((0..3).map(|n| product(&format!("Lamp {n}")))).await;
         let ids = app.query("{ products { nodes { id } } }").await;
         for id in ids.at("/products/nodes").as_array().unwrap() {

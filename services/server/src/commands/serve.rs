@@ -93,7 +93,7 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
     let shutdown = shutdown_signal();
     let (health, catalog) = (DatabaseHealth::new(), OnceLock::new());
     let workers = Workers::new(health.clone());
-    let opening = async {
+    let opening = Box::pin(async {
         let (database, opened) = open(settings, health, None).await?;
         workers
             .start_monitoring(&opened)
@@ -101,7 +101,7 @@ pub(super) async fn work(cli: &Cli) -> anyhow::Result<ExitCode> {
         let _ = catalog.set(opened);
         tracing::info!("working");
         Ok(database)
-    };
+    });
     let (ready, metrics) = (workers.ready(), workers.metrics());
     let database = if let Some(listener) = listener {
         tracing::info!("listening at http://{}/", listener.local_addr()?);
