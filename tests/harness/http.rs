@@ -90,10 +90,8 @@ pub async fn get_graphql(
     query: &str,
     headers: &[(&str, &str)],
 ) -> anyhow::Result<Reply> {
-    let mut target = "/graphql?query=".to_owned();
-    for byte in query.bytes() {
-        target.push_str(&format!("%{byte:02x}"));
-    }
+    let encoded = query.bytes().map(|byte| format!("%{byte:02x}"));
+    let target = format!("/graphql?query={}", encoded.collect::<String>());
     request(address, "GET", &target, headers).await
 }
 

@@ -141,8 +141,8 @@ fn a_slow_operation_is_logged_without_values() {
             let line = eventually("the line of a slow operation", LONG, line).await;
             // Of the text, only the first eight bytes of its hash.
             let hash = digest::digest(&digest::SHA256, PAGE.as_bytes());
-            let hash = hash.as_ref()[..8].iter();
-            let hash: String = hash.map(|byte| format!("{byte:02x}")).collect();
+            let digits = hash.as_ref()[..8].iter().map(|byte| format!("{byte:02x}"));
+            let hash: String = digits.collect();
             let shape = format!("$brand: String({})", SECRET.len());
             for part in [
                 "Page",
