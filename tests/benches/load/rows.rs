@@ -10,11 +10,13 @@ use vitrine_harness::token::token;
 use crate::client::{Client, Traffic, graphql, post};
 use crate::facts::{Facts, product};
 use crate::floors::{LIST, REVIEWS};
+use crate::processes::Mode;
 use crate::random::Random;
 use crate::storefront;
 
 /// How many requests of a row are checked before it is measured.
 const CHECKED: usize = 200;
+const CHECKED_SLOWLY: usize = 10;
 /// The floors.
 pub(crate) const STATIC: &str = "floor: static body";
 pub(crate) const ONE: &str = "floor: find a product";
@@ -136,16 +138,22 @@ pub(crate) struct Shop<'a> {
     facts: &'a Facts,
     build: &'a str,
     client: Client,
+    checked: usize,
     rows: Vec<Row>,
 }
 
 /// The rows that read and write, as this build answers them.
-pub(crate) fn of_build(facts: &Facts, build: &str, address: &str) -> Vec<Row> {
+pub(crate) fn of_build(facts: &Facts, build: &str, address: &str, mode: Mode) -> Vec<Row> {
     let client = Client::open(address).expect("the service listens");
     let mut shop = Shop {
         facts,
         build,
         client,
+        checked: if mode == Mode::Plain {
+            CHECKED
+        } else {
+            CHECKED_SLOWLY
+        },
         rows: Vec::new(),
     };
     shop.pages();
@@ -331,7 +339,7 @@ impl Shop<'_> {
             .enumerate()
             .map(|(number, variables)| graphql(document, variables, number))
             .collect();
-        for request in requests.iter().take(CHECKED) {
+        for request in requests.iter().take(self.checked) {
             self.check(name, request, expected);
         }
         self.add(name, floor, Arc::new(Reads(requests)), false, 1);
