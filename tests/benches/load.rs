@@ -76,8 +76,6 @@ use vitrine_mongod::Instance;
 const NAME: &str = "load";
 /// The category of huge products in made-up catalogues.
 const HEAVY: &str = "heavyweights";
-/// The row whose answers decide about the size of the static body.
-const PAGE: &str = "product page";
 
 #[derive(Parser)]
 struct Options {
@@ -239,7 +237,12 @@ async fn subjects(options: &Options, facts: &Facts, place: &Place<'_>) -> Vec<Su
     for build in &builds {
         let process = Running::service(build, &options.flags, place).await;
         println!("{}: {}", build.name, build.path.display());
-        let rows = rows::of_build(facts, &build.name, &process.address, options.mode());
+        let rows = rows::of_build(
+            facts,
+            (&build.name, &process.address),
+            &options.only,
+            options.mode(),
+        );
         subjects.push(Subject { process, rows });
     }
     let bytes = size_of_page(&subjects[0]);
@@ -252,7 +255,11 @@ async fn subjects(options: &Options, facts: &Facts, place: &Place<'_>) -> Vec<Su
 
 /// The size of a product page.
 fn size_of_page(subject: &Subject) -> usize {
-    let page = subject.rows.iter().find(|row| row.name == PAGE).unwrap();
+    let page = subject
+        .rows
+        .iter()
+        .find(|row| row.name == rows::PAGE)
+        .unwrap();
     let mut client = Client::open(&subject.process.address).unwrap();
     let mut random = Random::of(7, Purpose::Product, 0);
     let (request, _) = page.traffic.next(&mut random);
@@ -261,7 +268,7 @@ fn size_of_page(subject: &Subject) -> usize {
 
 /// Leaves out the rows that are not wanted.
 fn keep(only: &[String], subjects: &mut [Subject]) {
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|part| name.contains(part));
+    let wanted = |name: &str| rows::is_wanted(only, name);
     let rows = subjects.iter().flat_map(|subject| &subject.rows);
     let rows = rows.filter(|row| wanted(&row.name));
     let mut kept: Vec<String> = rows
