@@ -30,6 +30,8 @@ mod facts;
 mod floors;
 #[path = "scale/generated.rs"]
 mod generated;
+#[path = "load/instructions.rs"]
+mod instructions;
 #[path = "scale/load.rs"]
 mod load;
 #[path = "load/measure.rs"]
@@ -61,7 +63,7 @@ use desk::{Desk, millis};
 use facts::Facts;
 use load::Contents;
 use measure::{Method, Subject};
-use processes::{Build, Flags, Running, memory};
+use processes::{Build, Flags, Mode, Place, Running, memory};
 use random::{Purpose, Random};
 use report::{Line, Process, Report};
 use serde_json::{Value, json};
@@ -74,8 +76,6 @@ use vitrine_mongod::Instance;
 const NAME: &str = "load";
 /// The category of huge products in made-up catalogues.
 const HEAVY: &str = "heavyweights";
-/// The row whose answers decide about the size of the static body.
-const PAGE: &str = "product page";
 
 #[derive(Parser)]
 struct Options {
@@ -112,6 +112,9 @@ struct Options {
     /// Compares with a file of an earlier run.
     #[arg(long)]
     against: Option<PathBuf>,
+    /// Counts the instructions of so many requests of each row with valgrind, instead of load.
+    #[arg(long)]
+    instructions: Option<usize>,
     /// Serves the floors of the database with this connection string.
     #[arg(long, hide = true)]
     floors: Option<String>,
@@ -135,20 +138,50 @@ async fn run(options: Options) {
     load::count_ahead(&desk.catalog).await;
     let facts = Facts::of(&desk.direct).await;
     facts.print();
-    let subjects = subjects(&options, &facts, server.uri(), directory.path()).await;
+    let place = Place {
+        uri: server.uri(),
+        database: NAME,
+        logs: directory.path(),
+        mode: options.mode(),
+    };
+    let subjects = subjects(&options, &facts, &place).await;
+    if let Some(requests) = options.instructions {
+        instructions::measure(&subjects, requests, place.logs);
+    } else {
+        measure(&options, &subjects, &desk, server.pid()).await;
+    }
+    for subject in subjects {
+        subject.process.stop();
+    }
+    drop(desk);
+    server.stop().await.unwrap();
+}
+
+impl Options {
+    fn mode(&self) -> Mode {
+        if self.instructions.is_some() {
+            Mode::Counted
+        } else {
+            Mode::Plain
+        }
+    }
+}
+
+/// Measures all rows, and reports.
+async fn measure(options: &Options, subjects: &[Subject], desk: &Desk, mongod: u32) {
     let method = Method {
         database: &desk.direct,
-        mongod: server.pid(),
+        mongod,
         connections: options.connections,
         rounds: options.rounds,
         time: Duration::from_secs(options.seconds),
     };
-    let mut all = method.run(&subjects, false, async || ()).await;
-    let settle = async || settle(&desk).await;
-    all.extend(method.run(&subjects, true, settle).await);
+    let mut all = method.run(subjects, false, async || ()).await;
+    let settle = async || settle(desk).await;
+    all.extend(method.run(subjects, true, settle).await);
     let processes = subjects.iter().map(|subject| described(&subject.process));
     let report = Report {
-        about: about(&options),
+        about: about(options),
         lines: all.into_iter().map(Line::of).collect(),
         processes: processes.collect(),
     };
@@ -159,11 +192,6 @@ async fn run(options: Options) {
     if let Some(file) = &options.save {
         report.save(file);
     }
-    for subject in subjects {
-        subject.process.stop();
-    }
-    drop(desk);
-    server.stop().await.unwrap();
 }
 
 /// A mongod with the generated catalogue, which may be changed: a copy if the data is kept. The
@@ -200,20 +228,25 @@ fn copy_files(from: &Path, to: &Path) {
 }
 
 /// Starts what is measured, and checks that it answers as expected.
-async fn subjects(options: &Options, facts: &Facts, uri: &str, logs: &Path) -> Vec<Subject> {
+async fn subjects(options: &Options, facts: &Facts, place: &Place<'_>) -> Vec<Subject> {
     let mut builds = options.binaries.clone();
     if builds.is_empty() {
         builds.push(Build::of_this_tree());
     }
     let mut subjects = Vec::new();
     for build in &builds {
-        let process = Running::service(build, &options.flags, uri, NAME, logs).await;
+        let process = Running::service(build, &options.flags, place).await;
         println!("{}: {}", build.name, build.path.display());
-        let rows = rows::of_build(facts, &build.name, &process.address);
+        let rows = rows::of_build(
+            facts,
+            (&build.name, &process.address),
+            &options.only,
+            options.mode(),
+        );
         subjects.push(Subject { process, rows });
     }
     let bytes = size_of_page(&subjects[0]);
-    let process = Running::floors(uri, NAME, bytes, logs).await;
+    let process = Running::floors(bytes, place).await;
     let rows = rows::of_floors(facts);
     subjects.insert(0, Subject { process, rows });
     keep(&options.only, &mut subjects);
@@ -222,7 +255,11 @@ async fn subjects(options: &Options, facts: &Facts, uri: &str, logs: &Path) -> V
 
 /// The size of a product page.
 fn size_of_page(subject: &Subject) -> usize {
-    let page = subject.rows.iter().find(|row| row.name == PAGE).unwrap();
+    let page = subject
+        .rows
+        .iter()
+        .find(|row| row.name == rows::PAGE)
+        .unwrap();
     let mut client = Client::open(&subject.process.address).unwrap();
     let mut random = Random::of(7, Purpose::Product, 0);
     let (request, _) = page.traffic.next(&mut random);
@@ -231,7 +268,7 @@ fn size_of_page(subject: &Subject) -> usize {
 
 /// Leaves out the rows that are not wanted.
 fn keep(only: &[String], subjects: &mut [Subject]) {
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|part| name.contains(part));
+    let wanted = |name: &str| rows::is_wanted(only, name);
     let rows = subjects.iter().flat_map(|subject| &subject.rows);
     let rows = rows.filter(|row| wanted(&row.name));
     let mut kept: Vec<String> = rows

@@ -121,8 +121,13 @@ impl Answer<'_> {
         serde_json::from_str(&body).unwrap_or_else(|_| panic!("no JSON: {body}"))
     }
 
+    fn beginning(&self) -> String {
+        let body = String::from_utf8_lossy(self.body);
+        body.chars().take(500).collect()
+    }
+
     /// Whether it is an answer without errors, as far as is seen without reading it.
-    fn is_good(&self, is_write: bool, number: usize) -> bool {
+    pub(crate) fn is_good(&self, is_write: bool, number: usize) -> bool {
         let searched = self.body.len() <= LONG || number.is_multiple_of(SEARCHED);
         self.status == b"200"
             && (!searched || find(self.body, b"\"errors\":[").is_none())
@@ -168,6 +173,8 @@ pub(crate) struct Phase {
     pub(crate) times: Vec<Duration>,
     pub(crate) bytes: usize,
     pub(crate) errors: usize,
+    /// The beginning of an answer with an error.
+    pub(crate) error: Option<String>,
 }
 
 impl Phase {
@@ -205,11 +212,13 @@ pub(crate) fn drive(
         times: Vec::new(),
         bytes: 0,
         errors: 0,
+        error: None,
     };
     for part in parts {
         all.times.extend(part.times);
         all.bytes += part.bytes;
         all.errors += part.errors;
+        all.error = all.error.or(part.error);
     }
     all.times.sort_unstable();
     all
@@ -230,6 +239,7 @@ fn one(
         times: Vec::with_capacity(1 << 16),
         bytes: 0,
         errors: 0,
+        error: None,
     };
     loop {
         let (request, is_write) = traffic.next(&mut random);
@@ -242,7 +252,11 @@ fn one(
         let outcome = client.ask(&request).map(|answer| {
             phase.times.push(begin.elapsed());
             phase.bytes += answer.body.len();
-            answer.is_good(is_write, count)
+            let good = answer.is_good(is_write, count);
+            if !good {
+                phase.error = Some(answer.beginning());
+            }
+            good
         });
         phase.errors += usize::from(!matches!(outcome, Ok(true)));
         if outcome.is_err() {

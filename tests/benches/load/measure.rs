@@ -85,6 +85,9 @@ impl Method<'_> {
         let phase = drive(&process.address, &*row.traffic, connections, self.time);
         let (end, all) = (pids.map(cpu), cpu_of_all().saturating_sub(all));
         let counters = Counters::read(self.database).await - before;
+        if let Some(error) = &phase.error {
+            eprintln!("{}, {}: {error}", row.name, process.name);
+        }
         let used: Vec<Duration> = end
             .iter()
             .zip(&start)
@@ -112,7 +115,7 @@ impl Method<'_> {
 }
 
 /// All rows, the builds of each row one after the other.
-fn turns(subjects: &[Subject], writes: bool) -> Vec<(&Running, &Row)> {
+pub(crate) fn turns(subjects: &[Subject], writes: bool) -> Vec<(&Running, &Row)> {
     let mut names: Vec<&str> = Vec::new();
     for row in subjects.iter().flat_map(|subject| &subject.rows) {
         if row.writes == writes && !names.contains(&row.name.as_str()) {

@@ -39,6 +39,45 @@ impl FromStr for Build {
     }
 }
 
+/// How a process is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As it is.
+    Plain,
+    /// In valgrind's tool callgrind, which counts instructions and runs one thread at a time.
+    Counted,
+}
+
+/// What processes are started with.
+pub(crate) struct Place<'a> {
+    pub(crate) uri: &'a str,
+    pub(crate) database: &'a str,
+    /// Where their output is written, and what callgrind counts.
+    pub(crate) logs: &'a Path,
+    pub(crate) mode: Mode,
+}
+
+impl Place<'_> {
+    fn command(&self, program: &Path) -> Command {
+        if self.mode == Mode::Plain {
+            return Command::new(program);
+        }
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--fair-sched=yes"]);
+        command.arg(format!(
+            "--callgrind-out-file={}",
+            counts(self.logs).display()
+        ));
+        command.arg(program);
+        command
+    }
+}
+
+/// Where callgrind writes the counts of the process `%p`.
+fn counts(logs: &Path) -> PathBuf {
+    logs.join("callgrind.%p")
+}
+
 impl Build {
     /// The binary that the harness builds from this tree.
     pub(crate) fn of_this_tree() -> Self {
@@ -83,14 +122,9 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a build of the service, after it has brought the schema of the database up to date.
-    pub(crate) async fn service(
-        build: &Build,
-        flags: &[Flags],
-        uri: &str,
-        database: &str,
-        logs: &Path,
-    ) -> Self {
-        let common = ["--mongodb-uri", uri, "--database", database];
+    pub(crate) async fn service(build: &Build, flags: &[Flags], place: &Place<'_>) -> Self {
+        let logs = place.logs;
+        let common = ["--mongodb-uri", place.uri, "--database", place.database];
         let migrate = Command::new(&build.path)
             .args(["migrate", "up"])
             .args(common)
@@ -98,7 +132,7 @@ impl Running {
         let migrate = migrate.expect("the binary runs");
         let errors = String::from_utf8_lossy(&migrate.stderr);
         assert!(migrate.status.success(), "{}: {errors}", build.name);
-        let mut command = Command::new(&build.path);
+        let mut command = place.command(&build.path);
         command.arg("serve").args(common);
         command.args(["--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.0/8"]);
         command.args(["--cursor-secret", "0123456789abcdef"]);
@@ -122,12 +156,13 @@ impl Running {
     }
 
     /// Starts the floors: this program with another purpose.
-    pub(crate) async fn floors(uri: &str, database: &str, bytes: usize, logs: &Path) -> Self {
+    pub(crate) async fn floors(bytes: usize, place: &Place<'_>) -> Self {
         let this = std::env::current_exe().expect("a running program has a path");
-        let mut command = Command::new(this);
-        command.args(["--bench", "--floors", uri, "--floor-database", database]);
+        let mut command = place.command(&this);
+        command.args(["--bench", "--floors", place.uri]);
+        command.args(["--floor-database", place.database]);
         command.args(["--floor-bytes", &bytes.to_string()]);
-        Self::spawn("floor", command, logs).await
+        Self::spawn("floor", command, place.logs).await
     }
 
     async fn spawn(name: &str, mut command: Command, logs: &Path) -> Self {
