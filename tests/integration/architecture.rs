@@ -9,11 +9,15 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use vitrine_harness::environment::workspace_dir;
 
 /// Which crates of ours each crate of ours may name.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("vitrine-model", &[]),
     ("vitrine-storage", &["vitrine-model"]),
     ("vitrine-domain", &["vitrine-model", "vitrine-storage"]),
-    ("vitrine-api", &["vitrine-domain", "vitrine-model"]),
+    (
+        "vitrine-api",
+        &["vitrine-api-derive", "vitrine-domain", "vitrine-model"],
+    ),
+    ("vitrine-api-derive", &[]),
     ("vitrine-ingest", &["vitrine-domain", "vitrine-model"]),
     ("vitrine-demo", &["vitrine-model"]),
     ("vitrine-mongod", &[]),

@@ -380,12 +380,12 @@ kind! {
     /// Clothing or shoes.
     Apparel {
         /// The fit: `slim`, `regular`.
-        async fn fit(&self, ctx: &Context<'_>) -> Option<R<String>> {
+        fn fit(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Apparel).map(|details| details.fit).nullable_at(ctx)
         }
 
         /// The measurements of each size.
-        async fn size_chart(&self, ctx: &Context<'_>) -> R<List<SizeChartRow>> {
+        fn size_chart(&self, ctx: &Context<'_>) -> R<List<SizeChartRow>> {
             details!(self, Apparel).map(|details| all(details.size_chart)).at(ctx)
         }
     }
@@ -395,22 +395,22 @@ kind! {
     /// A book.
     Book {
         /// The authors and other contributors.
-        async fn contributors(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
+        fn contributors(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
             details!(self, Book).map(|details| all(details.contributors)).at(ctx)
         }
 
         /// The ISBN, without separators.
-        async fn isbn(&self, ctx: &Context<'_>) -> Option<R<String>> {
+        fn isbn(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Book).map(|details| details.isbn).nullable_at(ctx)
         }
 
         /// The binding or format: `hardcover`, `paperback`, `e-book`.
-        async fn format(&self, ctx: &Context<'_>) -> Option<R<String>> {
+        fn format(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Book).map(|details| details.format).nullable_at(ctx)
         }
 
         /// The number of pages.
-        async fn pages(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+        fn pages(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Book).map(|details| details.pages).nullable_at(ctx)
         }
     }
@@ -420,17 +420,17 @@ kind! {
     /// An electrical or electronic product.
     Electronics {
         /// The energy efficiency class: `A` to `G`.
-        async fn energy_label(&self, ctx: &Context<'_>) -> Option<R<String>> {
+        fn energy_label(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Electronics).map(|details| details.energy_label).nullable_at(ctx)
         }
 
         /// The warranty period in months.
-        async fn warranty_months(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+        fn warranty_months(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Electronics).map(|details| details.warranty_months).nullable_at(ctx)
         }
 
         /// What the product is compatible with.
-        async fn compatibility(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+        fn compatibility(&self, ctx: &Context<'_>) -> R<Vec<String>> {
             details!(self, Electronics).map(|details| details.compatibility).at(ctx)
         }
     }
@@ -440,17 +440,17 @@ kind! {
     /// Food or drink.
     Grocery {
         /// The list of ingredients.
-        async fn ingredients(&self, ctx: &Context<'_>) -> Option<R<String>> {
+        fn ingredients(&self, ctx: &Context<'_>) -> Option<R<String>> {
             details!(self, Grocery).map(|details| details.ingredients).nullable_at(ctx)
         }
 
         /// The allergens it contains.
-        async fn allergens(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+        fn allergens(&self, ctx: &Context<'_>) -> R<Vec<String>> {
             details!(self, Grocery).map(|details| details.allergens).at(ctx)
         }
 
         /// The nutrition facts per 100 g or 100 ml.
-        async fn nutrition(&self, ctx: &Context<'_>) -> R<List<Measurement>> {
+        fn nutrition(&self, ctx: &Context<'_>) -> R<List<Measurement>> {
             details!(self, Grocery).map(|details| all(details.nutrition)).at(ctx)
         }
     }
@@ -460,12 +460,12 @@ kind! {
     /// A film.
     Movie {
         /// The actors and the characters they play.
-        async fn cast(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
+        fn cast(&self, ctx: &Context<'_>) -> R<List<Contributor>> {
             details!(self, Movie).map(|details| all(details.cast)).at(ctx)
         }
 
         /// The running time in minutes.
-        async fn runtime_minutes(&self, ctx: &Context<'_>) -> Option<R<i32>> {
+        fn runtime_minutes(&self, ctx: &Context<'_>) -> Option<R<i32>> {
             details!(self, Movie).map(|details| details.runtime_minutes).nullable_at(ctx)
         }
     }
@@ -476,7 +476,7 @@ kind! {
     Bundle {
         /// The products in the bundle, at most 100. Products that the caller may not see are left
         /// out. A bundle has no price while one of them is not on sale.
-        async fn items(&self, ctx: &Context<'_>) -> R<List<BundleItem>> {
+        fn items(&self, ctx: &Context<'_>) -> R<List<BundleItem>> {
             let everything = ctx.session().visibility == Visibility::Everything;
             let seen = |item: &product::BundleItem| everything || item.listed;
             let items = details!(self, Bundle).map(|details| details.items);
