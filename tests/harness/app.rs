@@ -226,7 +226,8 @@ impl App {
         self.reopen_with(options).await
     }
 
-    /// Opens the service with another limit of reads that run and that wait.
+    /// Opens the service, without products in memory, with another limit of reads that run and that
+    /// wait.
     ///
     /// # Panics
     /// When the database fails.
@@ -234,6 +235,7 @@ impl App {
         let options = CatalogOptions {
             concurrency: running,
             queue: waiting,
+            product_memory: None,
             ..options_with(Arc::clone(&self.clock))
         };
         self.reopen_with(options).await
