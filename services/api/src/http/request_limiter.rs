@@ -1,8 +1,9 @@
-//! Limits concurrent executions, and runs them in tasks of their own: mutations outlive their
-//! connections, queries end with them.
+//! Limits concurrent executions, and runs those that wait in tasks of their own: mutations outlive
+//! their connections, queries end with them.
 
-use std::{num::NonZero, sync::Arc, time::Duration};
+use std::{any::Any, num::NonZero, panic::AssertUnwindSafe, sync::Arc, task::Poll, time::Duration};
 
+use futures_util::{FutureExt as _, future::poll_fn};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout, timeout_at},
@@ -109,6 +110,8 @@ impl RequestLimiter {
     /// Waits in the queue and then runs the work. Fails with `UNAVAILABLE` on overload and with
     /// `TIMEOUT` after the deadline.
     ///
+    /// Small work is tried at once, and gets a task of its own as soon as it has to wait.
+    ///
     /// Dropping the returned future while it is queued drops the work unstarted. After that it
     /// depends on `at_deadline` what happens to work whose future is dropped or whose deadline
     /// passes.
@@ -140,13 +143,22 @@ impl RequestLimiter {
             drop((accepted, large, running));
             done
         };
-        let task = self.tasks.spawn(work.instrument(Span::current()));
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let mut work = Box::pin(work.instrument(Span::current()));
+        // What has nothing to wait for needs no task, which another thread would have to be woken for.
+        // Large work would keep its connection from answering other requests.
+        if size == Size::Small
+            && let Poll::Ready(done) = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await
+        {
+            return done.map_err(panicked);
+        }
+        let task = self.tasks.spawn(work);
         let outcome = match at_deadline {
             AtDeadline::Continue => timeout_at(deadline, task).await,
             AtDeadline::Stop => timeout_at(deadline, AbortOnDropHandle::new(task)).await,
         };
         let outcome = outcome.map_err(|_| deadline_exceeded(at_deadline))?;
-        outcome.map_err(Failure::internal)
+        outcome.map_err(Failure::internal)?.map_err(panicked)
     }
 
     /// Waits until few enough large queries run. They wait in a queue of their own, so that small
@@ -197,6 +209,12 @@ impl RequestLimiter {
         self.tasks.close();
         timeout(limit, self.tasks.wait()).await.is_ok()
     }
+}
+
+/// The panic itself is reported where it happens.
+#[expect(clippy::needless_pass_by_value, reason = "it is the error of a result")]
+fn panicked(_: Box<dyn Any + Send>) -> Failure {
+    Failure::internal("the execution panicked")
 }
 
 fn overloaded() -> Failure {
