@@ -38,7 +38,7 @@ const SIGNS: [&str; 16] = [
 ];
 
 /// A source of random requests.
-pub(super) struct Fuzzer {
+pub(crate) struct Fuzzer {
     schema: Schema,
     random: Rng,
     ids: Vec<String>,
@@ -49,7 +49,7 @@ pub(super) struct Fuzzer {
 
 impl Fuzzer {
     /// Equal seeds make equal requests.
-    pub(super) fn new(seed: u64, ids: &[String]) -> Self {
+    pub(crate) fn new(seed: u64, ids: &[String]) -> Self {
         let engine = vitrine_api::graphql::engine().expect("the schema is valid");
         let schema = Schema::parse(engine.sdl(), "schema").expect("the schema is valid");
         Self {
@@ -63,7 +63,7 @@ impl Fuzzer {
     }
 
     /// Returns the body of a request.
-    pub(super) fn request(&mut self) -> Vec<u8> {
+    pub(crate) fn request(&mut self) -> Vec<u8> {
         let (kind, root) = match self.random.u8(..100) {
             0..75 => ("query", "Query"),
             75..99 => ("mutation", "Mutation"),

@@ -6,7 +6,7 @@
 
 mod attackers;
 mod fleet;
-mod fuzzer;
+pub(crate) mod fuzzer;
 mod honest;
 
 use std::collections::{BTreeMap, BTreeSet};

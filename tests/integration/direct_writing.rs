@@ -1,16 +1,14 @@
 //! What is written directly equals what the library makes of resolvers, byte for byte.
 
-#[path = "../endurance/fuzzer.rs"]
-mod fuzzer;
-
-use fuzzer::Fuzzer;
 use serde_json::Value;
 use vitrine_api::execution::{Engine, GraphqlRequest};
 use vitrine_api::graphql::{self, Role, Session, Viewer};
 use vitrine_harness::{App, product, review, test};
 
+use crate::endurance::run::fuzzer::Fuzzer;
+
 /// The random documents that are compared.
-const DOCUMENTS: usize = 1_500;
+const DOCUMENTS: usize = 800;
 /// What the products are asked for again and again, with errors and nulls in the middle.
 const PAGES: [&str; 6] = [
     "{ products(first: 9, sort: [{ key: NAME }]) { nodes { __typename id n: name specs { key label text qualifier

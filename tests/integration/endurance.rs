@@ -2,7 +2,7 @@
 //! for an hour.
 
 #[path = "../endurance/run.rs"]
-mod run;
+pub(crate) mod run;
 
 use std::time::Duration;
 

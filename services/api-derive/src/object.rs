@@ -174,9 +174,10 @@ fn field(method: &mut ImplItemFn) -> syn::Result<Field> {
         }
         let attributes = Attributes::of(&argument.attrs)?;
         let name = attributes.name(ident);
-        let default = match &attributes.default {
-            Some(default) => quote!(::std::option::Option::Some(|| -> #ty { #default })),
-            None => quote!(::std::option::Option::None),
+        let default = if let Some(default) = &attributes.default {
+            quote!(::std::option::Option::Some(|| -> #ty { #default }))
+        } else {
+            quote!(::std::option::Option::None)
         };
         read.push(quote!(let #ident: #ty = ctx.param_value(#name, #default)?.1;));
         passed.push(quote!(#ident));

@@ -212,7 +212,6 @@ impl RequestLimiter {
 }
 
 /// The panic itself is reported where it happens.
-#[expect(clippy::needless_pass_by_value, reason = "it is the error of a result")]
 fn panicked(_: Box<dyn Any + Send>) -> Failure {
     Failure::internal("the execution panicked")
 }

@@ -94,10 +94,13 @@ fn read_trait_stats(fields: Fields<'_>) -> Read<(Traits, Histogram)> {
     Ok((traits, read_histogram(&fields, "histogram")?))
 }
 
+/// Computes a field of `rank` from the rating numbers and the interest of shoppers.
+pub(crate) type ComputeRank = fn(&RatingStats, i64) -> i32;
+
 /// The fields of `rank` that follow from reviews, each with the function that computes it from the
 /// rating numbers and the interest of shoppers. A fold marks them as stale, and the worker `ranks`
 /// updates them. Inserts, folds, the worker and the audits take them from here.
-pub(crate) const REVIEW_RANKS: &[(&str, fn(&RatingStats, i64) -> i32)] = &[
+pub(crate) const REVIEW_RANKS: &[(&str, ComputeRank)] = &[
     ("rating", |stats, _| stats.rank()),
     ("popularity", RatingStats::popularity),
 ];

@@ -126,7 +126,7 @@ macro_rules! with_common_fields {
                 display_units("display_units"):
                     [Option<Vec<DisplayUnitInput>>]("Option<Vec<DisplayUnitInput>>")
                     => "The units for quantities. When absent, each quantity is shown as entered.",
-            |self, ctx| { specs(&self.0, ctx, keys, display_units).at(ctx) }
+            |self, ctx| { specs(&self.0, ctx, keys.as_deref(), display_units).at(ctx) }
 
             "The first spec with this key or alias; null if there is none."
             spec("spec") -> [Option<R<Spec<'_>>>]("Option<R<Spec<'_>>>")
@@ -614,7 +614,7 @@ async fn category(view: &ProductView, ctx: &Context<'_>) -> Result<Category, Fai
 fn specs<'a>(
     view: &'a ProductView,
     ctx: &Context<'_>,
-    keys: Option<Vec<String>>,
+    keys: Option<&[String]>,
     units: Option<Vec<DisplayUnitInput>>,
 ) -> Result<List<Spec<'a>>, Failure> {
     let session = ctx.session();
@@ -626,9 +626,7 @@ fn specs<'a>(
             .get(key)
             .map_or(key, |known| &known.key)
     };
-    let keys: Option<Vec<&str>> = keys
-        .as_ref()
-        .map(|keys| keys.iter().map(|key| name(key)).collect());
+    let keys: Option<Vec<&str>> = keys.map(|keys| keys.iter().map(|key| name(key)).collect());
     let selected = |key| {
         let wanted = |keys: &Vec<&str>| keys.contains(&name(key));
         keys.as_ref().is_none_or(wanted)
@@ -650,7 +648,7 @@ fn spec<'a>(
             key: Some(key.clone()),
         }]
     });
-    let found = specs(view, ctx, Some(vec![key]), units)?;
+    let found = specs(view, ctx, Some(&[key]), units)?;
     Ok(found.0.into_iter().next())
 }
 
