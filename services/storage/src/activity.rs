@@ -376,14 +376,17 @@ impl Store {
             read_sale(&raw)
         });
         let sales = sales.collect::<Read<Vec<_>>>()?;
-        let newer = self.newer_among(&sales).await?;
+        let of = sales.iter().map(|sale| sale.product).collect();
+        let newer = self.newer_among(of).await?;
         let writable = |sale: &Sale| !newer.contains(&sale.product);
         Ok((sales.into_iter().filter(writable).collect(), last))
     }
 
-    /// Returns those products of these sales that only a newer release may write.
-    async fn newer_among(&self, sales: &[Sale]) -> Result<HashSet<ProductId>, StorageError> {
-        let of: HashSet<ProductId> = sales.iter().map(|sale| sale.product).collect();
+    /// Returns those of these products that only a newer release may write.
+    async fn newer_among(
+        &self,
+        of: HashSet<ProductId>,
+    ) -> Result<HashSet<ProductId>, StorageError> {
         if of.is_empty() {
             return Ok(of);
         }

@@ -164,7 +164,12 @@ pub(crate) fn sold(sold: &Sold) -> Option<Document> {
 }
 
 pub(crate) fn read_sold(fields: &Fields<'_>) -> Read<Sold> {
-    let Some(fields) = fields.opt_doc("sales")? else {
+    read_units(fields, "sales")
+}
+
+/// Reads counted units from the field of this name; none without it.
+fn read_units(fields: &Fields<'_>, name: &str) -> Read<Sold> {
+    let Some(fields) = fields.opt_doc(name)? else {
         return Ok(Sold::default());
     };
     Ok(Sold {
