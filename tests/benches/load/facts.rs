@@ -7,6 +7,7 @@ use mongodb::Database;
 use mongodb::bson::{Document, doc};
 use serde_json::{Value, json};
 use vitrine_model::id::{GlobalId, ProductId, ReviewId};
+use vitrine_model::review::TOP_REVIEWS;
 
 use crate::desk::number;
 use crate::floors::LIST;
@@ -53,8 +54,9 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) async fn of(database: &Database) -> Self {
+        let top = i64::try_from(TOP_REVIEWS).expect("a short list");
         let full = doc! {
-            "status": "active", "specs": { "$size": SPECS }, "top_reviews": { "$size": 10 },
+            "status": "active", "specs": { "$size": SPECS }, "top_reviews": { "$size": top },
         };
         let mut pages = find(database, full, doc! { "slug": 1 }).await;
         pages.truncate(PRODUCTS);
