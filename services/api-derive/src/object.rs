@@ -30,11 +30,8 @@ pub(crate) fn expand(item: &mut ItemImpl) -> syn::Result<TokenStream> {
         }
     }
     let (generics, ty) = (&item.generics, &item.self_ty);
-    let writers = writers(
-        generics,
-        ty,
-        &fields.iter().map(Field::writer).collect::<Vec<_>>(),
-    );
+    let own: Vec<_> = fields.iter().map(Field::writer).collect();
+    let writers = writers(generics, ty, &own, &quote!(direct::resolve_object));
     let (parameters, _, bounds) = generics.split_for_impl();
     let resolvers = fields.iter().map(|field| &field.resolver);
     Ok(quote! {
@@ -66,11 +63,13 @@ pub(crate) struct Writer<'a> {
     pub(crate) value: TokenStream,
 }
 
-/// Implements both traits for an object.
+/// Implements both traits for an object. `resolve` is the function that resolves it where not all
+/// of its fields are written directly.
 pub(crate) fn writers(
     generics: &syn::Generics,
     ty: &dyn quote::ToTokens,
     fields: &[Writer<'_>],
+    resolve: &TokenStream,
 ) -> TokenStream {
     let (parameters, _, bounds) = generics.split_for_impl();
     let number = 0..fields.len();
@@ -140,7 +139,7 @@ pub(crate) fn writers(
                     ctx: &::async_graphql::Context<'_>,
                     plans: &direct::Plans,
                 ) -> ::async_graphql::ServerResult<::async_graphql::Value> {
-                    direct::resolve_object(self, ctx, plans).await
+                    #resolve(self, ctx, plans).await
                 }
             }
         };

@@ -45,7 +45,13 @@ fn simple_object(item: &DeriveInput, data: &DataStruct) -> syn::Result<TokenStre
         .collect();
     let ident = &item.ident;
     let (_, arguments, _) = item.generics.split_for_impl();
-    Ok(writers(&item.generics, &quote!(#ident #arguments), &fields))
+    let resolve = quote!(direct::resolve_simple_object);
+    Ok(writers(
+        &item.generics,
+        &quote!(#ident #arguments),
+        &fields,
+        &resolve,
+    ))
 }
 
 fn enumeration(item: &DeriveInput) -> TokenStream {

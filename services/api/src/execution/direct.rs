@@ -216,6 +216,20 @@ pub(crate) async fn resolve_object<T: DirectObject>(
     resolve_mixed(object, ctx, plan).await
 }
 
+/// The same for an object whose fields wait only because of what is below them: the library resolves
+/// it, up to where direct writing begins again.
+pub(crate) async fn resolve_simple_object<T: DirectObject>(
+    object: &T,
+    ctx: &Context<'_>,
+    plans: &Plans,
+) -> ServerResult<Value> {
+    if plans.of::<T>(Selected::of(ctx)).is_direct {
+        return written(|out| write_object(object, ctx, plans, out));
+    }
+    let selection = ctx.with_selection_set(&ctx.item.node.selection_set);
+    OutputType::resolve(object, &selection, ctx.item).await
+}
+
 /// The future of a field that has to wait.
 pub(crate) type Waiting<'a> = Pin<Box<dyn Future<Output = ServerResult<Value>> + Send + 'a>>;
 

@@ -23,6 +23,7 @@ use super::review::Review;
 use super::search::SearchReading;
 use super::spec::SpecKey;
 use super::supplier::Supplier;
+use crate::execution::direct::One;
 use crate::execution::{At as _, Failure, List, NullableAt as _, R};
 use crate::graphql::context::ContextExt as _;
 use crate::graphql::inputs::{DisplayUnitInput, size};
@@ -103,7 +104,7 @@ pub(crate) struct ProductEdge {
     /// filter and sort.
     cursor: String,
     /// The product.
-    node: Product,
+    node: One<Product>,
 }
 
 pub(crate) struct ProductConnection {
@@ -119,7 +120,7 @@ impl ProductConnection {
         let edge = |row: &vitrine_domain::page::ListedRow<ProductView>| {
             Ok(ProductEdge {
                 cursor: row.cursor.clone(),
-                node: Product::of(row.value.clone())?,
+                node: Product::one(row.value.clone())?,
             })
         };
         self.page
@@ -226,7 +227,7 @@ pub(crate) struct ReviewEdge {
     /// same reason.
     cursor: String,
     /// The review.
-    node: Review,
+    node: One<Review>,
 }
 
 pub(crate) enum ReviewConnection {
@@ -258,7 +259,7 @@ impl ReviewConnection {
     fn edges(&self) -> List<ReviewEdge> {
         let edge = |row: &ListedRow<review::Review>| ReviewEdge {
             cursor: row.cursor.clone(),
-            node: Review(Arc::new(row.value.clone())),
+            node: One(Review(Arc::new(row.value.clone()))),
         };
         self.rows().iter().map(edge).collect()
     }
