@@ -415,6 +415,7 @@ fn a_cursor_resumes_as_long_as_the_oplog_reaches_back() {
 #[test]
 fn nothing_is_read_for_an_event_that_the_caller_cannot_pay() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         let lamp = lamp(app).await;
         let broke = || Err(Failure::new(ErrorCode::RateLimited, "Slow down."));
         let product_reads = |sent: Vec<String>| {
