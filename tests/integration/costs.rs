@@ -193,7 +193,7 @@ fn a_request_cannot_fill_the_queue_of_all() {
     });
 }
 
-/// Who has a token has one budget everywhere, whoever else uses the same address.
+/// A caller with a token has one budget everywhere, also beside other callers at the same address.
 #[test]
 fn a_budget_belongs_to_the_subject_and_without_one_to_the_address() {
     test(async |app| {

@@ -1,4 +1,4 @@
-//! Announces the products that this process writes, to whoever keeps products in memory.
+//! Announces the products that this process writes, to those that keep products in memory.
 //!
 //! Every function that sends a write of `products` holds a [`ProductWrite`] until the server has replied, or until its
 //! transaction has ended. A caller thus never learns of a write before it is announced. The tests compare the commands
