@@ -9,7 +9,8 @@
 //! 2. Variables are coerced before anything runs; an invalid value is a request error.
 //! 3. The operation is normalised: every response key occurs once per concrete type, in the order
 //!    of `CollectFields`, with `@skip` and `@include` already applied.
-//! 4. The library executes the normalised document, with its own validation disabled.
+//! 4. The library executes the normalised document, with its own validation disabled. Fields that need
+//!    no look-up are [written directly](direct).
 //! 5. Errors get back their code and full path; at most one error per field is reported.
 //!
 //! # Rules for resolvers
@@ -26,6 +27,7 @@
 //! | a list that is null if one of its items fails | `List<R<T>>` |
 //! | a text without a short limit | [`LongText`], so that its bytes count |
 //!
+//! - A resolver that waits is `async`. Any other is a plain `fn`, so that its field is written directly.
 //! - **Never `R<Option<T>>`**: the library would move the error of a nullable field to its parent.
 //!   [`NullableAt::nullable_at`] turns `Result<Option<T>, _>` into `Option<R<T>>`.
 //! - A [`Failure`] describes what went wrong and is not yet a GraphQL error. Only [`At::at`] (or
