@@ -1,10 +1,13 @@
 //! Typed access to fields of raw documents. Each error names the document and the field.
 
 use mongodb::bson::Bson;
-use mongodb::bson::raw::{RawArray, RawBsonRef, RawDocument};
+use mongodb::bson::raw::{RawBsonRef, RawDocument};
 use vitrine_model::clock::Timestamp;
 
+use self::element::{Element, Unread};
 use crate::StorageError;
+
+mod element;
 
 /// A raw document, or a part of one, with its collection and id.
 #[derive(Clone, Copy)]
@@ -19,12 +22,8 @@ pub(crate) type Read<T> = Result<T, StorageError>;
 impl<'a> Fields<'a> {
     /// Wraps a document whose id is a number (errors show 0 for any other id).
     pub(crate) fn of(collection: &'static str, doc: &'a RawDocument) -> Self {
-        let id = doc
-            .get("_id")
-            .ok()
-            .flatten()
-            .and_then(RawBsonRef::as_i64)
-            .unwrap_or_default();
+        let id = element::find(doc, "_id").ok().flatten();
+        let id = id.and_then(Element::int64).unwrap_or_default();
         Self {
             collection,
             id,
@@ -48,9 +47,10 @@ impl<'a> Fields<'a> {
     fn typed<T>(
         &self,
         field: &str,
-        read: impl FnOnce(RawBsonRef<'a>) -> Option<T>,
+        read: impl FnOnce(Element<'a>) -> Option<T>,
     ) -> Read<Option<T>> {
-        let value = self.get(field)?;
+        let found = element::find(self.doc, field).map_err(|Unread| self.corrupt(field))?;
+        let value = found.filter(|value| !value.is_null());
         value
             .map(|value| read(value).ok_or_else(|| self.corrupt(field)))
             .transpose()
@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_str(&self, field: &str) -> Read<Option<&'a str>> {
-        self.typed(field, mongodb::bson::RawBsonRef::as_str)
+        self.typed(field, Element::str)
     }
 
     pub(crate) fn str(&self, field: &str) -> Read<&'a str> {
@@ -77,7 +77,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_i64(&self, field: &str) -> Read<Option<i64>> {
-        self.typed(field, integer)
+        self.typed(field, Element::integer)
     }
 
     pub(crate) fn i64(&self, field: &str) -> Read<i64> {
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_bool(&self, field: &str) -> Read<Option<bool>> {
-        self.typed(field, mongodb::bson::RawBsonRef::as_bool)
+        self.typed(field, Element::bool)
     }
 
     pub(crate) fn bool(&self, field: &str) -> Read<bool> {
@@ -93,11 +93,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_date(&self, field: &str) -> Read<Option<Timestamp>> {
-        self.typed(field, |value| {
-            value
-                .as_datetime()
-                .map(|date| Timestamp::from_millis(date.timestamp_millis()))
-        })
+        self.typed(field, |value| value.date().map(Timestamp::from_millis))
     }
 
     pub(crate) fn date(&self, field: &str) -> Read<Timestamp> {
@@ -105,7 +101,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_id(&self, field: &str) -> Read<Option<i64>> {
-        self.typed(field, RawBsonRef::as_i64)
+        self.typed(field, Element::int64)
     }
 
     pub(crate) fn id(&self, field: &str) -> Read<i64> {
@@ -113,16 +109,12 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn opt_doc(&self, field: &str) -> Read<Option<Fields<'a>>> {
-        let doc = self.typed(field, mongodb::bson::RawBsonRef::as_document)?;
+        let doc = self.typed(field, Element::document)?;
         Ok(doc.map(|doc| Fields { doc, ..*self }))
     }
 
     pub(crate) fn doc(&self, field: &str) -> Read<Fields<'a>> {
         self.required(field, self.opt_doc(field)?)
-    }
-
-    fn array(&self, field: &str) -> Read<Option<&'a RawArray>> {
-        self.typed(field, mongodb::bson::RawBsonRef::as_array)
     }
 
     /// Returns the items of an array, each decoded by `read`; empty without the array.
@@ -131,7 +123,11 @@ impl<'a> Fields<'a> {
         field: &str,
         read: impl Fn(RawBsonRef<'a>) -> Option<T>,
     ) -> Read<Vec<T>> {
-        let items = self.array(field)?.into_iter().flatten();
+        let Some(array) = self.get(field)? else {
+            return Ok(Vec::new());
+        };
+        let items = array.as_array().ok_or_else(|| self.corrupt(field))?;
+        let items = items.into_iter();
         items
             .map(|item| item.ok().and_then(&read).ok_or_else(|| self.corrupt(field)))
             .collect()
@@ -143,10 +139,15 @@ impl<'a> Fields<'a> {
         field: &str,
         read: impl Fn(Fields<'a>) -> Read<T>,
     ) -> Read<Vec<T>> {
-        let docs = self.items(field, mongodb::bson::RawBsonRef::as_document)?;
-        docs.into_iter()
-            .map(|doc| read(Fields { doc, ..*self }))
-            .collect()
+        let docs = self.typed(field, Element::array)?;
+        let doc = |item: Result<(_, Element<'a>), Unread>| {
+            let doc = item.ok().and_then(|(_, item)| item.document());
+            read(Fields {
+                doc: doc.ok_or_else(|| self.corrupt(field))?,
+                ..*self
+            })
+        };
+        docs.into_iter().flatten().map(doc).collect()
     }
 
     /// Returns the names and values of the fields.
