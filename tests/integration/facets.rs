@@ -579,7 +579,7 @@ fn a_rare_key_is_exact_in_a_list_that_is_estimated() {
                 product
             }
         };
-        app.has((0..1_500).map(one)).await;
+        app.has((0..3_000).map(one)).await;
         let app = app.with_max_read(200).await;
         let red = json!({ "specs": [{ "key": "color", "text": { "eq": "red" } }] });
         let answer = facets(&app, red, json!(["glow", "@category"])).await;

@@ -44,7 +44,7 @@ impl Visibility {
     }
 
     /// Whether a product is visible.
-    fn shows(self, product: &ProductView) -> Result<bool, DomainError> {
+    pub(crate) fn shows(self, product: &ProductView) -> Result<bool, DomainError> {
         Ok(self.states().contains(&product.status()?))
     }
 }
@@ -68,8 +68,8 @@ pub struct ProductsQuery {
     pub page: PageArguments,
     /// What the caller may see.
     pub visibility: Visibility,
-    /// The fields to read.
-    pub fields: ProductFields,
+    /// The fields to read; `None` when no row is shown, and none is read.
+    pub fields: Option<ProductFields>,
 }
 
 /// A page of products.
@@ -151,7 +151,8 @@ impl Catalog {
         visibility: Visibility,
     ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
         if let Some(memory) = self.memory_for(ids.len()) {
-            let found = self.remembered_products(&memory, ids).await?.into_iter();
+            let found = self.remembered_products(&memory, ids).await?;
+            let found = found.products.into_iter();
             let shown = |(id, view): (ProductId, ProductView)| match visibility.shows(&view) {
                 Ok(true) => Some(Ok((id, view))),
                 Ok(false) => None,
@@ -181,8 +182,9 @@ impl Catalog {
         found.await?.into_iter().map(keyed).collect()
     }
 
-    /// A page of products. One command; two where priced products end and unpriced ones begin; none
-    /// when no product can match.
+    /// A page of products. One command; two where priced products end and unpriced ones begin, or
+    /// where products that are not in memory are read by their ids; none when no product can match
+    /// or no row is shown.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid filter or page, [`DomainError::InvalidCursor`] for a
@@ -190,14 +192,15 @@ impl Catalog {
     pub async fn products(&self, query: ProductsQuery) -> Result<ListedProducts, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
-        let (reference, condition) = self
+        let (reference, mut condition) = self
             .product_condition(&query.filter, query.visibility)
             .await?;
         let mut hints = crate::filter::hints(&query.filter, &reference);
         let search = self
             .parse_search(query.search.as_deref(), query.visibility)
             .await?;
-        let walk = search.is_none() && self.prefers_sort_index(&query, &condition, &reference);
+        let walk = self.prefers_sort_index(&query, &mut condition, &reference);
+        let walk = walk && search.is_none();
         let mut list = product_list(&query, condition, search.as_ref(), walk)?;
         let mut looked_through = None;
         if let Some(search) = &search
@@ -215,14 +218,14 @@ impl Catalog {
                 .spec_order((key, query.visibility), &list.condition, &mut hints)
                 .await?;
         }
-        let page = if list.condition.is_nothing() {
+        let is_nothing = list.condition.is_nothing();
+        let page = if is_nothing || query.fields.is_none() {
             Page {
                 rows: Vec::new(),
-                more: false,
+                more: !is_nothing,
             }
         } else {
-            let (list, request) = (list.clone(), request.clone());
-            self.read(|store| async move { store.page_products(&list, &request).await })
+            self.page_of_products(&list, &request, query.visibility)
                 .await?
         };
         Ok(ListedProducts {
@@ -409,7 +412,7 @@ fn product_list(
     Ok(ProductList {
         condition,
         sort: query.sort,
-        fields: query.fields,
+        fields: query.fields.unwrap_or(ProductFields::Id),
         by_spec: None,
         ranking,
         partial: false,

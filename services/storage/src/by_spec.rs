@@ -13,7 +13,7 @@ use vitrine_model::cursor::{KeyValue, Position};
 use vitrine_model::filter::Direction;
 
 use crate::keyset::{Boundary, Page, PageRequest, Row};
-use crate::products::{COLLECTION, ProductList, SpecSort, projection};
+use crate::products::{COLLECTION, ProductFields, ProductList, SpecSort, projection};
 use crate::raw::{Fields, number, stored_id};
 use crate::{StorageError, Store, products_query};
 
@@ -44,8 +44,14 @@ impl Store {
             pipeline.push(doc! { "$match": after_position(position, descending, backward) });
         }
         let limit = i64::try_from(request.size + 1).expect("pages are small");
-        let mut shown = projection(list.fields);
-        shown.insert(ABSENT, 0);
+        let shown = match list.fields {
+            ProductFields::Id => doc! { "_id": 1, VALUE: 1 },
+            fields => {
+                let mut shown = projection(fields);
+                shown.insert(ABSENT, 0);
+                shown
+            }
+        };
         pipeline.extend([
             doc! { "$sort": sort(descending, backward) },
             doc! { "$limit": limit },

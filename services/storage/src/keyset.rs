@@ -16,8 +16,11 @@ use mongodb::options::Hint;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::{KeyValue, Position};
 
+use self::range::{IndexRange, OtherEnd};
 use crate::raw::{Fields, date, stored_id};
 use crate::{StorageError, Store};
+
+mod range;
 
 /// Which page of a list to read.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +48,20 @@ pub struct Page<T> {
     /// Whether the list has more rows: after the last row, or before the first one when reading
     /// backwards.
     pub more: bool,
+}
+
+impl<T> Page<T> {
+    /// Returns the page with its values replaced by what `to` makes of them.
+    pub fn map<U>(self, to: impl Fn(T) -> U) -> Page<U> {
+        let row = |row: Row<T>| Row {
+            value: to(row.value),
+            position: row.position,
+        };
+        Page {
+            rows: self.rows.into_iter().map(row).collect(),
+            more: self.more,
+        }
+    }
 }
 
 /// A row with its position in the list.
@@ -96,6 +113,8 @@ pub(crate) struct ListQuery {
 pub(crate) struct Scan {
     pub(crate) filter: Document,
     pub(crate) sort: Document,
+    /// The range of the index that has the rows, where the filter does not say it.
+    pub(crate) range: Option<IndexRange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +185,18 @@ impl ListQuery {
         let descending = self.descending != backward;
         let first = self.columns.first();
         let key = position.and_then(|position| position.keys.first());
+        if let Some(range) = self.segment_range(segment, position, descending) {
+            let filter = if range.is_filter {
+                Document::new()
+            } else {
+                self.filter.clone()
+            };
+            return Scan {
+                filter,
+                sort: range.sort.clone(),
+                range: Some(range),
+            };
+        }
         let mut columns = self.columns.clone();
         let mut parts = vec![self.filter.clone()];
         let mut bounds = position.map(|position| after_position(&columns, position, descending));
@@ -203,7 +234,28 @@ impl ListQuery {
         Scan {
             filter: all_of(parts),
             sort: sort(&columns, descending),
+            range: None,
         }
+    }
+
+    /// Returns the range of the index for a segment behind a position. Without one, only for the rows that lack the
+    /// first sort key: a comparison with null reads each of them.
+    fn segment_range(
+        &self,
+        segment: Segment,
+        position: Option<&Position>,
+        descending: bool,
+    ) -> Option<IndexRange> {
+        if position.is_none() && segment != Segment::Absent {
+            return None;
+        }
+        let other_end = match segment {
+            Segment::Whole => OtherEnd::All,
+            Segment::Present => OtherEnd::Present,
+            Segment::Absent => OtherEnd::Absent,
+            Segment::Tie | Segment::AfterTie => return None,
+        };
+        self.range(position, descending, other_end)
     }
 
     fn position(&self, row: &RawDocument) -> Result<Position, StorageError> {
@@ -345,6 +397,9 @@ impl Store {
             .limit(i64::from(limit))
             .batch_size(limit + 1)
             .max_time(self.max_time);
+        if let Some(range) = &scan.range {
+            find = find.min(range.min.clone()).max(range.max.clone());
+        }
         if let Some(projection) = &query.projection {
             find = find.projection(projection.clone());
         }

@@ -46,6 +46,9 @@ pub enum ProductFields {
     Page,
     /// All fields except the top reviews, which are most of the bytes.
     WithoutTopReviews,
+    /// The id only. An index has everything then, if the condition names nothing beyond it: the
+    /// server reads no product.
+    Id,
 }
 
 /// A list of products.
@@ -463,7 +466,10 @@ pub(crate) fn write_error(error: &Bson) -> Result<(usize, String), StorageError>
 }
 
 fn query(list: &ProductList) -> ListQuery {
-    let projection = projection(list.fields);
+    let projection = match list.fields {
+        ProductFields::Id => products_query::position(list.sort),
+        fields => projection(fields),
+    };
     products_query::list(&list.condition, list.sort, list.walk, projection)
 }
 

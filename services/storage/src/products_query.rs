@@ -44,6 +44,11 @@ pub(crate) fn list(
     }
 }
 
+/// Returns the projection to what the position of a product in a list is made of.
+pub(crate) fn position(sort: ProductSort) -> Document {
+    doc! { "_id": 1, sorting(sort.key).column.field: 1 }
+}
+
 /// Returns the index for counting products that match a condition. Reviews move products within the
 /// indexes by popularity and rating, and a product that moves during the count may be counted twice
 /// or not at all. The index is therefore one that only changes with the product itself, except for
@@ -465,7 +470,7 @@ pub(crate) fn words(condition: &Condition) -> Option<&Words> {
 /// Returns the predicate for a condition.
 pub(crate) fn predicate(condition: &Condition) -> Document {
     match condition {
-        Condition::All(parts) => all_of(parts.iter().map(predicate).collect()),
+        Condition::All(parts) => conjunction(parts),
         Condition::Any(parts) => any_of(parts.iter().map(predicate).collect()),
         Condition::Not(part) => doc! { "$nor": [predicate(part)] },
         Condition::Category(ids) => one_of("category", ids.iter().map(|id| stored_id(id.to_i64()))),
@@ -503,6 +508,41 @@ pub(crate) fn predicate(condition: &Condition) -> Document {
             doc! { "specs": { "$elemMatch": spec(key, qualifier.as_deref()) } }
         }
     }
+}
+
+/// Returns the predicate for several conditions. Single tokens are one `$all`: of these, the planner
+/// bounds the index by the first one, so the order of the conditions decides what is examined.
+fn conjunction(parts: &[Condition]) -> Document {
+    let (mut tokens, mut predicates) = (Vec::new(), Vec::new());
+    let mut left: Vec<&Condition> = parts.iter().rev().collect();
+    while let Some(part) = left.pop() {
+        match part {
+            Condition::All(parts) => left.extend(parts.iter().rev()),
+            Condition::Token(token) if token.len() == 1 => tokens.push(Bson::from(&token[0])),
+            other => predicates.push(predicate(other)),
+        }
+    }
+    match tokens.len() {
+        0 => {}
+        1 => predicates.push(doc! { "tokens": tokens.remove(0) }),
+        _ => predicates.push(doc! { "tokens": { "$all": tokens } }),
+    }
+    merged(predicates)
+}
+
+/// Returns the conjunction as one flat document, if no field is named twice.
+fn merged(predicates: Vec<Document>) -> Document {
+    let mut names = predicates
+        .iter()
+        .flat_map(Document::keys)
+        .collect::<Vec<_>>();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() < all {
+        return all_of(predicates);
+    }
+    predicates.into_iter().flatten().collect()
 }
 
 fn keywords(either: &[String]) -> Document {
@@ -606,6 +646,25 @@ mod tests {
         let many = Condition::Category((0..=200).map(CategoryId::from_i64).collect());
         assert_eq!(price(&many), "price");
         assert_eq!(price(&all(&[many, token("a=b")])), "tokens_popularity");
+    }
+
+    #[test]
+    fn several_tokens_are_one_predicate_in_their_order() {
+        let all = |parts: &[Condition]| Condition::All(parts.to_vec());
+        let nested = all(&[leaf(), all(&[token("b=1"), range()]), token("a=1")]);
+        let expected = doc! {
+            "category": 1_i64,
+            "specs": { "$elemMatch": { "k": "a", "n": { "$gt": 1.0, "$lte": f64::INFINITY } } },
+            "tokens": { "$all": ["b=1", "a=1"] },
+        };
+        assert_eq!(predicate(&nested), expected);
+        let either = Condition::Token(vec!["c=1".into(), "c=2".into()]);
+        let expected = doc! { "$and": [
+            { "tokens": { "$in": ["c=1", "c=2"] } },
+            { "tokens": "a=1" },
+        ] };
+        assert_eq!(predicate(&all(&[token("a=1"), either])), expected);
+        assert_eq!(predicate(&all(&[])), doc! {});
     }
 
     #[test]

@@ -96,12 +96,13 @@ struct Estimate {
 }
 
 impl Catalog {
-    /// Whether scanning the index of the sort is estimated to be cheaper than sorting what the
-    /// index of the filter returns. `false` without data.
+    /// Orders the tokens of a condition by how few products have them: the first one bounds the
+    /// index. Returns whether scanning the index of the sort is estimated to be cheaper than sorting
+    /// what the index of the filter returns. Without data nothing is ordered, and `false` returned.
     pub(crate) fn prefers_sort_index(
         &self,
         query: &ProductsQuery,
-        condition: &Condition,
+        condition: &mut Condition,
         reference: &Arc<Reference>,
     ) -> bool {
         let Some(scope) = Scope::around(&query.filter, query.visibility, reference) else {
@@ -110,6 +111,7 @@ impl Catalog {
         let Some(value_counts) = self.value_counts(scope, reference) else {
             return false;
         };
+        value_counts.put_rarest_first(condition);
         let mut estimate = Estimate {
             bound: value_counts.products,
             matches: value_counts.products,
@@ -216,6 +218,20 @@ impl ValueCounts {
         }
     }
 
+    /// Orders the tokens of a condition by how many products have them, behind everything else.
+    fn put_rarest_first(&self, condition: &mut Condition) {
+        if let Condition::All(parts) = condition {
+            parts
+                .iter_mut()
+                .for_each(|part| self.put_rarest_first(part));
+            let place = |part: &Condition| match part {
+                Condition::Token(tokens) => tokens.iter().map(|token| self.token(token)).sum(),
+                _ => -1.0_f64,
+            };
+            parts.sort_by(|one, other| place(one).total_cmp(&place(other)));
+        }
+    }
+
     /// Applies every mandatory clause with known counts.
     fn estimate(&self, condition: &Condition, estimate: &mut Estimate) {
         match condition {
@@ -310,6 +326,20 @@ mod tests {
         assert!((found(5.0, 12.0) - 60.0).abs() < 1e-9);
         assert!(found(30.0, 40.0).abs() < 1e-9);
         assert!((within(&known, &Range::default()) - 150.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_rarest_token_comes_first() {
+        let value_counts = ValueCounts {
+            tokens: HashMap::from([("a=1".to_owned(), 400.0), ("b=1".to_owned(), 7.0)]),
+            ..ValueCounts::default()
+        };
+        let token = |text: &str| Condition::Token(vec![text.to_owned()]);
+        let other = || Condition::Name("x".to_owned());
+        let mut condition = Condition::All(vec![token("a=1"), other(), token("b=1")]);
+        value_counts.put_rarest_first(&mut condition);
+        let expected = Condition::All(vec![other(), token("b=1"), token("a=1")]);
+        assert_eq!(condition, expected);
     }
 
     #[test]
