@@ -1,9 +1,10 @@
 //! Group commit: concurrent submissions are looked up and stored in batches, because a batch costs
 //! the database little more than a single one.
 //!
-//! A request that arrives while fewer than two batches are running gets one of its own at once. A
-//! request that arrives later waits for the next batch and shares it with all others waiting.
-//! Nothing is ever delayed to fill a batch.
+//! A request that arrives while no batch is running gets one of its own at once, and so does one
+//! that arrives while one batch is running and enough others wait ([`Batched::CROWD`]). Any other
+//! waits for the next batch and shares it with all others waiting. Nothing is ever delayed to fill a
+//! batch.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
@@ -32,6 +33,9 @@ pub(super) trait Batched: Send + Sized + 'static {
 
     /// The maximum number of concurrent batches.
     const MAX_CONCURRENT: u32;
+
+    /// The number of waiting items from which on a further batch starts beside one that is running.
+    const CROWD: usize = 1;
 
     /// Whether a batch writes to the database.
     const WRITES: bool;
@@ -81,7 +85,8 @@ impl<T: Batched> BatchQueue<T> {
             return Err(DomainError::Unavailable(None));
         }
         waiting.items.push_back(waiter);
-        let starts = waiting.running < T::MAX_CONCURRENT;
+        let is_crowded = waiting.items.len() >= T::CROWD;
+        let starts = waiting.running == 0 || is_crowded && waiting.running < T::MAX_CONCURRENT;
         waiting.running += u32::from(starts);
         Ok(starts)
     }
@@ -161,15 +166,22 @@ impl Catalog {
 }
 
 /// A review that is stored and folded in the same transaction.
-pub(super) struct CountedInsert(pub(super) Review);
+pub(super) struct CountedInsert {
+    pub(super) review: Review,
+    /// Whether it must be looked up if the author bought the product.
+    pub(super) check_purchase: bool,
+}
 
 impl Batched for CountedInsert {
-    type Outcome = SubmitOutcome;
+    /// The outcome, with the review as it was stored.
+    type Outcome = (SubmitOutcome, Review);
 
     // A transaction locks all of its products until it commits.
     const MAX_BATCH: usize = 32;
     // The server processes each transaction with one thread.
     const MAX_CONCURRENT: u32 = 2;
+    // Most of a transaction's cost is its commands, whose number does not grow with its reviews.
+    const CROWD: usize = 8;
     const WRITES: bool = true;
 
     fn queue(catalog: &Catalog) -> &BatchQueue<Self> {
@@ -180,25 +192,53 @@ impl Batched for CountedInsert {
         catalog: &Catalog,
         items: Vec<Self>,
     ) -> Vec<Result<Self::Outcome, StorageError>> {
-        // A duplicate within the batch would abort the transaction for all.
-        let (mut pairs, mut firsts) = (HashSet::new(), Vec::with_capacity(items.len()));
-        let mut again = Vec::with_capacity(items.len());
-        for Self(review) in items {
-            let author = review.author.as_ref().map(|author| author.id.clone());
-            let first = pairs.insert((review.product_id, author));
-            again.push(!first);
-            if first {
-                firsts.push(review);
-            }
-        }
-        let stored = store_counted(catalog.store(), &firsts, catalog.now()).await;
-        let mut stored = stored.into_iter();
-        let outcome = |again: bool| {
-            let first = if again { None } else { stored.next() };
-            first.unwrap_or(Ok(SubmitOutcome::Refused))
+        let number = items.len();
+        let items = items
+            .into_iter()
+            .map(|one| (one.review, one.check_purchase));
+        let reviews = match with_purchases(catalog.store(), items.collect()).await {
+            Ok(reviews) => reviews,
+            Err(error) => return vec![Err(error); number],
         };
-        again.into_iter().map(outcome).collect()
+        // A duplicate within the batch would abort the transaction for all.
+        let mut pairs = HashSet::new();
+        let mut is_first = |review: &Review| {
+            let author = review.author.as_ref().map(|author| author.id.clone());
+            pairs.insert((review.product_id, author))
+        };
+        let firsts: Vec<bool> = reviews.iter().map(&mut is_first).collect();
+        let stored = reviews.iter().zip(&firsts).filter(|(_, first)| **first);
+        let stored: Vec<Review> = stored.map(|(review, _)| review.clone()).collect();
+        let stored = store_counted(catalog.store(), &stored, catalog.now()).await;
+        let mut stored = stored.into_iter();
+        let outcome = |(review, first): (Review, bool)| {
+            let stored = first.then(|| stored.next()).flatten();
+            let stored = stored.unwrap_or(Ok(SubmitOutcome::Refused));
+            stored.map(|outcome| (outcome, review))
+        };
+        reviews.into_iter().zip(firsts).map(outcome).collect()
     }
+}
+
+/// Looks up whether the authors of these reviews bought their products, where that is still to be
+/// done. One command, or none.
+async fn with_purchases(
+    store: &Store,
+    items: Vec<(Review, bool)>,
+) -> Result<Vec<Review>, StorageError> {
+    let unknown = items.iter().filter(|(_, check_purchase)| *check_purchase);
+    let unknown = unknown.filter_map(|(review, _)| {
+        let author = review.author.as_ref()?;
+        Some((review.product_id, author.id.clone()))
+    });
+    let buyers = store.known_buyers(&unknown.collect::<Vec<_>>()).await?;
+    let known = |(review, _): (Review, bool)| {
+        let author = review.author.as_ref();
+        let pair = author.map(|author| (review.product_id, author.id.clone()));
+        let verified = review.verified || pair.is_some_and(|pair| buyers.contains(&pair));
+        Review { verified, ..review }
+    };
+    Ok(items.into_iter().map(known).collect())
 }
 
 /// Stores reviews in one transaction. If that is refused, splits them in halves, so that no review
@@ -264,22 +304,10 @@ async fn store_deferred(
     items: Vec<DeferredInsert>,
     now: Timestamp,
 ) -> Result<Vec<Option<Review>>, StorageError> {
-    let unknown = items.iter().filter(|one| one.check_purchase);
-    let unknown = unknown.filter_map(|one| {
-        let author = one.review.author.as_ref()?;
-        Some((one.review.product_id, author.id.clone()))
-    });
-    let buyers = store.known_buyers(&unknown.collect::<Vec<_>>()).await?;
-    let known = |one: DeferredInsert| {
-        let author = one.review.author.as_ref();
-        let pair = author.map(|author| (one.review.product_id, author.id.clone()));
-        let verified = one.review.verified || pair.is_some_and(|pair| buyers.contains(&pair));
-        Review {
-            verified,
-            ..one.review
-        }
-    };
-    let reviews: Vec<Review> = items.into_iter().map(known).collect();
+    let items = items
+        .into_iter()
+        .map(|one| (one.review, one.check_purchase));
+    let reviews = with_purchases(store, items.collect()).await?;
     let stored = store.submit_uncounted(&reviews, now).await?;
     let outcome = |(review, stored)| (stored == SubmitOutcome::Stored).then_some(review);
     Ok(reviews.into_iter().zip(stored).map(outcome).collect())

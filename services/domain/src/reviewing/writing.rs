@@ -17,6 +17,7 @@ use vitrine_storage::write::Answer;
 
 use super::checks::{self, Checked};
 use super::group_commit::{CountedInsert, DeferredInsert, TargetLookup};
+use super::hot_products::Known;
 use super::{Moderation, ReviewContent, ReviewKey, ReviewPatch, Reviewed};
 use crate::admin::commands::{ANSWER_KEPT_MILLIS, idempotency_key, key_clash};
 use crate::outcome::{Outcome, UserError, UserErrorCode, ValidationErrors};
@@ -71,7 +72,7 @@ impl Catalog {
             key: key.map(keyed),
             content,
         };
-        if let Some(outcome) = self.submit_to_hot(&submission).await? {
+        if let Some(outcome) = self.submit_to_known(&submission).await? {
             return Ok(outcome);
         }
         for _ in 0..MAX_TRIES {
@@ -82,9 +83,10 @@ impl Catalog {
         Err(DomainError::Unavailable(None))
     }
 
-    /// Stores a review of a product that is known to be hot, without reading the product. Returns
-    /// `None` when the product has to be read after all.
-    async fn submit_to_hot(
+    /// Stores a review of a product that is in memory or known to be hot, without reading the
+    /// product. Returns `None` when the product, or the author's own review, has to be read after
+    /// all.
+    async fn submit_to_known(
         &self,
         submission: &Submission,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
@@ -92,11 +94,13 @@ impl Catalog {
         if submission.key.is_some() {
             return Ok(None);
         }
-        let product = submission.product;
-        let known = self.hot_products().known(product);
-        let known =
-            known.filter(|known| known.is_hot(self.now()) && known.status == ProductStatus::Active);
-        let Some(known) = known else {
+        let hot = self.hot_products().known(submission.product);
+        let hot = hot.filter(|known| known.is_hot(self.now()));
+        let known = match hot {
+            Some(hot) => Some(hot),
+            None => self.known_from_memory(submission.product)?,
+        };
+        let Some(known) = known.filter(|known| known.status == ProductStatus::Active) else {
             return Ok(None);
         };
         let dimensions = self
@@ -108,7 +112,22 @@ impl Catalog {
             return Ok(None);
         };
         let review = self.new_review(submission, content, false);
-        self.submit_deferred(review, true).await
+        self.submit_new(review, true, known.is_hot(self.now()))
+            .await
+    }
+
+    /// What is known of a product from memory.
+    fn known_from_memory(&self, product: ProductId) -> Result<Option<Known>, DomainError> {
+        let memory = self.product_memory().filter(|memory| memory.is_current());
+        let Some(view) = memory.and_then(|memory| memory.get(product)) else {
+            return Ok(None);
+        };
+        Ok(Some(Known {
+            status: view.status()?,
+            kind: view.kind()?.to_owned(),
+            category: view.category()?,
+            hot_until: view.outlier()?.hot_until,
+        }))
     }
 
     /// One try; `None` to retry.
@@ -163,7 +182,10 @@ impl Catalog {
         }
         match target.own {
             Some(own) => self.overwrite(own, review).await,
-            None => self.submit_new(review, &target.outlier).await,
+            None => {
+                let is_hot = target.outlier.is_hot(self.now());
+                self.submit_new(review, false, is_hot).await
+            }
         }
     }
 
@@ -207,16 +229,23 @@ impl Catalog {
         self.batched(claim).await
     }
 
+    /// Stores a new review. `check_purchase`: whether its author bought the product is not known
+    /// yet. `is_hot`: whether the product is.
     async fn submit_new(
         &self,
         review: Review,
-        outlier: &vitrine_model::product::Outlier,
+        check_purchase: bool,
+        is_hot: bool,
     ) -> Result<Option<Outcome<Reviewed>>, DomainError> {
-        let now = self.now();
-        if review.status != ReviewStatus::Published || outlier.is_hot(now) {
-            return self.submit_deferred(review, false).await;
+        if review.status != ReviewStatus::Published || is_hot {
+            return self.submit_deferred(review, check_purchase).await;
         }
-        match self.batched(CountedInsert(review.clone())).await? {
+        let counted = CountedInsert {
+            review,
+            check_purchase,
+        };
+        let (outcome, review) = self.batched(counted).await?;
+        match outcome {
             SubmitOutcome::Stored => {
                 self.note_review(review.product_id);
                 let review = Review {
