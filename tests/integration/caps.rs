@@ -28,6 +28,7 @@ fn full(name: &str) -> Value {
 #[test]
 fn a_product_with_two_hundred_specs_costs_no_more_commands() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         things(app).await;
         let mut ids = Vec::new();
         for n in 0..20 {

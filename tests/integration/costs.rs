@@ -123,6 +123,7 @@ fn equal_pages_and_facets_are_loaded_once() {
 fn equal_pages_of_reviews_are_loaded_once() {
     test(async |app| {
         app.has([product("Lamp"), product("Desk")]).await;
+        let app = &app.without_product_memory().await;
         let reviews = "reviews(first: 2) { nodes { rating } }";
         let answer = app.query(&format!(
             "{{ products {{ nodes {{ x: {reviews} y: {reviews} }} }} }}"
@@ -137,6 +138,7 @@ fn equal_pages_of_reviews_are_loaded_once() {
 fn a_list_that_differs_in_one_argument_is_loaded_again() {
     test(async |app| {
         stock(app).await;
+        let app = &app.without_product_memory().await;
         let answer = app.query(
             "{ a: products(first: 5) { nodes { name } } b: products(first: 6) { nodes { name } } }",
         );

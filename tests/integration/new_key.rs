@@ -98,6 +98,7 @@ fn a_new_key_can_be_filtered_by_at_once() {
                 .text("old", "x")
         }))
         .await;
+        let app = &app.without_product_memory().await;
         let ids = ids(app).await;
         app.start_profiler().await;
         let before = schemas(app).await;

@@ -167,7 +167,7 @@ fn a_slow_operation_is_logged_without_values() {
 fn only_admins_who_ask_learn_what_a_request_costs_the_database() {
     test(async |app| {
         app.has([product("Lamp"), product("Chair")]).await;
-        with_service(app, &[], async |address, _| {
+        with_service(app, &["--product-memory", "0"], async |address, _| {
             let (admin, service) = (token("admin"), token("service"));
             let query = json!({ "query": "{ products { nodes { name } } }" });
             let work = async |headers: &[(&str, &str)]| {

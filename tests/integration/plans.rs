@@ -10,10 +10,12 @@ use std::rc::Rc;
 
 use futures_util::TryStreamExt as _;
 use mongodb::IndexModel;
-use mongodb::bson::Document;
+use mongodb::bson::{Document, doc};
 use vitrine_domain::import::ImportMode;
+use vitrine_domain::products::Visibility;
 use vitrine_harness::profile::Executed;
 use vitrine_harness::{App, product, review, test};
+use vitrine_model::id::ProductId;
 use vitrine_model::import::{ProductDraft, ReviewDraft};
 use vitrine_model::product::ProductStatus;
 
@@ -546,6 +548,7 @@ fn every_sort_key_has_a_row() {
 #[test]
 fn every_query_has_the_plan_it_was_designed_for() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         seed(app).await;
         let mut shapes = lists();
         shapes.extend(nodes(app).await);
@@ -573,6 +576,48 @@ fn every_query_has_the_plan_it_was_designed_for() {
         println!("{table}");
         assert!(faults.is_empty(), "{table}\n{}", faults.join("\n"));
     });
+}
+
+/// With products in memory a list reads ids only, of which its index has all that is needed.
+#[test]
+fn lists_of_products_in_memory_read_no_product() {
+    test(async |app| {
+        seed(app).await;
+        app.start_profiler().await;
+        // A filter on the price is in no index of another order. Products that lack a value are read where several
+        // categories are merged.
+        let reads = |shape: &Shape| {
+            let absent = ["BEST_SELLING", "TRENDING"];
+            let absent = absent.iter().any(|sort| shape.name.contains(sort));
+            shape.query.contains("price: {") || absent && shape.name.starts_with("parent")
+        };
+        let is_covered = |shape: &Shape| shape.docs == (1, 0) && !shape.sorts && !reads(shape);
+        let mut covered = lists();
+        covered.retain(is_covered);
+        let patterns = app.index_patterns("products").await;
+        let read = async {
+            remember_all(app).await;
+            for shape in &covered {
+                app.query(&shape.query).await.data();
+            }
+        };
+        let ((), executed) = app.profile(read).await;
+        let is_list = |executed: &&Executed| executed.indexes(&patterns) != ["_id_"];
+        let lists: Vec<&Executed> = executed.iter().filter(is_list).collect();
+        assert!(lists.len() >= covered.len());
+        for list in lists {
+            assert_eq!(list.docs(), 0, "{list:?}");
+        }
+    });
+}
+
+/// Reads all products by their ids, so that they are in memory.
+async fn remember_all(app: &App) {
+    let all = app.documents("products", doc! {}).await;
+    let id = |product: &Document| ProductId::from_i64(product.get_i64("_id").unwrap());
+    let ids: Vec<ProductId> = all.iter().map(id).collect();
+    let found = app.catalog.products_by_id(ids, Visibility::Everything);
+    assert_eq!(found.await.unwrap().len(), PRODUCTS);
 }
 
 /// Page 50 costs what page 1 costs, in every order, forwards and backwards.
@@ -821,6 +866,7 @@ const WIDE: [Wide; 12] = [
 #[test]
 fn searches_facets_and_sorts_by_spec_read_what_their_index_bounds() {
     test(async |app| {
+        let app = &app.without_product_memory().await;
         seed(app).await;
         app.start_profiler().await;
         let patterns = Rc::new(app.index_patterns("products").await);

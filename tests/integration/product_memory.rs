@@ -14,7 +14,7 @@ use vitrine_domain::product_memory::{ProductMemoryOptions, ProductMemoryUse};
 use vitrine_domain::products::{ProductKey, Visibility};
 use vitrine_domain::workers::Worker;
 use vitrine_harness::{
-    App, eventually, product, review, test, test_on_own_server, test_on_replica_set,
+    App, ProductBuilder, eventually, product, review, test, test_on_own_server, test_on_replica_set,
 };
 use vitrine_model::id::ProductId;
 
@@ -440,5 +440,130 @@ fn elections_leave_nothing_old_in_memory() {
         };
         let written = write_and_read((&other, &reader), "lamp", BOUND, elections).await;
         remembers(&reader.catalog, product, written).await;
+    });
+}
+
+/// A list of the products of the shop's red lamps.
+const LIST: &str = r#"{ products(first: 48, filter: { category: ["lights"],
+    specs: [{ key: "color", text: { eq: "red" } }] }, sort: [{ key: PRICE }]) {
+    nodes { slug name price { amount } brand } pageInfo { hasNextPage endCursor } } }"#;
+
+/// Fifty red lamps and one blue one, with prices.
+fn lamps() -> Vec<ProductBuilder> {
+    let lamp = |n: u32| {
+        let color = if n == 50 { "Blue" } else { "Red" };
+        let lamp = product(&format!("Lamp {n}")).category(["Lights"]);
+        lamp.text("color", color).price(&format!("{n}.50"))
+    };
+    (0..=50).map(lamp).collect()
+}
+
+#[test]
+fn a_list_in_memory_reads_ids_from_an_index_alone() {
+    test_on_own_server(async |app| {
+        app.has(lamps()).await;
+        app.start_profiler().await;
+        let read = async || (app.query(LIST).await, app.query(LIST).await);
+        let ((first, again), executed) = app.profile(read()).await;
+        first.assert_commands(&["find products", "find products"]);
+        again.assert_commands(&["find products"]);
+        assert_eq!(first.data(), again.data());
+        assert_eq!(first.names("/products").len(), 48);
+        let read: Vec<_> = executed
+            .iter()
+            .map(|one| (one.rows(), one.docs()))
+            .collect();
+        assert_eq!(read, [(49, 0), (48, 48), (49, 0)], "{executed:?}");
+        let without = app.without_product_memory().await;
+        let without = without.query(LIST).await;
+        without.assert_commands(&["find products"]);
+        assert_eq!(without.data(), again.data());
+    });
+}
+
+#[test]
+fn a_list_shows_what_this_process_has_just_written() {
+    test(async |app| {
+        app.has(lamps()).await;
+        let first = app.query(LIST).await;
+        let (id, _) = ids(app, "lamp-7").await;
+        let input = json!({ "id": id, "brand": "Acme", "name": "Lamp seven" });
+        app.mutate("updateProduct", input).await.done();
+        let again = app.query(LIST).await;
+        assert_eq!(again.text("/products/nodes/7/brand"), "Acme");
+        assert_eq!(again.text("/products/nodes/7/name"), "Lamp seven");
+        let input = json!({ "id": id, "price": { "amount": "99.00" } });
+        app.mutate("updateProduct", input).await.done();
+        let moved = app.query(LIST).await;
+        assert_eq!(moved.text("/products/nodes/7/slug"), "lamp-8");
+        assert_eq!(
+            first.text("/products/nodes/47/slug"),
+            moved.text("/products/nodes/46/slug")
+        );
+        let input = json!({ "id": id });
+        app.mutate("archiveProduct", input).await.done();
+        let names = app.query(LIST).await.names("/products");
+        assert!(!names.contains(&"Lamp seven".to_owned()), "{names:?}");
+    });
+}
+
+const FACETS: &str = r#"{ products(filter: { category: ["lights"] }) {
+    facets { key label productCount accuracy values { label count } } } }"#;
+
+/// The number of red lamps that the facets tell.
+async fn red(app: &App) -> Option<i64> {
+    let found = app.query(FACETS).await;
+    let facets = found
+        .data()
+        .pointer("/products/facets")?
+        .as_array()?
+        .clone();
+    let color = facets.iter().find(|facet| facet["key"] == "color")?;
+    let values = color["values"].as_array()?;
+    let red = values.iter().find(|value| value["label"] == "Red")?;
+    red["count"].as_i64()
+}
+
+#[test]
+fn facets_in_memory_need_no_command_and_show_own_writes() {
+    test(async |app| {
+        app.has(lamps()).await;
+        assert_eq!(red(app).await, Some(50));
+        // A slow machine may take longer than they may be kept.
+        let none = async || {
+            let found = app.query(FACETS).await;
+            found.sent_for_query().is_empty().then_some(())
+        };
+        eventually("facets in memory", LONG, none).await;
+        let (id, _) = ids(app, "lamp-7").await;
+        for (color, expected) in [("Green", 49), ("Red", 50)] {
+            let specs = json!([{ "key": "color", "text": color }]);
+            let input = json!({ "productId": id, "specs": specs });
+            app.mutate("setSpecs", input).await.done();
+            assert_eq!(red(app).await, Some(expected), "{color}");
+        }
+    });
+}
+
+#[test]
+fn facets_follow_the_writes_of_another_process_within_the_bound() {
+    test(async |app| {
+        app.has(lamps()).await;
+        let other = app.on_own_connections(BOUND).await;
+        let (id, _) = ids(app, "lamp-7").await;
+        assert_eq!(red(app).await, Some(50));
+        let specs = json!([{ "key": "color", "text": "Green" }]);
+        let input = json!({ "productId": id, "specs": specs });
+        other.mutate("setSpecs", input).await.done();
+        let acknowledged = Instant::now();
+        loop {
+            // Asked after the bound, it may not be old.
+            let late = acknowledged.elapsed() > BOUND;
+            match red(app).await {
+                Some(49) => break,
+                found => assert!(!late, "{found:?} after {:?}", acknowledged.elapsed()),
+            }
+        }
+        other.assert_writes_announced();
     });
 }

@@ -33,6 +33,7 @@ use crate::admin::words::KnownWords;
 use crate::category_counts::SharedCounts;
 use crate::clock::SystemClock;
 use crate::concurrency::{ConcurrencyLimit, Permit, PermitUse};
+use crate::facets::memory::FacetMemory;
 use crate::facets::selectivity::PanelCache;
 use crate::feed::Hub;
 use crate::persisted_queries::PersistedQueryLimit;
@@ -137,6 +138,7 @@ struct Shared {
     words: KnownWords,
     merge_tracker: MergeTracker,
     panels: PanelCache,
+    facets: FacetMemory,
     counts: SharedCounts,
     rated: RatedCategories,
     busy: BusyProducts,
@@ -200,6 +202,7 @@ impl Catalog {
             words: KnownWords::default(),
             merge_tracker: MergeTracker::default(),
             panels: PanelCache::default(),
+            facets: FacetMemory::default(),
             counts: SharedCounts::default(),
             rated: RatedCategories::default(),
             busy: BusyProducts::default(),
@@ -365,6 +368,10 @@ impl Catalog {
 
     pub(crate) fn panel_cache(&self) -> &PanelCache {
         &self.shared.panels
+    }
+
+    pub(crate) fn facet_memory(&self) -> &FacetMemory {
+        &self.shared.facets
     }
 
     pub(crate) fn shared_counts(&self) -> &SharedCounts {

@@ -30,6 +30,7 @@
 mod coverage;
 mod display;
 mod generation;
+pub(crate) mod memory;
 mod panel;
 mod reads;
 pub(crate) mod selectivity;
@@ -280,15 +281,29 @@ impl Catalog {
         &self,
         list: &ListedProducts,
         request: FacetsQuery,
-    ) -> Result<Vec<Facet>, DomainError> {
+    ) -> Result<Arc<Vec<Facet>>, DomainError> {
         let query = &list.query;
         let reference = self.reference_for(query, request.keys.as_deref()).await?;
+        let changes = self.changes().filter(|_| {
+            let is_whole = Scope::of(&query.filter, query, &reference).is_some();
+            is_whole && request.limit <= STORED_VALUES && request.display_units.is_empty()
+        });
+        let asked = changes.map(|changes| {
+            let asked = (&query.filter, &request, reference.version());
+            (format!("{asked:?}"), changes)
+        });
+        if let Some((asked, now)) = &asked
+            && let Some(facets) = self.remembered_facets(asked, *now)
+        {
+            return Ok(facets);
+        }
         let plan = Plan::new(&query.filter, request, &reference)?;
         let passes = plan.passes(&query.filter, &reference)?;
         let mut budget = ReadBudget::new(self.max_products_read().into());
         let counted = self
             .count_passes(list, &passes, &plan, &mut budget, &reference)
             .await?;
+        let is_current = counted.iter().all(|counts| counts.current);
         let mut facets = Vec::new();
         for (pass, counts) in passes.iter().zip(counted) {
             let rare = self
@@ -320,6 +335,10 @@ impl Catalog {
             }
         }
         plan.sort(&mut facets);
+        let facets = Arc::new(facets);
+        if let Some((asked, read_after)) = asked.filter(|_| is_current) {
+            self.remember_facets(asked, read_after, &facets);
+        }
         Ok(facets)
     }
 

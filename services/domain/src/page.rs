@@ -4,7 +4,9 @@
 //! the first page is one more command, and `totalCount` another unless the page holds the whole
 //! list. Both are sent only when selected.
 
-use vitrine_model::cursor::{ListFingerprint, Position};
+use std::sync::Arc;
+
+use vitrine_model::cursor::{CursorCodec, ListFingerprint, Position};
 use vitrine_storage::keyset::{Boundary, Page, PageRequest};
 
 use crate::{Catalog, DomainError};
@@ -43,18 +45,31 @@ pub struct Listed<T, L> {
 pub struct ListedRow<T> {
     /// The value.
     pub value: T,
-    /// Its cursor.
-    pub cursor: String,
     position: Position,
+    cursors: Arc<ListCursors>,
+}
+
+/// What the cursors of a list are made with.
+#[derive(Debug)]
+pub(crate) struct ListCursors {
+    pub(crate) codec: CursorCodec,
+    pub(crate) list: ListFingerprint,
 }
 
 impl<T> ListedRow<T> {
-    pub(crate) const fn new(value: T, cursor: String, position: Position) -> Self {
+    pub(crate) const fn new(value: T, position: Position, cursors: Arc<ListCursors>) -> Self {
         Self {
             value,
-            cursor,
             position,
+            cursors,
         }
+    }
+
+    /// Returns the cursor of the row. It is signed each time.
+    #[must_use]
+    pub fn cursor(&self) -> String {
+        let ListCursors { codec, list } = &*self.cursors;
+        codec.encode(*list, &self.position)
     }
 }
 
@@ -134,9 +149,12 @@ impl<T, L> Listed<T, L> {
         request: PageRequest,
         page: Page<T>,
     ) -> Self {
+        let cursors = Arc::new(ListCursors {
+            codec: catalog.cursors().clone(),
+            list: fingerprint,
+        });
         let row = |row: vitrine_storage::keyset::Row<T>| {
-            let cursor = catalog.cursors().encode(fingerprint, &row.position);
-            ListedRow::new(row.value, cursor, row.position)
+            ListedRow::new(row.value, row.position, Arc::clone(&cursors))
         };
         Self {
             rows: page.rows.into_iter().map(row).collect(),

@@ -7,6 +7,7 @@
 //! A product that is read while it changes must not be remembered. [`ProductMemory::forget`] and the end of a [`Load`]
 //! exclude each other: the load compares what has been forgotten since it began.
 
+mod lists;
 mod loads;
 mod stream;
 
@@ -22,6 +23,7 @@ use vitrine_storage::product_writes::WrittenProducts;
 use vitrine_storage::products::ProductKey;
 use vitrine_storage::views::ProductView;
 
+use self::lists::ListShare;
 use self::loads::Landing;
 pub(crate) use self::stream::Remembering;
 
@@ -82,6 +84,9 @@ pub(crate) struct ProductMemory<V = ProductView> {
     misses: AtomicU64,
     bypassed: AtomicU64,
     evicted: Arc<AtomicU64>,
+    lists: ListShare,
+    /// Rises when something may have changed that facets count.
+    counts: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -161,6 +166,8 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
             misses: AtomicU64::new(0),
             bypassed: AtomicU64::new(0),
             evicted,
+            lists: ListShare::default(),
+            counts: AtomicU64::new(0),
         }
     }
 
@@ -173,6 +180,16 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
         let confirmed = self.confirmed.load(Ordering::Acquire).checked_sub(1)?;
         let age = self.began.elapsed();
         Some(age.saturating_sub(Duration::from_nanos(confirmed)))
+    }
+
+    /// Forgets what facets have counted.
+    pub(crate) fn change_counts(&self) {
+        self.counts.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns a number that rises when something may have changed that facets count.
+    pub(crate) fn counts(&self) -> u64 {
+        self.counts.load(Ordering::Acquire)
     }
 
     /// Whether products may be taken from memory and remembered.
@@ -221,6 +238,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
 
     /// Forgets all products.
     pub(crate) fn forget_all(&self) {
+        self.change_counts();
         let mut state = self.state();
         self.epoch.fetch_add(1, Ordering::AcqRel);
         state.loads.clear();

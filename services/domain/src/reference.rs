@@ -19,7 +19,7 @@ use vitrine_model::unit::UnitTable;
 use vitrine_storage::keyset::{Boundary, PageRequest};
 use vitrine_storage::{StorageError, Store};
 
-use crate::page::{ListedRow, PageArguments};
+use crate::page::{ListCursors, ListedRow, PageArguments};
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
@@ -207,10 +207,13 @@ impl Catalog {
         let reference = self.reference_seen_with(visibility);
         let keys = reference.dictionary.keys();
         let range = range(keys, &request);
+        let cursors = Arc::new(ListCursors {
+            codec: self.cursors().clone(),
+            list: fingerprint,
+        });
         let row = |key: &SpecKey| {
-            let position = position(key);
-            let cursor = self.cursors().encode(fingerprint, &position);
-            ListedRow::new(Arc::new(key.clone()), cursor, position)
+            let cursors = Arc::clone(&cursors);
+            ListedRow::new(Arc::new(key.clone()), position(key), cursors)
         };
         Ok(ListedSpecKeys {
             rows: keys[range.clone()].iter().map(row).collect(),

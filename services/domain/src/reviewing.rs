@@ -4,6 +4,8 @@
 //! the reason and returns the current review; nothing is written.
 
 use serde::Serialize;
+use std::sync::Arc;
+
 use vitrine_model::clock::Timestamp;
 use vitrine_model::id::{ProductId, ReviewId};
 use vitrine_model::product::Media;
@@ -148,7 +150,7 @@ pub struct QueueQuery {
 }
 
 /// A page of the moderation queue.
-pub type QueuePage = Listed<Review, Option<QueueReason>>;
+pub type QueuePage = Listed<Arc<Review>, Option<QueueReason>>;
 
 /// Moderators' decisions in a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -213,6 +215,7 @@ impl Catalog {
         let page: Page<Review> = self
             .read(|store| async move { store.page_queue(query.reason, &page_request).await })
             .await?;
+        let page = page.map(Arc::new);
         Ok(Listed::new(self, fingerprint, query.reason, request, page))
     }
 

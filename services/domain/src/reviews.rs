@@ -1,6 +1,7 @@
 //! Queries for reviews.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use vitrine_model::cursor::{KeyValue, ListFingerprint, Position};
 use vitrine_model::filter::{ReviewFilter, ReviewSort};
@@ -51,7 +52,7 @@ impl Reader {
 }
 
 /// A page of reviews.
-pub type ListedReviews = Listed<Review, ReviewList>;
+pub type ListedReviews = Listed<Arc<Review>, ReviewList>;
 
 impl Catalog {
     /// A page of the published reviews of a product. One command; two where dated reviews end and
@@ -79,6 +80,7 @@ impl Catalog {
             self.read(|store| async move { store.page_reviews(&list, &request).await })
                 .await?
         };
+        let page = page.map(Arc::new);
         Ok(Listed::new(self, fingerprint, list, request, page))
     }
 
@@ -126,7 +128,7 @@ impl Catalog {
                 ],
                 id: top.id.to_i64(),
             },
-            value: review_of_copy(query.product, top),
+            value: Arc::new(review_of_copy(query.product, top)),
         });
         let page = Page {
             rows: rows.collect(),

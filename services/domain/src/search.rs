@@ -257,9 +257,8 @@ impl Catalog {
             size: MAX_SUGGESTING,
             from: PageFrom::After(None),
         };
-        let page = self
-            .read(|store| async move { store.page_products(&list, &request).await })
-            .await?;
+        let page = self.page_of_products(&list, &request, Visibility::Public);
+        let page = page.await?;
         let name = |row: vitrine_storage::keyset::Row<crate::products::ProductView>| {
             row.value.name().map(str::to_owned)
         };

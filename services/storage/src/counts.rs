@@ -25,7 +25,7 @@ use crate::products::COLLECTION;
 use crate::raw::{Fields, Read, date, integer, number, stored_id};
 use crate::{StorageError, Store, products_query};
 
-const PANELS: &str = "facet_panels";
+pub(crate) const PANELS: &str = "facet_panels";
 const COVERAGE: &str = "key_coverage";
 pub(crate) const GENERATIONS: &str = "category_generations";
 /// The maximum number of products that are searched for unknown tokens.
@@ -298,6 +298,8 @@ impl Store {
         scope: &str,
         snapshot: &CountSnapshot,
     ) -> Result<(), StorageError> {
+        let mut write = self.product_write([]);
+        write.change_counts();
         let set = doc! { "$set": snapshot_document(snapshot, "panel") };
         let collection = self.documents(PANELS);
         let update = collection.update_one(doc! { "_id": scope }, set);

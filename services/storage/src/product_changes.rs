@@ -1,4 +1,5 @@
-//! The change stream of products: which of them have changed, and until when it is complete.
+//! The change stream of products: which of them have changed, whether what facets count has, and until when it is
+//! complete.
 //!
 //! The stream is read with plain commands instead of the driver's own type, which hides what matters here: when a batch
 //! was asked for, whether the stream had reached its end, and that it was resumed. It is never resumed. An error ends
@@ -11,6 +12,7 @@ use mongodb::error::Error;
 use mongodb::{ClientSession, Database};
 use vitrine_model::id::ProductId;
 
+use crate::counts::{GENERATIONS, PANELS};
 use crate::products::COLLECTION;
 use crate::store::{Topology, topology};
 use crate::{StorageError, Store};
@@ -35,6 +37,8 @@ pub struct ProductChanges {
 pub struct ChangedProducts {
     /// The products.
     pub products: Vec<ProductId>,
+    /// Whether the generation of a category has changed, or a precomputed panel, and with it what facets count.
+    pub counts: bool,
     /// All changes that were confirmed before this moment have been returned by now. `None` when more may be waiting.
     pub complete_until: Option<Instant>,
 }
@@ -69,10 +73,11 @@ impl Store {
         let session = self.client.start_session().causal_consistency(false);
         let mut session = session.await?;
         let command = doc! {
-            "aggregate": COLLECTION,
+            "aggregate": 1,
             "pipeline": [
                 { "$changeStream": { "startAtOperationTime": majority } },
-                { "$project": { "documentKey": 1 } },
+                { "$match": { "ns.coll": { "$in": [COLLECTION, GENERATIONS, PANELS] } } },
+                { "$project": { "documentKey": 1, "ns.coll": 1 } },
             ],
             "cursor": { "batchSize": 0 },
             "readConcern": { "level": "majority" },
@@ -105,7 +110,7 @@ impl ProductChanges {
         let asked = Instant::now();
         let command = doc! {
             "getMore": self.cursor,
-            "collection": COLLECTION,
+            "collection": "$cmd.aggregate",
             "batchSize": i64::try_from(MAX_EVENTS).expect("a small number"),
             "maxTimeMS": i64::try_from(self.await_time.as_millis()).unwrap_or(i64::MAX),
             "comment": COMMENT,
@@ -113,22 +118,38 @@ impl ProductChanges {
         let reply = self.db.run_command(command).session(&mut self.session);
         let reply = reply.await?;
         let (cursor, events) = read_batch(&reply, "nextBatch")?;
-        // Without a document, something happened to the whole collection.
-        let products: Option<Vec<ProductId>> = events.iter().map(product).collect();
-        let products = products.filter(|_| cursor == self.cursor);
-        let products = products.ok_or_else(|| Error::custom("the stream of changes has ended"))?;
-        // The server ends a batch early only when there are no more events.
-        let complete_until = (products.len() < MAX_EVENTS).then_some(asked);
+        let changes: Option<Vec<Change>> = events.iter().map(change).collect();
+        let changes = changes.filter(|_| cursor == self.cursor);
+        let changes = changes.ok_or_else(|| Error::custom("the stream of changes has ended"))?;
+        let product = |change: &Change| match change {
+            Change::Product(id) => Some(*id),
+            Change::Counts => None,
+        };
         Ok(ChangedProducts {
-            products,
-            complete_until,
+            products: changes.iter().filter_map(product).collect(),
+            counts: changes.contains(&Change::Counts),
+            // The server ends a batch early only when there are no more events.
+            complete_until: (changes.len() < MAX_EVENTS).then_some(asked),
         })
     }
 }
 
-fn product(event: &Bson) -> Option<ProductId> {
-    let key = event.as_document()?.get_document("documentKey").ok()?;
-    key.get_i64("_id").ok().map(ProductId::from_i64)
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Product(ProductId),
+    Counts,
+}
+
+/// Reads one event; `None` when it has no document: something happened to the whole collection.
+fn change(event: &Bson) -> Option<Change> {
+    let event = event.as_document()?;
+    let key = event.get_document("documentKey").ok()?;
+    let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
+    if collection != COLLECTION {
+        return Some(Change::Counts);
+    }
+    let id = key.get_i64("_id").ok()?;
+    Some(Change::Product(ProductId::from_i64(id)))
 }
 
 /// Returns the cursor and the events of a reply.

@@ -5,6 +5,7 @@
 //! that were sent with the announcements ([`crate::unannounced`]).
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use mongodb::bson::{Bson, Document};
@@ -29,6 +30,8 @@ pub type ProductListener = dyn Fn(WrittenProducts<'_>) + Send + Sync;
 #[derive(Default)]
 pub(crate) struct ProductWrites {
     listeners: Mutex<Vec<Weak<ProductListener>>>,
+    /// How many transactions have ended that may have changed what is counted by facets.
+    counted: AtomicU64,
     /// For tests: what has been written.
     pub(crate) unannounced: Arc<Unannounced>,
 }
@@ -68,6 +71,8 @@ pub(crate) struct ProductWrite {
     writes: Arc<ProductWrites>,
     /// `None` for any product.
     products: Option<Vec<ProductId>>,
+    /// Whether it changes what facets count.
+    changes_counts: bool,
 }
 
 impl ProductWrite {
@@ -77,10 +82,18 @@ impl ProductWrite {
             known.extend(products);
         }
     }
+
+    /// Notes that the write changes what facets count.
+    pub(crate) fn change_counts(&mut self) {
+        self.changes_counts = true;
+    }
 }
 
 impl Drop for ProductWrite {
     fn drop(&mut self) {
+        if self.changes_counts {
+            self.writes.counted.fetch_add(1, Ordering::AcqRel);
+        }
         match self.products.as_deref() {
             Some([]) => {}
             Some(products) => self.writes.announce(WrittenProducts::These(products)),
@@ -101,6 +114,14 @@ impl Store {
     /// Tells the listeners that any product may have changed: for tests that change products without this crate.
     pub fn announce_any_product(&self) {
         self.product_writes.tell(WrittenProducts::Any);
+        self.product_writes.counted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns a number that rises when a write of this process that changes what facets count has ended, before its
+    /// caller learns of it.
+    #[must_use]
+    pub fn counted_writes(&self) -> u64 {
+        self.product_writes.counted.load(Ordering::Acquire)
     }
 
     /// Begins a write of these products.
@@ -111,6 +132,7 @@ impl Store {
         ProductWrite {
             writes: Arc::clone(&self.product_writes),
             products: Some(products.into_iter().collect()),
+            changes_counts: false,
         }
     }
 
@@ -120,6 +142,7 @@ impl Store {
         ProductWrite {
             writes: Arc::clone(&self.product_writes),
             products: products_written(name, command),
+            changes_counts: false,
         }
     }
 
@@ -178,6 +201,7 @@ mod tests {
         ProductWrite {
             writes: Arc::clone(writes),
             products: products.map(ids),
+            changes_counts: false,
         }
     }
 

@@ -635,6 +635,7 @@ impl WriteUnit {
 
     /// Records a change of a product of this category.
     fn touch(&mut self, category: CategoryId) -> &mut CategoryChange {
+        self.write.change_counts();
         let change = self.touched.entry(category).or_default();
         change.generation += 1;
         change

@@ -82,15 +82,21 @@ pub(super) fn width(set: &SelectionSet) -> usize {
 /// A text that may be long. Resolvers return it instead of `String`, so that the size of a
 /// response is limited before it is written.
 #[derive(Clone, Debug)]
-pub struct LongText(pub String);
+pub struct LongText<'a>(pub Cow<'a, str>);
 
-impl From<String> for LongText {
+impl From<String> for LongText<'_> {
     fn from(text: String) -> Self {
-        Self(text)
+        Self(Cow::Owned(text))
     }
 }
 
-impl OutputType for LongText {
+impl<'a> From<&'a str> for LongText<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+}
+
+impl OutputType for LongText<'_> {
     fn type_name() -> Cow<'static, str> {
         <String as OutputType>::type_name()
     }
@@ -105,7 +111,7 @@ impl OutputType for LongText {
         field: &Positioned<Field>,
     ) -> ServerResult<Value> {
         match spend(ctx, 0, self.0.len()) {
-            Ok(()) => Ok(Value::String(self.0.clone())),
+            Ok(()) => Ok(Value::String(self.0.as_ref().to_owned())),
             Err(located) => Err(Error::from(located).into_server_error(field.pos)),
         }
     }

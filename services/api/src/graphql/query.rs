@@ -610,19 +610,23 @@ async fn search_suggestions(
         .await?)
 }
 
-/// Returns the product fields to load. Lists leave out the top reviews, which are most of a
-/// product's bytes, unless they are selected.
-fn fields(ahead: &Lookahead<'_>) -> ProductFields {
+/// Returns the product fields to load; `None` when neither rows nor their positions are selected.
+/// Lists leave out the top reviews, which are most of a product's bytes, unless they are selected.
+fn fields(ahead: &Lookahead<'_>) -> Option<ProductFields> {
+    let of_rows = ["nodes", "edges", "pageInfo", "search"];
+    if !of_rows.iter().any(|name| ahead.field(name).exists()) {
+        return None;
+    }
     let nodes = [ahead.field("nodes"), ahead.field("edges").field("node")];
     let needs_top_reviews = |node: &Lookahead<'_>| {
         let reviews = node.field("reviews").selection_fields();
         node.field("topReviews").exists() || reviews.iter().any(top_reviews::suffice_for)
     };
-    if nodes.iter().any(needs_top_reviews) {
+    Some(if nodes.iter().any(needs_top_reviews) {
         ProductFields::Page
     } else {
         ProductFields::WithoutTopReviews
-    }
+    })
 }
 
 async fn supplier(ctx: &Context<'_>, id: &ID) -> Result<Option<Supplier>, Failure> {

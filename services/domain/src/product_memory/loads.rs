@@ -110,6 +110,14 @@ impl<V: Clone + Send + Sync + 'static> Drop for Load<V> {
     }
 }
 
+/// Products that were looked up together.
+pub(crate) struct Remembered {
+    /// Those that exist.
+    pub(crate) products: HashMap<ProductId, ProductView>,
+    /// How many of them were in memory.
+    pub(crate) in_memory: usize,
+}
+
 impl Catalog {
     /// The memory of products for a look-up of this many, unless it is switched off or must not be used.
     pub(crate) fn memory_for(&self, products: usize) -> Option<Arc<ProductMemory>> {
@@ -145,7 +153,7 @@ impl Catalog {
         &self,
         memory: &Arc<ProductMemory>,
         ids: Vec<ProductId>,
-    ) -> Result<HashMap<ProductId, ProductView>, DomainError> {
+    ) -> Result<Remembered, DomainError> {
         let mut found = HashMap::with_capacity(ids.len());
         let (mut loads, mut awaited) = (Vec::new(), Vec::new());
         for id in ids {
@@ -159,6 +167,7 @@ impl Catalog {
                 Join::Load(load) => loads.push((id, load)),
             }
         }
+        let in_memory = found.len();
         if !loads.is_empty() {
             let read = self.read(|store| async move {
                 let ids: Vec<ProductId> = loads.iter().map(|(id, _)| *id).collect();
@@ -176,7 +185,10 @@ impl Catalog {
             let landed = self.landed(landing).await?;
             found.extend(landed.map(|view| (view.id(), view)));
         }
-        Ok(found)
+        Ok(Remembered {
+            products: found,
+            in_memory,
+        })
     }
 
     async fn loaded(

@@ -93,6 +93,9 @@ async fn follow(mut changes: ProductChanges, memory: &ProductMemory) -> StorageE
         match changes.next().await {
             Ok(changed) => {
                 memory.forget(&changed.products);
+                if changed.counts {
+                    memory.change_counts();
+                }
                 if let Some(at) = changed.complete_until {
                     memory.confirm(at);
                 }

@@ -205,7 +205,7 @@ impl<T: DirectValue> DirectValue for List<T> {
     }
 }
 
-impl DirectValue for LongText {
+impl DirectValue for LongText<'_> {
     fn is_direct(_: Selected<'_>) -> bool {
         true
     }

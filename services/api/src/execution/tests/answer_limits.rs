@@ -21,7 +21,7 @@ struct Row {
 #[derive(Clone, SimpleObject, Direct)]
 struct Cell {
     number: i32,
-    text: LongText,
+    text: LongText<'static>,
 }
 
 #[Object]

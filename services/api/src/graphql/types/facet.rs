@@ -1,12 +1,14 @@
 //! Facets: the content of a filter panel.
 
-use async_graphql::{Enum, SimpleObject};
-use vitrine_api_derive::Direct;
-use vitrine_domain::facets::{self, Count};
+use std::sync::Arc;
+
+use async_graphql::{Context, Enum, Object, SimpleObject};
+use vitrine_api_derive::{Direct, direct};
+use vitrine_domain::facets;
 use vitrine_model::filter::{Bounds, DateTest, NumberTest, ProductFilter, SpecFilter, SpecTest};
 
 use super::common::{Money, count};
-use crate::execution::{Failure, List};
+use crate::execution::{At as _, Failure, List, R};
 use crate::graphql::scalars::{DateTime, Decimal};
 
 /// The type of a facet's values.
@@ -47,54 +49,140 @@ pub(crate) enum FacetAccuracy {
     Precomputed,
 }
 
-/// A property by which the products of a list can be narrowed down. The list's own filter on this
-/// property does not affect the counts, so that they show the alternatives.
-#[derive(Clone, Debug, SimpleObject, Direct)]
 pub(crate) struct Facet {
-    /// The property: a spec key, or `@category`, `@brand`, `@price`, `@rating`, `@country`.
-    key: String,
-    /// The name for display.
-    label: String,
-    /// The type of the values.
-    kind: FacetKind,
-    /// The accuracy of the counts.
-    accuracy: FacetAccuracy,
-    /// When the counts were computed.
-    as_of: DateTime,
-    /// The number of products in the sample; null unless `accuracy` is `ESTIMATE`.
-    sample_size: Option<i32>,
-    /// The number of products that have a value for this property.
-    product_count: i32,
-    /// The error bound: the true number differs from `productCount` by at most this.
-    product_count_margin: i32,
-    /// The number of distinct values, including those beyond the limit.
-    distinct_values: i32,
-    /// The values or ranges to choose from.
-    values: List<FacetValue>,
-    /// The lowest and highest value of a number or quantity facet; null for other kinds.
-    number_range: Option<NumberRange>,
-    /// The earliest and latest date of a date facet; null for other kinds.
-    date_range: Option<DateRange>,
-    /// The lowest and highest price of the price facet; null for other kinds.
-    price_range: Option<PriceRange>,
+    /// The facets of a list, which may be in memory.
+    all: Arc<Vec<facets::Facet>>,
+    at: usize,
 }
 
+impl Facet {
+    /// Wraps the facets of a list.
+    pub(crate) fn all(all: &Arc<Vec<facets::Facet>>) -> List<Self> {
+        let facet = |at| Self {
+            all: Arc::clone(all),
+            at,
+        };
+        (0..all.len()).map(facet).collect()
+    }
+
+    fn facet(&self) -> &facets::Facet {
+        &self.all[self.at]
+    }
+}
+
+/// A property by which the products of a list can be narrowed down. The list's own filter on this
+/// property does not affect the counts, so that they show the alternatives.
+#[direct]
+#[Object]
+impl Facet {
+    /// The property: a spec key, or `@category`, `@brand`, `@price`, `@rating`, `@country`.
+    fn key(&self) -> &str {
+        self.facet().key.name()
+    }
+
+    /// The name for display.
+    fn label(&self) -> &str {
+        &self.facet().label
+    }
+
+    /// The type of the values.
+    fn kind(&self) -> FacetKind {
+        self.facet().kind.into()
+    }
+
+    /// The accuracy of the counts.
+    fn accuracy(&self) -> FacetAccuracy {
+        self.facet().accuracy.into()
+    }
+
+    /// When the counts were computed.
+    fn as_of(&self) -> DateTime {
+        DateTime(self.facet().as_of)
+    }
+
+    /// The number of products in the sample; null unless `accuracy` is `ESTIMATE`.
+    fn sample_size(&self) -> Option<i32> {
+        self.facet().sample_size.map(count)
+    }
+
+    /// The number of products that have a value for this property.
+    fn product_count(&self) -> i32 {
+        count(self.facet().products.value)
+    }
+
+    /// The error bound: the true number differs from `productCount` by at most this.
+    fn product_count_margin(&self) -> i32 {
+        count(self.facet().products.margin)
+    }
+
+    /// The number of distinct values, including those beyond the limit.
+    fn distinct_values(&self) -> i32 {
+        count(self.facet().distinct_values)
+    }
+
+    /// The values or ranges to choose from.
+    fn values(&self) -> List<FacetValue<'_>> {
+        self.facet().values.iter().map(FacetValue).collect()
+    }
+
+    /// The lowest and highest value of a number or quantity facet; null for other kinds.
+    fn number_range(&self) -> Option<NumberRange> {
+        let (min, max) = self.facet().numbers?;
+        let unit = self.facet().unit.clone();
+        Some(NumberRange { min, max, unit })
+    }
+
+    /// The earliest and latest date of a date facet; null for other kinds.
+    fn date_range(&self) -> Option<DateRange> {
+        let (min, max) = self.facet().dates?;
+        let (min, max) = (DateTime(min), DateTime(max));
+        Some(DateRange { min, max })
+    }
+
+    /// The lowest and highest price of the price facet; null for other kinds.
+    fn price_range(&self) -> Option<PriceRange> {
+        let (min, max) = self.facet().prices.clone()?;
+        let (min, max) = (min.into(), max.into());
+        Some(PriceRange { min, max })
+    }
+}
+
+pub(crate) struct FacetValue<'a>(&'a facets::FacetValue);
+
 /// A value or range to choose.
-#[derive(Clone, Debug, SimpleObject, Direct)]
-pub(crate) struct FacetValue {
+#[direct]
+#[Object]
+impl FacetValue<'_> {
     /// The text for display.
-    label: String,
+    fn label(&self) -> &str {
+        &self.0.label
+    }
+
     /// The number of products in the list if this value is chosen and the rest of the filter stays
     /// the same.
-    count: i32,
+    fn count(&self) -> i32 {
+        count(self.0.count.value)
+    }
+
     /// The error bound: the true number differs from `count` by at most this.
-    margin: i32,
+    fn margin(&self) -> i32 {
+        count(self.0.count.margin)
+    }
+
     /// Whether the current filter already includes this value.
-    selected: bool,
+    fn selected(&self) -> bool {
+        self.0.selected
+    }
+
     /// The filter for this value. It replaces the filter's current condition on this property.
-    filter: FacetFilter,
+    fn filter(&self, ctx: &Context<'_>) -> R<FacetFilter> {
+        FacetFilter::of(self.0.filter.clone()).at(ctx)
+    }
+
     /// For a category, the names from the top-level category down to it; empty for other facets.
-    path: Vec<String>,
+    fn path(&self) -> &[String] {
+        &self.0.path
+    }
 }
 
 /// The lowest and the highest number.
@@ -212,53 +300,6 @@ pub(crate) struct FacetDateFilter {
     gt: Option<DateTime>,
     /// Before this time.
     lt: Option<DateTime>,
-}
-
-impl Facet {
-    pub(crate) fn of(facet: facets::Facet) -> Result<Self, Failure> {
-        let unit = facet.unit;
-        let values = facet.values.into_iter().map(FacetValue::of);
-        Ok(Self {
-            key: facet.key.name().to_owned(),
-            label: facet.label,
-            kind: facet.kind.into(),
-            accuracy: facet.accuracy.into(),
-            as_of: DateTime(facet.as_of),
-            sample_size: facet.sample_size.map(count),
-            product_count: count(facet.products.value),
-            product_count_margin: count(facet.products.margin),
-            distinct_values: count(facet.distinct_values),
-            values: values.collect::<Result<_, _>>()?,
-            number_range: facet
-                .numbers
-                .map(|(min, max)| NumberRange { min, max, unit }),
-            date_range: facet.dates.map(|(min, max)| DateRange {
-                min: DateTime(min),
-                max: DateTime(max),
-            }),
-            price_range: facet.prices.map(|(min, max)| PriceRange {
-                min: min.into(),
-                max: max.into(),
-            }),
-        })
-    }
-}
-
-impl FacetValue {
-    fn of(value: facets::FacetValue) -> Result<Self, Failure> {
-        let Count {
-            value: number,
-            margin,
-        } = value.count;
-        Ok(Self {
-            label: value.label,
-            count: count(number),
-            margin: count(margin),
-            selected: value.selected,
-            filter: FacetFilter::of(value.filter)?,
-            path: value.path,
-        })
-    }
 }
 
 impl FacetFilter {

@@ -75,24 +75,24 @@ impl PageInfo<'_> {
     }
 
     /// The cursor of the first row; null on an empty page.
-    fn start_cursor(&self) -> Option<&str> {
+    fn start_cursor(&self) -> Option<String> {
         match self.0 {
-            Ends::Products(page) => page.rows.first().map(|row| row.cursor.as_str()),
-            Ends::Reviews(page) => page.rows.first().map(|row| row.cursor.as_str()),
-            Ends::Queue(page) => page.rows.first().map(|row| row.cursor.as_str()),
-            Ends::SpecKeys(page) => page.rows.first().map(|row| row.cursor.as_str()),
-            Ends::Suppliers(page) => page.rows.first().map(|row| row.cursor.as_str()),
+            Ends::Products(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Reviews(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Queue(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::SpecKeys(page) => page.rows.first().map(ListedRow::cursor),
+            Ends::Suppliers(page) => page.rows.first().map(ListedRow::cursor),
         }
     }
 
     /// The cursor of the last row; null on an empty page.
-    fn end_cursor(&self) -> Option<&str> {
+    fn end_cursor(&self) -> Option<String> {
         match self.0 {
-            Ends::Products(page) => page.rows.last().map(|row| row.cursor.as_str()),
-            Ends::Reviews(page) => page.rows.last().map(|row| row.cursor.as_str()),
-            Ends::Queue(page) => page.rows.last().map(|row| row.cursor.as_str()),
-            Ends::SpecKeys(page) => page.rows.last().map(|row| row.cursor.as_str()),
-            Ends::Suppliers(page) => page.rows.last().map(|row| row.cursor.as_str()),
+            Ends::Products(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Reviews(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Queue(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::SpecKeys(page) => page.rows.last().map(ListedRow::cursor),
+            Ends::Suppliers(page) => page.rows.last().map(ListedRow::cursor),
         }
     }
 }
@@ -117,9 +117,9 @@ pub(crate) struct ProductConnection {
 impl ProductConnection {
     /// The products with their cursors.
     fn edges(&self, ctx: &Context<'_>) -> R<List<ProductEdge>> {
-        let edge = |row: &vitrine_domain::page::ListedRow<ProductView>| {
+        let edge = |row: &ListedRow<ProductView>| {
             Ok(ProductEdge {
-                cursor: row.cursor.clone(),
+                cursor: row.cursor(),
                 node: Product::one(row.value.clone())?,
             })
         };
@@ -194,8 +194,7 @@ impl ProductConnection {
         let catalog = &ctx.session().catalog;
         let found = catalog.facets(&self.page, query).boxed();
         let found = once(ctx, arguments, found).await;
-        let shown = found.and_then(|facets| facets.iter().cloned().map(Facet::of).collect());
-        shown.at(ctx)
+        found.map(|facets| Facet::all(&facets)).at(ctx)
     }
 
     /// How the search text was interpreted; null without a search.
@@ -243,7 +242,7 @@ pub(crate) enum ReviewConnection {
 }
 
 impl ReviewConnection {
-    fn rows(&self) -> &[ListedRow<review::Review>] {
+    fn rows(&self) -> &[ListedRow<Arc<review::Review>>] {
         match self {
             Self::OfProduct { page, .. } => &page.rows,
             Self::Waiting(page) => &page.rows,
@@ -257,19 +256,17 @@ impl ReviewConnection {
 impl ReviewConnection {
     /// The reviews with their cursors.
     fn edges(&self) -> List<ReviewEdge> {
-        let edge = |row: &ListedRow<review::Review>| ReviewEdge {
-            cursor: row.cursor.clone(),
-            node: One(Review(Arc::new(row.value.clone()))),
+        let edge = |row: &ListedRow<Arc<review::Review>>| ReviewEdge {
+            cursor: row.cursor(),
+            node: One(Review(Arc::clone(&row.value))),
         };
         self.rows().iter().map(edge).collect()
     }
 
     /// The reviews.
     fn nodes(&self) -> List<Review> {
-        self.rows()
-            .iter()
-            .map(|row| Review(Arc::new(row.value.clone())))
-            .collect()
+        let rows = self.rows().iter();
+        rows.map(|row| Review(Arc::clone(&row.value))).collect()
     }
 
     /// The position of the page in the list.
@@ -367,7 +364,7 @@ impl SpecKeyConnection {
     fn edges(&self) -> List<SpecKeyEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SpecKeyEdge {
-            cursor: row.cursor.clone(),
+            cursor: row.cursor(),
             node: SpecKey(row.value.clone()),
         })
         .collect()
@@ -416,7 +413,7 @@ impl SupplierConnection {
     fn edges(&self) -> List<SupplierEdge> {
         let rows = self.0.rows.iter();
         rows.map(|row| SupplierEdge {
-            cursor: row.cursor.clone(),
+            cursor: row.cursor(),
             node: Supplier(row.value.clone()),
         })
         .collect()

@@ -81,10 +81,10 @@ macro_rules! with_common_fields {
             |self, ctx| { stored(self.0.name()).map(str::to_owned).at(ctx) }
 
             "The description. Plain text."
-            description("description") -> [Option<R<LongText>>]("Option<R<LongText>>")
+            description("description") -> [Option<R<LongText<'static>>>]("Option<R<LongText>>")
             |self, ctx| {
                 stored(self.0.description())
-                    .map(|text| text.map(|text| LongText(text.to_owned())))
+                    .map(|text| text.map(|text| text.to_owned().into()))
                     .nullable_at(ctx)
             }
 

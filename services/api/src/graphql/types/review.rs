@@ -93,7 +93,7 @@ pub(crate) struct ReviewVersion {
     /// The title; may be empty. Plain text.
     title: String,
     /// The text. Plain text.
-    body: LongText,
+    body: LongText<'static>,
 }
 
 impl From<review::ReviewVersion> for ReviewVersion {
@@ -177,8 +177,8 @@ impl Review {
     }
 
     /// The text; may be empty. Plain text: do not interpret markup in it.
-    fn body(&self) -> LongText {
-        LongText(self.0.body.clone())
+    fn body(&self) -> LongText<'_> {
+        self.0.body.as_str().into()
     }
 
     /// The language as an IETF language tag; null if unknown.

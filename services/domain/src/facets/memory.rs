@@ -1,0 +1,79 @@
+//! Facets in the memory of the process, ready to be shown.
+//!
+//! Only facets that are up to date are kept, and only while [products are](crate::product_memory): they are
+//! forgotten when the stream of changes tells that a category has changed, and when a write of this process
+//! has ended that changes what they count.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use super::Facet;
+use crate::Catalog;
+
+/// The maximum number of values of all facets in memory. A value takes about 200 bytes.
+const MAX_VALUES: u64 = 40_000;
+
+/// The facets in memory, by what was asked for.
+pub(crate) struct FacetMemory(Cache<String, Remembered>);
+
+#[derive(Clone)]
+struct Remembered {
+    facets: Arc<Vec<Facet>>,
+    read_after: Changes,
+}
+
+/// What had changed when facets began to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Changes {
+    heard_of: u64,
+    own: u64,
+}
+
+impl Default for FacetMemory {
+    fn default() -> Self {
+        let weight = |_: &String, one: &Remembered| {
+            let values = one.facets.iter().map(|facet| facet.values.len() + 1);
+            u32::try_from(values.sum::<usize>() + 1).unwrap_or(u32::MAX)
+        };
+        let cache = Cache::builder().max_capacity(MAX_VALUES).weigher(weight);
+        Self(cache.build())
+    }
+}
+
+impl std::fmt::Debug for FacetMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FacetMemory").finish_non_exhaustive()
+    }
+}
+
+impl Catalog {
+    /// Returns what has changed until now; `None` when nothing may be taken from memory.
+    pub(super) fn changes(&self) -> Option<Changes> {
+        let memory = self.product_memory()?;
+        memory.is_current().then(|| Changes {
+            heard_of: memory.counts(),
+            own: self.store().counted_writes(),
+        })
+    }
+
+    /// Returns the facets in memory that were asked for with these words, if nothing has changed since.
+    pub(super) fn remembered_facets(&self, asked: &str, now: Changes) -> Option<Arc<Vec<Facet>>> {
+        let found = self.facet_memory().0.get(asked)?;
+        (found.read_after == now).then_some(found.facets)
+    }
+
+    /// Remembers facets that were read after these changes.
+    pub(super) fn remember_facets(
+        &self,
+        asked: String,
+        read_after: Changes,
+        facets: &Arc<Vec<Facet>>,
+    ) {
+        let remembered = Remembered {
+            facets: Arc::clone(facets),
+            read_after,
+        };
+        self.facet_memory().0.insert(asked, remembered);
+    }
+}
