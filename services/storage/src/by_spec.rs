@@ -15,6 +15,7 @@ use vitrine_model::filter::Direction;
 use crate::keyset::{Boundary, Page, PageRequest, Row};
 use crate::products::{COLLECTION, ProductFields, ProductList, SpecSort, projection};
 use crate::raw::{Fields, number, stored_id};
+use crate::views::ProductView;
 use crate::{StorageError, Store, products_query};
 
 /// The computed value, and whether there is none.
@@ -28,7 +29,7 @@ impl Store {
         list: &ProductList,
         order: &SpecSort,
         request: &PageRequest,
-    ) -> Result<Page<RawDocumentBuf>, StorageError> {
+    ) -> Result<Page<ProductView>, StorageError> {
         let descending = list.sort.direction == Direction::Descending;
         let (position, backward) = match &request.from {
             Boundary::After(position) => (position.as_ref(), false),
@@ -71,7 +72,7 @@ impl Store {
         if backward {
             found.reverse();
         }
-        let rows: Result<Vec<Row<RawDocumentBuf>>, StorageError> =
+        let rows: Result<Vec<Row<ProductView>>, StorageError> =
             found.into_iter().map(row).collect();
         Ok(Page { rows: rows?, more })
     }
@@ -136,8 +137,8 @@ fn sort(descending: bool, backward: bool) -> Document {
     doc! { ABSENT: absent, VALUE: value, "_id": value }
 }
 
-fn row(value: RawDocumentBuf) -> Result<Row<RawDocumentBuf>, StorageError> {
-    let fields = Fields::of(COLLECTION, &value);
+fn row(doc: RawDocumentBuf) -> Result<Row<ProductView>, StorageError> {
+    let fields = Fields::of(COLLECTION, &doc);
     let key = match fields.get(VALUE)? {
         None | Some(RawBsonRef::Null) => KeyValue::Absent,
         Some(RawBsonRef::String(text)) => KeyValue::Text(text.to_owned()),
@@ -147,6 +148,7 @@ fn row(value: RawDocumentBuf) -> Result<Row<RawDocumentBuf>, StorageError> {
         keys: vec![key],
         id: fields.id("_id")?,
     };
+    let value = ProductView::new(doc)?;
     Ok(Row { value, position })
 }
 

@@ -750,7 +750,7 @@ impl Store {
             .hint(Hint::Name("by_author".to_owned()));
         let find = find.limit(i64::from(max)).max_time(self.max_time);
         let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-        found.iter().map(read).collect()
+        found.iter().map(|doc| read(doc)).collect()
     }
 
     /// Returns at most `max` votes of an author after the one on this review, in the order of
@@ -777,7 +777,7 @@ impl Store {
                 at: fields.date("at")?,
             })
         };
-        rows.iter().map(read).collect()
+        rows.iter().map(|doc| read(doc)).collect()
     }
 
     /// Returns at most `max` purchases of an author after the one of this product, in the order of
@@ -803,7 +803,7 @@ impl Store {
                 at: fields.date("at")?,
             })
         };
-        rows.iter().map(read).collect()
+        rows.iter().map(|doc| read(doc)).collect()
     }
 
     /// Returns at most `max` earlier versions of an author's reviews after this one, in the order
@@ -829,7 +829,7 @@ impl Store {
             let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_version(fields)?))
         };
-        rows.iter().map(read).collect()
+        rows.iter().map(|doc| read(doc)).collect()
     }
 
     /// Returns at most `max` reports by a reader after the one on this review, in the order of
@@ -854,7 +854,7 @@ impl Store {
             let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_report(fields)?))
         };
-        rows.iter().map(read).collect()
+        rows.iter().map(|doc| read(doc)).collect()
     }
 
     /// Returns at most `max` reviews after this one that a person replied to for the shop, in the
@@ -873,7 +873,7 @@ impl Store {
         let rows = self
             .page_rows(COLLECTION, filter, sort, "replied", max)
             .await?;
-        rows.iter().map(read).collect()
+        rows.iter().map(|doc| read(doc)).collect()
     }
 
     async fn page_rows(

@@ -10,9 +10,10 @@
 //! cursor, the rows that share the cursor's coarse sort key (a rank) are a segment of their own.
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use mongodb::bson::raw::{RawBsonRef, RawDocument};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::options::Hint;
+use mongodb::raw_batch_cursor::RawBatch;
 use vitrine_model::clock::Timestamp;
 use vitrine_model::cursor::{KeyValue, Position};
 
@@ -91,6 +92,9 @@ pub(crate) enum ColumnKind {
     Instant,
     Text,
 }
+
+/// Reads a row from its document.
+pub(crate) type ReadRow<T> = fn(&RawDocument) -> Result<T, StorageError>;
 
 /// A query for a list, independent of the page.
 #[derive(Clone, Debug)]
@@ -275,37 +279,34 @@ impl ListQuery {
 
 impl Store {
     /// Reads one page of a list: one command, and another one where a segment ends.
-    pub(crate) async fn read_page(
+    pub(crate) async fn read_page<T>(
         &self,
         query: &ListQuery,
         request: &PageRequest,
-    ) -> Result<Page<RawDocumentBuf>, StorageError> {
-        let mut found: Vec<RawDocumentBuf> = Vec::with_capacity(request.size + 1);
+        read: ReadRow<T>,
+    ) -> Result<Page<T>, StorageError> {
+        let mut rows: Vec<Row<T>> = Vec::with_capacity(request.size + 1);
         for scan in query.scans(&request.from) {
-            let missing = request.size + 1 - found.len();
-            found.extend(self.run_scan(query, &scan, missing).await?);
-            if found.len() > request.size {
+            let missing = request.size + 1 - rows.len();
+            for batch in self.run_scan(query, &scan, missing).await? {
+                for row in documents(&batch)? {
+                    let row = row?;
+                    rows.push(Row {
+                        position: query.position(row)?,
+                        value: read(row)?,
+                    });
+                }
+            }
+            if rows.len() > request.size {
                 break;
             }
         }
-        let more = found.len() > request.size;
-        found.truncate(request.size);
+        let more = rows.len() > request.size;
+        rows.truncate(request.size);
         if matches!(request.from, Boundary::Before(_)) {
-            found.reverse();
+            rows.reverse();
         }
-        let row = |value: RawDocumentBuf| {
-            Ok(Row {
-                position: query.position(&value)?,
-                value,
-            })
-        };
-        Ok(Page {
-            rows: found
-                .into_iter()
-                .map(row)
-                .collect::<Result<_, StorageError>>()?,
-            more,
-        })
+        Ok(Page { rows, more })
     }
 
     /// Returns whether the list has a row before this position (or after it).
@@ -319,8 +320,10 @@ impl Store {
             ..query.clone()
         };
         for scan in id_only.scans(from) {
-            if !self.run_scan(&id_only, &scan, 1).await?.is_empty() {
-                return Ok(true);
+            for batch in self.run_scan(&id_only, &scan, 1).await? {
+                if documents(&batch)?.next().is_some() {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
@@ -328,23 +331,24 @@ impl Store {
 
     /// Reads one page of several consecutive lists, each sorted on its own. The first key of a
     /// position is the index of its list. One command for each list that the page reaches.
-    pub(crate) async fn read_tiers(
+    pub(crate) async fn read_tiers<T>(
         &self,
         tiers: &[ListQuery],
         request: &PageRequest,
-    ) -> Result<Page<RawDocumentBuf>, StorageError> {
+        read: ReadRow<T>,
+    ) -> Result<Page<T>, StorageError> {
         let (position, backward) = match &request.from {
             Boundary::After(position) => (position.as_ref(), false),
             Boundary::Before(position) => (position.as_ref(), true),
         };
-        let mut rows: Vec<Row<RawDocumentBuf>> = Vec::with_capacity(request.size + 1);
+        let mut rows: Vec<Row<T>> = Vec::with_capacity(request.size + 1);
         for (tier, from) in tiers_from(tiers.len(), position, backward) {
             let request = PageRequest {
                 size: request.size - rows.len(),
                 from,
             };
-            let page = self.read_page(&tiers[tier], &request).await?;
-            let place = |row: Row<RawDocumentBuf>| Row {
+            let page = self.read_page(&tiers[tier], &request, read).await?;
+            let place = |row: Row<T>| Row {
                 position: in_tier(tier, row.position),
                 ..row
             };
@@ -384,7 +388,7 @@ impl Store {
         query: &ListQuery,
         scan: &Scan,
         limit: usize,
-    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+    ) -> Result<Vec<RawBatch>, StorageError> {
         let limit = u32::try_from(limit).expect("pages are small");
         if !query.window.is_empty() {
             return self.run_windowed_scan(query, scan, limit).await;
@@ -403,7 +407,7 @@ impl Store {
         if let Some(projection) = &query.projection {
             find = find.projection(projection.clone());
         }
-        Ok(find.await?.try_collect().await?)
+        Ok(find.batch().await?.try_collect().await?)
     }
 
     async fn run_windowed_scan(
@@ -411,7 +415,7 @@ impl Store {
         query: &ListQuery,
         scan: &Scan,
         limit: u32,
-    ) -> Result<Vec<RawDocumentBuf>, StorageError> {
+    ) -> Result<Vec<RawBatch>, StorageError> {
         let mut pipeline = query.window.clone();
         pipeline.push(doc! { "$match": scan.filter.clone() });
         // A window that is already in the requested order ends where the page is full.
@@ -427,9 +431,22 @@ impl Store {
             .hint(Hint::Name(query.index.to_owned()))
             .batch_size(limit + 1)
             .max_time(self.max_time);
-        let cursor = aggregate.await?.with_type::<RawDocumentBuf>();
-        Ok(cursor.try_collect().await?)
+        Ok(aggregate.batch().await?.try_collect().await?)
     }
+}
+
+/// Returns the documents of a batch.
+fn documents(
+    batch: &RawBatch,
+) -> Result<impl Iterator<Item = Result<&RawDocument, StorageError>>, StorageError> {
+    Ok(batch.doc_slices()?.into_iter().map(document))
+}
+
+fn document<'a>(
+    row: Result<RawBsonRef<'a>, mongodb::bson::error::Error>,
+) -> Result<&'a RawDocument, StorageError> {
+    let row = row.map_err(mongodb::error::Error::from)?.as_document();
+    row.ok_or_else(|| mongodb::error::Error::custom("a row is a document").into())
 }
 
 /// Returns the lists that a page may reach, in reading order, and the boundary in each.

@@ -9,7 +9,7 @@ use vitrine_model::rating::Stars;
 use vitrine_model::review::{QueueReason, Review, ReviewStatus};
 
 use crate::documents::stats;
-use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::raw::{Fields, date};
 use crate::reviewing::DECISIONS;
 use crate::reviews::{COLLECTION, read};
@@ -35,18 +35,7 @@ impl Store {
         reason: Option<QueueReason>,
         request: &PageRequest,
     ) -> Result<Page<Review>, StorageError> {
-        let page = self.read_page(&queue(reason), request).await?;
-        let review = |row: Row<RawDocumentBuf>| {
-            Ok(Row {
-                value: read(&row.value)?,
-                position: row.position,
-            })
-        };
-        let rows = page.rows.into_iter().map(review);
-        Ok(Page {
-            rows: rows.collect::<Result<_, StorageError>>()?,
-            more: page.more,
-        })
+        self.read_page(&queue(reason), request, read).await
     }
 
     /// Returns whether the queue has a review before this position (or after it).

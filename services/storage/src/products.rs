@@ -12,7 +12,7 @@ use vitrine_model::id::ProductId;
 use vitrine_model::product::{Product, ProductStatus};
 
 use crate::documents::{PRODUCT_VERSION, product as document};
-use crate::keyset::{Boundary, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, ListQuery, Page, PageRequest};
 use crate::names::{self, NameKind, stored_ids};
 use crate::products_query;
 use crate::raw::{Fields, stored_id};
@@ -213,26 +213,11 @@ impl Store {
         list: &ProductList,
         request: &PageRequest,
     ) -> Result<Page<ProductView>, StorageError> {
-        let page = match (&list.by_spec, tiers(list)) {
-            (Some(order), _) => self.read_by_spec(list, order, request).await?,
-            (None, Some(tiers)) => self.read_tiers(&tiers, request).await?,
-            (None, None) => self.read_page(&query(list), request).await?,
-        };
-        let view = |row: Row<RawDocumentBuf>| {
-            Ok(Row {
-                value: ProductView::new(row.value)?,
-                position: row.position,
-            })
-        };
-        let rows = page
-            .rows
-            .into_iter()
-            .map(view)
-            .collect::<Result<_, StorageError>>()?;
-        Ok(Page {
-            rows,
-            more: page.more,
-        })
+        match (&list.by_spec, tiers(list)) {
+            (Some(order), _) => self.read_by_spec(list, order, request).await,
+            (None, Some(tiers)) => self.read_tiers(&tiers, request, view).await,
+            (None, None) => self.read_page(&query(list), request, view).await,
+        }
     }
 
     /// Returns whether a list has a product before this position (or after it).
@@ -463,6 +448,10 @@ pub(crate) fn write_error(error: &Bson) -> Result<(usize, String), StorageError>
             Err(StorageError::of_write(code, error))
         }
     }
+}
+
+fn view(doc: &RawDocument) -> Result<ProductView, StorageError> {
+    ProductView::new(doc.to_owned())
 }
 
 fn query(list: &ProductList) -> ListQuery {

@@ -4,10 +4,16 @@ use mongodb::bson::Bson;
 use mongodb::bson::raw::{RawBsonRef, RawDocument};
 use vitrine_model::clock::Timestamp;
 
-use self::element::{Element, Unread};
+use self::element::{Element, Elements, Unread};
 use crate::StorageError;
 
 mod element;
+
+/// The expected number of fields of a document that is indexed.
+const EXPECTED_FIELDS: usize = 40;
+
+/// An element with its name.
+pub(crate) type Named<'a> = (&'a [u8], Element<'a>);
 
 /// A raw document, or a part of one, with its collection and id.
 #[derive(Clone, Copy)]
@@ -15,6 +21,8 @@ pub(crate) struct Fields<'a> {
     collection: &'static str,
     id: i64,
     doc: &'a RawDocument,
+    /// The elements of the document, if many of them will be looked up; otherwise empty.
+    index: &'a [Named<'a>],
 }
 
 pub(crate) type Read<T> = Result<T, StorageError>;
@@ -28,7 +36,39 @@ impl<'a> Fields<'a> {
             collection,
             id,
             doc,
+            index: &[],
         }
+    }
+
+    /// Returns the elements of the document, for [`Fields::indexed`]; none if the document cannot be read.
+    pub(crate) fn index(&self) -> Vec<Named<'a>> {
+        let mut index = Vec::with_capacity(EXPECTED_FIELDS);
+        for element in Elements::of(self.doc) {
+            match element {
+                Ok(element) => index.push(element),
+                Err(Unread) => return Vec::new(),
+            }
+        }
+        index
+    }
+
+    /// Returns the document with an index of its elements, for those who look up most of them.
+    pub(crate) fn indexed<'i>(&self, index: &'i [Named<'i>]) -> Fields<'i>
+    where
+        'a: 'i,
+    {
+        Fields { index, ..*self }
+    }
+
+    fn find(&self, field: &str) -> Read<Option<Element<'a>>> {
+        if self.index.is_empty() {
+            return element::find(self.doc, field).map_err(|Unread| self.corrupt(field));
+        }
+        let named = self
+            .index
+            .iter()
+            .find(|(name, _)| *name == field.as_bytes());
+        Ok(named.map(|(_, element)| *element))
     }
 
     pub(crate) fn corrupt(&self, field: &str) -> StorageError {
@@ -49,8 +89,7 @@ impl<'a> Fields<'a> {
         field: &str,
         read: impl FnOnce(Element<'a>) -> Option<T>,
     ) -> Read<Option<T>> {
-        let found = element::find(self.doc, field).map_err(|Unread| self.corrupt(field))?;
-        let value = found.filter(|value| !value.is_null());
+        let value = self.find(field)?.filter(|value| !value.is_null());
         value
             .map(|value| read(value).ok_or_else(|| self.corrupt(field)))
             .transpose()
@@ -110,7 +149,11 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn opt_doc(&self, field: &str) -> Read<Option<Fields<'a>>> {
         let doc = self.typed(field, Element::document)?;
-        Ok(doc.map(|doc| Fields { doc, ..*self }))
+        Ok(doc.map(|doc| Fields {
+            doc,
+            index: &[],
+            ..*self
+        }))
     }
 
     pub(crate) fn doc(&self, field: &str) -> Read<Fields<'a>> {
@@ -144,6 +187,7 @@ impl<'a> Fields<'a> {
             let doc = item.ok().and_then(|(_, item)| item.document());
             read(Fields {
                 doc: doc.ok_or_else(|| self.corrupt(field))?,
+                index: &[],
                 ..*self
             })
         };
@@ -170,7 +214,11 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn within(&self, doc: &'a RawDocument) -> Fields<'a> {
-        Fields { doc, ..*self }
+        Fields {
+            doc,
+            index: &[],
+            ..*self
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! in memory.
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::RawDocumentBuf;
+use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use vitrine_model::category::Category;
 use vitrine_model::id::SupplierId;
@@ -12,7 +12,7 @@ use vitrine_model::text::fold;
 use vitrine_model::unit::Unit;
 
 use crate::documents::reference;
-use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::raw::{Fields, Read, stored_id};
 use crate::transaction::retry_contended;
 use crate::write::WriteUnit;
@@ -40,21 +40,8 @@ impl Store {
         &self,
         request: &PageRequest,
     ) -> Result<Page<Supplier>, StorageError> {
-        let page = self.read_page(&supplier_list(), request).await?;
-        let supplier = |row: Row<RawDocumentBuf>| {
-            Ok(Row {
-                value: reference::read_supplier(&Fields::of("suppliers", &row.value))?,
-                position: row.position,
-            })
-        };
-        Ok(Page {
-            rows: page
-                .rows
-                .into_iter()
-                .map(supplier)
-                .collect::<Result<_, StorageError>>()?,
-            more: page.more,
-        })
+        let supplier = |doc: &RawDocument| reference::read_supplier(&Fields::of("suppliers", doc));
+        self.read_page(&supplier_list(), request, supplier).await
     }
 
     /// Returns whether there are suppliers after (or before) this position.

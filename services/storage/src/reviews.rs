@@ -15,7 +15,7 @@ use vitrine_model::review::{Review, ReviewStatus};
 use crate::documents::review::{self as document, OPTIONAL_CONTENT};
 use crate::documents::{REVIEW_VERSION, up_to};
 use crate::fold::dirty_at;
-use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest, Row};
+use crate::keyset::{Boundary, Column, ColumnKind, ListQuery, Page, PageRequest};
 use crate::names::stored_ids;
 use crate::raw::{Fields, date, stored_id};
 use crate::reviewing::PURCHASES;
@@ -98,7 +98,8 @@ impl Store {
             .await?
             .with_type::<RawDocumentBuf>();
         let found: Vec<RawDocumentBuf> = found.try_collect().await?;
-        let pair = |doc| Ok((read(doc)?, Fields::of(COLLECTION, doc).bool("seen")?));
+        let pair =
+            |doc: &RawDocumentBuf| Ok((read(doc)?, Fields::of(COLLECTION, doc).bool("seen")?));
         let mut reviews = found
             .iter()
             .map(pair)
@@ -114,22 +115,7 @@ impl Store {
         list: &ReviewList,
         request: &PageRequest,
     ) -> Result<Page<Review>, StorageError> {
-        let page = self.read_page(&query(list), request).await?;
-        let review = |row: Row<RawDocumentBuf>| {
-            Ok(Row {
-                value: read(&row.value)?,
-                position: row.position,
-            })
-        };
-        let rows = page
-            .rows
-            .into_iter()
-            .map(review)
-            .collect::<Result<_, StorageError>>()?;
-        Ok(Page {
-            rows,
-            more: page.more,
-        })
+        self.read_page(&query(list), request, read).await
     }
 
     /// Returns whether a list has a review before this position (or after it).
@@ -499,7 +485,7 @@ pub(crate) fn not_newer(doc: &RawDocument) -> Result<(), StorageError> {
     })
 }
 
-pub(crate) fn read(doc: &RawDocumentBuf) -> Result<Review, StorageError> {
+pub(crate) fn read(doc: &RawDocument) -> Result<Review, StorageError> {
     document::read(&Fields::of(COLLECTION, doc))
 }
 

@@ -207,6 +207,8 @@ pub(crate) fn read_traits(fields: &Fields<'_>) -> Read<Traits> {
 }
 
 pub(crate) fn read(fields: &Fields<'_>) -> Read<Review> {
+    let index = fields.index();
+    let fields = &fields.indexed(&index);
     let status = ReviewStatus::named(fields.str("status")?);
     Ok(Review {
         id: ReviewId::from_i64(fields.id("_id")?),

@@ -8,7 +8,7 @@ use mongodb::bson::raw::RawDocument;
 
 /// One element: the kind of its value and the bytes of the value. See <https://bsonspec.org/spec.html>.
 #[derive(Clone, Copy)]
-pub(super) struct Element<'a> {
+pub(crate) struct Element<'a> {
     kind: u8,
     value: &'a [u8],
 }
