@@ -130,7 +130,7 @@ fn equal_pages_of_reviews_are_loaded_once() {
         ));
         answer
             .await
-            .assert_commands(&["find products", "find reviews", "find reviews"]);
+            .assert_commands(&["find products", "aggregate products"]);
     });
 }
 

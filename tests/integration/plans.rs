@@ -598,7 +598,7 @@ fn lists_of_products_in_memory_read_no_product() {
         let read = async {
             remember_all(app).await;
             for shape in &covered {
-                app.query(&shape.query).await.data();
+                let _ = app.query(&shape.query).await.data();
             }
         };
         let ((), executed) = app.profile(read).await;

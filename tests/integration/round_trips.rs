@@ -282,6 +282,89 @@ fn reviews_and_suppliers_of_a_list_are_batched() {
     });
 }
 
+/// Everything that is nested: reviews of products, products of reviews, suppliers, categories, items of bundles, and
+/// reviews of all of these.
+const NESTED: &str = r#"query($first: Int) { products(first: $first, sort: [{ key: NAME }]) { nodes {
+    name category { name productCount ancestors { name } } supplier { supplier { name } }
+    newest: reviews(first: 2) { totalCount { value } nodes { title product { sku supplier { supplier { name } } } } }
+    best: reviews(first: 3, sort: HIGHEST) { nodes { rating } pageInfo { hasNextPage endCursor } }
+    ... on Bundle { items { product { name reviews(first: 1, sort: MOST_HELPFUL) { nodes { body } } } } }
+    ratingTrend(months: 3) { rating: average }
+} } }"#;
+
+#[test]
+fn the_commands_of_nested_fields_do_not_grow_with_the_products() {
+    test(async |app| {
+        seed(app).await;
+        let bundles = (1..=5).map(|n| {
+            let bundle = product(&format!("A set {n}")).category(["Screens", "Sets"]);
+            bundle.item(&format!("Monitor {n}"), 2)
+        });
+        app.has(bundles).await;
+        let commands = async |first: i32| {
+            let answer = app.query(NESTED).with("first", first).as_admin().await;
+            assert_eq!(
+                answer.names("/products").len(),
+                usize::try_from(first).unwrap()
+            );
+            let mut sent: Vec<String> = answer
+                .sent_for_query()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            sent.sort();
+            sent
+        };
+        let of_few = commands(6).await;
+        assert_eq!(of_few, commands(30).await);
+        insta::assert_snapshot!(of_few.join("\n"), @r"
+        aggregate products
+        aggregate products
+        aggregate products
+        find products
+        find products
+        find products
+        find rating_months
+        find suppliers
+        ");
+    });
+}
+
+#[test]
+fn pages_that_are_read_together_equal_those_that_are_read_alone() {
+    test(async |app| {
+        seed(app).await;
+        app.start_profiler().await;
+        for sort in ["NEWEST", "MOST_HELPFUL", "HIGHEST", "LOWEST"] {
+            let page = format!(
+                "reviews(first: 2, sort: {sort}) {{ nodes {{ id title body }} pageInfo {{ hasNextPage endCursor }} totalCount {{ value }} }}"
+            );
+            let together = format!("{{ products(first: 20) {{ nodes {{ slug {page} }} }} }}");
+            let request = app.query(&together).into_future();
+            let (together, executed) = app.profile(request).await;
+            let read = executed
+                .iter()
+                .find(|one| one.command() == "aggregate")
+                .unwrap();
+            // A product has three reviews; two are shown, and one tells whether there are more.
+            let most = 20 * 3 + 20;
+            assert!(
+                read.keys() <= 20 + most && read.docs() <= most,
+                "{sort}: {read:?}"
+            );
+            for product in together.at("/products/nodes").as_array().unwrap() {
+                let alone =
+                    format!("query($slug: String) {{ product(slug: $slug) {{ slug {page} }} }}");
+                let alone = app
+                    .query(&alone)
+                    .with("slug", product["slug"].clone())
+                    .await;
+                assert_eq!(alone.at("/product"), product, "{sort}");
+            }
+        }
+    });
+}
+
 #[test]
 fn categories_are_read_from_memory_and_counted_in_one_command() {
     test(async |app| {

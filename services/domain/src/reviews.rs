@@ -30,6 +30,58 @@ pub struct ReviewsQuery {
     pub page: PageArguments,
 }
 
+/// A request for the first page of all reviews of a product, which is read together with those of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FirstReviews {
+    product: ProductId,
+    sort: ReviewSort,
+    first: Option<i32>,
+    many: bool,
+}
+
+impl FirstReviews {
+    /// The same request, if it is one; `None` for any other page, and for filters and orders that are read product by
+    /// product.
+    #[must_use]
+    pub fn of(query: &ReviewsQuery) -> Option<Self> {
+        let page = PageArguments {
+            first: query.page.first,
+            ..PageArguments::default()
+        };
+        let is_first = query.page == page && query.filter == ReviewFilter::default();
+        (is_first && query.sort != ReviewSort::Oldest).then_some(Self {
+            product: query.product,
+            sort: query.sort,
+            first: query.page.first,
+            many: query.many,
+        })
+    }
+
+    fn query(self) -> ReviewsQuery {
+        ReviewsQuery {
+            product: self.product,
+            filter: ReviewFilter::default(),
+            sort: self.sort,
+            many: self.many,
+            page: PageArguments {
+                first: self.first,
+                ..PageArguments::default()
+            },
+        }
+    }
+}
+
+impl ReviewsQuery {
+    fn list(self) -> ReviewList {
+        ReviewList {
+            product: self.product,
+            filter: self.filter,
+            sort: self.sort,
+            many: self.many,
+        }
+    }
+}
+
 /// The reader of single reviews.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -64,12 +116,7 @@ impl Catalog {
     pub async fn reviews(&self, query: ReviewsQuery) -> Result<ListedReviews, DomainError> {
         let fingerprint = fingerprint(&query);
         let request = query.page.request(self, fingerprint)?;
-        let list = ReviewList {
-            product: query.product,
-            filter: query.filter,
-            sort: query.sort,
-            many: query.many,
-        };
+        let list = query.list();
         let page = if list.filter.ratings.as_ref().is_some_and(Vec::is_empty) {
             Page {
                 rows: Vec::new(),
@@ -82,6 +129,46 @@ impl Catalog {
         };
         let page = page.map(Arc::new);
         Ok(Listed::new(self, fingerprint, list, request, page))
+    }
+
+    /// The first pages of the published reviews of several products: one command for each sort and size.
+    ///
+    /// # Errors
+    /// [`DomainError::Invalid`] for an invalid page.
+    pub async fn first_reviews(
+        &self,
+        products: Vec<FirstReviews>,
+    ) -> Result<HashMap<FirstReviews, Arc<ListedReviews>>, DomainError> {
+        let mut by_shape: HashMap<(ReviewSort, Option<i32>), Vec<FirstReviews>> = HashMap::new();
+        for one in products {
+            by_shape.entry((one.sort, one.first)).or_default().push(one);
+        }
+        let mut all = HashMap::new();
+        for ((sort, _), of_shape) in by_shape {
+            let mut requests = Vec::with_capacity(of_shape.len());
+            for one in of_shape {
+                let fingerprint = fingerprint(&one.query());
+                let request = one.query().page.request(self, fingerprint)?;
+                requests.push((one, fingerprint, request));
+            }
+            let size = requests.first().map_or(0, |(.., request)| request.size);
+            let ids: Vec<ProductId> = requests.iter().map(|(one, ..)| one.product).collect();
+            let found = self
+                .read(|store| async move { store.first_reviews_of_many(&ids, sort, size).await });
+            let mut found = found.await?;
+            for (one, fingerprint, request) in requests {
+                // Without a page, the product was deleted a moment ago.
+                let page = found.remove(&one.product).unwrap_or(Page {
+                    rows: Vec::new(),
+                    more: false,
+                });
+                let page = page.map(Arc::new);
+                let list = one.query().list();
+                let listed = Listed::new(self, fingerprint, list, request, page);
+                all.insert(one, Arc::new(listed));
+            }
+        }
+        Ok(all)
     }
 
     /// The first page of the most helpful reviews, taken from the copies embedded in the product:

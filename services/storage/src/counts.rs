@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use futures_util::TryStreamExt as _;
-use mongodb::bson::raw::{RawBsonRef, RawDocument, RawDocumentBuf};
+use mongodb::bson::raw::{RawDocument, RawDocumentBuf};
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::options::Hint;
 use tokio::task::coop::consume_budget;
@@ -22,7 +22,7 @@ use vitrine_model::product::ProductStatus;
 use crate::documents::REFERENCE_VERSION;
 use crate::keyset::all_of;
 use crate::products::COLLECTION;
-use crate::raw::{Fields, Read, date, integer, number, stored_id};
+use crate::raw::{Elements, Fields, Read, date, number, stored_id};
 use crate::{StorageError, Store, products_query};
 
 pub(crate) const PANELS: &str = "facet_panels";
@@ -399,6 +399,8 @@ fn count(
     tally: &mut FacetTally,
 ) -> Result<(), StorageError> {
     let fields = Fields::of(COLLECTION, doc);
+    let index = fields.index();
+    let fields = fields.indexed(&index);
     let supplier = fields.opt_doc("supplier")?;
     let country = supplier
         .map(|s| s.opt_str("country"))
@@ -410,41 +412,39 @@ fn count(
         category: CategoryId::from_i64(fields.id("category")?),
         brand: fields.opt_str("brand")?,
         country,
-        list_price: fields.get("list_price")?.and_then(integer),
+        list_price: fields.opt_i64("list_price")?,
         half_stars: stars,
     });
-    let specs = fields.get("specs")?.and_then(RawBsonRef::as_array);
-    for spec in specs.into_iter().flatten() {
-        let spec = spec.ok().and_then(RawBsonRef::as_document);
-        let spec = spec.ok_or_else(|| fields.corrupt("specs"))?;
-        count_spec(spec, renamed, tally).ok_or_else(|| fields.corrupt("specs"))?;
-    }
-    Ok(())
+    fields.each_doc("specs", |spec| count_spec(spec, renamed, tally))
 }
 
 fn count_spec(
-    spec: &RawDocument,
+    spec: Elements<'_>,
     renamed: &HashMap<String, String>,
     tally: &mut FacetTally,
 ) -> Option<()> {
     let (mut key, mut value, mut unit, mut canonical) = (None, None, None, None);
-    for entry in spec {
-        let (name, field) = entry.ok()?;
-        match name.as_str() {
-            "k" => key = field.as_str(),
-            "v" => value = Some(field),
-            "u" => unit = field.as_str(),
-            "n" => canonical = number(field),
+    for element in spec {
+        let (name, field) = element.ok()?;
+        match name {
+            b"k" => key = field.str(),
+            b"v" => value = Some(field),
+            b"u" => unit = field.str(),
+            b"n" => canonical = field.number(),
             _ => {}
         }
     }
     let key = key?;
     let key = renamed.get(key).map_or(key, String::as_str);
-    match value? {
-        RawBsonRef::String(text) => tally.text(key, text),
-        RawBsonRef::Boolean(value) => tally.boolean(key, value),
-        RawBsonRef::DateTime(_) => tally.date(key, canonical?),
-        _ => tally.number(key, canonical?, unit),
+    let value = value?;
+    if let Some(text) = value.str() {
+        tally.text(key, text);
+    } else if let Some(value) = value.bool() {
+        tally.boolean(key, value);
+    } else if value.date().is_some() {
+        tally.date(key, canonical?);
+    } else {
+        tally.number(key, canonical?, unit);
     }
     Some(())
 }

@@ -52,6 +52,13 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
+    /// Returns the page of the first rows of a list, of which one more was read than it has.
+    pub(crate) fn of(mut rows: Vec<Row<T>>, size: usize) -> Self {
+        let more = rows.len() > size;
+        rows.truncate(size);
+        Self { rows, more }
+    }
+
     /// Returns the page with its values replaced by what `to` makes of them.
     pub fn map<U>(self, to: impl Fn(T) -> U) -> Page<U> {
         let row = |row: Row<T>| Row {
@@ -262,6 +269,18 @@ impl ListQuery {
         self.range(position, descending, other_end)
     }
 
+    /// Reads a row.
+    pub(crate) fn row<T>(
+        &self,
+        row: &RawDocument,
+        read: ReadRow<T>,
+    ) -> Result<Row<T>, StorageError> {
+        Ok(Row {
+            position: self.position(row)?,
+            value: read(row)?,
+        })
+    }
+
     fn position(&self, row: &RawDocument) -> Result<Position, StorageError> {
         let id = row.get("_id").ok().flatten().and_then(RawBsonRef::as_i64);
         let corrupt = |field: &str| Fields::of(self.collection, row).corrupt(field);
@@ -290,23 +309,18 @@ impl Store {
             let missing = request.size + 1 - rows.len();
             for batch in self.run_scan(query, &scan, missing).await? {
                 for row in documents(&batch)? {
-                    let row = row?;
-                    rows.push(Row {
-                        position: query.position(row)?,
-                        value: read(row)?,
-                    });
+                    rows.push(query.row(row?, read)?);
                 }
             }
             if rows.len() > request.size {
                 break;
             }
         }
-        let more = rows.len() > request.size;
-        rows.truncate(request.size);
+        let mut page = Page::of(rows, request.size);
         if matches!(request.from, Boundary::Before(_)) {
-            rows.reverse();
+            page.rows.reverse();
         }
-        Ok(Page { rows, more })
+        Ok(page)
     }
 
     /// Returns whether the list has a row before this position (or after it).

@@ -4,7 +4,8 @@ use mongodb::bson::Bson;
 use mongodb::bson::raw::{RawBsonRef, RawDocument};
 use vitrine_model::clock::Timestamp;
 
-use self::element::{Element, Elements, Unread};
+use self::element::Unread;
+pub(crate) use self::element::{Element, Elements};
 use crate::StorageError;
 
 mod element;
@@ -194,6 +195,20 @@ impl<'a> Fields<'a> {
         docs.into_iter().flatten().map(doc).collect()
     }
 
+    /// Calls `read` with the elements of each document of an array, if there is one.
+    pub(crate) fn each_doc(
+        &self,
+        field: &str,
+        mut read: impl FnMut(Elements<'a>) -> Option<()>,
+    ) -> Read<()> {
+        for item in self.typed(field, Element::array)?.into_iter().flatten() {
+            let doc = item.ok().and_then(|(_, item)| item.document());
+            let read = doc.and_then(|doc| read(Elements::of(doc)));
+            read.ok_or_else(|| self.corrupt(field))?;
+        }
+        Ok(())
+    }
+
     /// Returns the names and values of the fields.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Read<(&'a str, RawBsonRef<'a>)>> {
         let at = *self;
@@ -207,6 +222,10 @@ impl<'a> Fields<'a> {
     /// Deserializes the whole document.
     pub(crate) fn deserialize<T: serde::de::DeserializeOwned>(&self, field: &str) -> Read<T> {
         mongodb::bson::deserialize_from_slice(self.doc.as_bytes()).map_err(|_| self.corrupt(field))
+    }
+
+    pub(crate) const fn raw(&self) -> &'a RawDocument {
+        self.doc
     }
 
     pub(crate) fn owned(self) -> mongodb::bson::RawDocumentBuf {

@@ -22,6 +22,8 @@ use crate::reviewing::PURCHASES;
 use crate::{StorageError, Store, names, products_query};
 
 pub(crate) const COLLECTION: &str = "reviews";
+/// The field in which a command returns the reviews of a product.
+const REVIEWS: &str = "reviews";
 
 /// A list of the published reviews of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +118,57 @@ impl Store {
         request: &PageRequest,
     ) -> Result<Page<Review>, StorageError> {
         self.read_page(&query(list), request, read).await
+    }
+
+    /// Returns the first page of the published reviews of each of these products, without a filter. One command.
+    ///
+    /// Within the command no index can be named; a test compares the keys that it examines. That is why the order
+    /// [`ReviewSort::Oldest`], which is read in two parts, is not read this way.
+    pub async fn first_reviews_of_many(
+        &self,
+        products: &[ProductId],
+        sort: ReviewSort,
+        size: usize,
+    ) -> Result<HashMap<ProductId, Page<Review>>, StorageError> {
+        let list = ReviewList {
+            product: ProductId::from_i64(0),
+            filter: ReviewFilter::default(),
+            sort,
+            many: false,
+        };
+        let query = query(&list);
+        let order = query.scans(&Boundary::After(None));
+        let order = order.into_iter().next().map(|scan| scan.sort);
+        let more = i64::try_from(size + 1).expect("pages are small");
+        let reviews = doc! {
+            "from": COLLECTION,
+            "localField": "_id",
+            "foreignField": "product_id",
+            "pipeline": [
+                { "$match": { "status": ReviewStatus::Published.name() } },
+                { "$sort": order },
+                { "$limit": more },
+            ],
+            "as": REVIEWS,
+        };
+        let pipeline = [
+            doc! { "$match": { "_id": { "$in": stored_ids(products.iter().copied()) } } },
+            doc! { "$project": { "_id": 1 } },
+            doc! { "$lookup": reviews },
+        ];
+        let of_products = self.documents("products");
+        let found = of_products
+            .aggregate(pipeline)
+            .hint(Hint::Name("_id_".to_owned()));
+        let found = found.max_time(self.max_time).await?;
+        let found: Vec<RawDocumentBuf> = found.with_type::<RawDocumentBuf>().try_collect().await?;
+        let page = |doc: &RawDocumentBuf| {
+            let fields = Fields::of("products", doc);
+            let rows = fields.docs(REVIEWS, |review| query.row(review.raw(), read))?;
+            let product = ProductId::from_i64(fields.id("_id")?);
+            Ok((product, Page::of(rows, size)))
+        };
+        found.iter().map(page).collect()
     }
 
     /// Returns whether a list has a review before this position (or after it).

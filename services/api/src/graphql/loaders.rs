@@ -16,7 +16,7 @@ use vitrine_domain::facets::KeyCoverage;
 use vitrine_domain::products::{ProductView, Visibility};
 use vitrine_domain::reviewing::Report;
 use vitrine_domain::reviewing::ratings::RatingMonth;
-use vitrine_domain::reviews::Reader;
+use vitrine_domain::reviews::{FirstReviews, ListedReviews, Reader};
 use vitrine_domain::{Catalog, DomainError};
 use vitrine_model::id::{CategoryId, ProductId, ReviewId, SupplierId};
 use vitrine_model::rating::RatingStats;
@@ -39,6 +39,7 @@ pub(crate) struct Loaders {
     products_by_sku: Batched<String, ProductView, ProductsBySku>,
     reviewed: Option<Batched<ProductId, ProductView, Products>>,
     reviews: Batched<(ProductId, ReviewId), Review, Reviews>,
+    first_reviews: Batched<FirstReviews, Arc<ListedReviews>, FirstPages>,
     suppliers: Batched<SupplierId, Supplier, Suppliers>,
     counts: Batched<CategoryId, u64, Counts>,
     coverage: Batched<String, Arc<KeyCoverage>, Coverage>,
@@ -58,6 +59,7 @@ struct Own {
 struct Products(Catalog, Visibility);
 struct ProductsBySku(Catalog, Visibility);
 struct Reviews(Catalog, Reader);
+struct FirstPages(Catalog);
 struct Suppliers(Catalog);
 struct Counts(Catalog, Visibility);
 struct Coverage(Catalog);
@@ -85,6 +87,7 @@ impl Loaders {
                 Batched::new(everything)
             }),
             reviews: Batched::new(Reviews(catalog.clone(), reader)),
+            first_reviews: Batched::new(FirstPages(catalog.clone())),
             suppliers: Batched::new(Suppliers(catalog.clone())),
             counts: Batched::new(Counts(catalog.clone(), visibility)),
             coverage: Batched::new(Coverage(catalog.clone())),
@@ -107,6 +110,7 @@ impl Loaders {
             reviewed.clear().await;
         }
         self.reviews.clear().await;
+        self.first_reviews.clear().await;
         self.suppliers.clear().await;
         self.counts.clear().await;
         self.coverage.clear().await;
@@ -148,6 +152,14 @@ impl Loaders {
         id: ReviewId,
     ) -> Result<Option<Review>, Failure> {
         self.reviews.get((product, id)).await
+    }
+
+    /// Returns the first page of the reviews of a product.
+    pub(crate) async fn first_reviews(
+        &self,
+        query: FirstReviews,
+    ) -> Result<Option<Arc<ListedReviews>>, Failure> {
+        self.first_reviews.get(query).await
     }
 
     pub(crate) async fn supplier(&self, id: SupplierId) -> Result<Option<Supplier>, Failure> {
@@ -274,6 +286,15 @@ impl BatchFn<(ProductId, ReviewId), Loaded<Review>> for Reviews {
             ids,
             found.map(|found| found.into_iter().map(keyed).collect()),
         )
+    }
+}
+
+impl BatchFn<FirstReviews, Loaded<Arc<ListedReviews>>> for FirstPages {
+    async fn load(
+        &mut self,
+        queries: &[FirstReviews],
+    ) -> HashMap<FirstReviews, Loaded<Arc<ListedReviews>>> {
+        each(queries, self.0.first_reviews(queries.to_vec()).await)
     }
 }
 

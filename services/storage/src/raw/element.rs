@@ -15,10 +15,10 @@ pub(crate) struct Element<'a> {
 
 /// The document does not follow the format, or has a kind of value that is not read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unread;
+pub(crate) struct Unread;
 
 /// The elements of a document or array, each with its name.
-pub(super) struct Elements<'a> {
+pub(crate) struct Elements<'a> {
     rest: &'a [u8],
 }
 
@@ -108,7 +108,7 @@ impl<'a> Element<'a> {
         (self.kind == kind).then(|| self.value.try_into().ok())?
     }
 
-    pub(super) fn str(self) -> Option<&'a str> {
+    pub(crate) fn str(self) -> Option<&'a str> {
         let (text, end) = match self.value.get(4..)? {
             [text @ .., end] if self.kind == STRING => (text, *end),
             _ => return None,
@@ -119,7 +119,7 @@ impl<'a> Element<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    pub(super) fn bool(self) -> Option<bool> {
+    pub(crate) fn bool(self) -> Option<bool> {
         match self.of_kind(BOOLEAN)? {
             [0] => Some(false),
             [1] => Some(true),
@@ -137,8 +137,15 @@ impl<'a> Element<'a> {
         small.map(i64::from).or_else(|| self.int64())
     }
 
+    /// Returns a number, unless it is one of 64 bits.
+    pub(crate) fn number(self) -> Option<f64> {
+        let small = self.of_kind(INT32).map(i32::from_le_bytes);
+        let double = || self.of_kind(DOUBLE).map(f64::from_le_bytes);
+        small.map(f64::from).or_else(double)
+    }
+
     /// Returns an instant in milliseconds since 1970.
-    pub(super) fn date(self) -> Option<i64> {
+    pub(crate) fn date(self) -> Option<i64> {
         self.of_kind(DATE).map(i64::from_le_bytes)
     }
 
@@ -206,6 +213,7 @@ mod tests {
         assert_eq!(found.date(), date, "{name}");
         assert_eq!(found.document(), known.as_document(), "{name}");
         assert_eq!(found.is_null(), known == RawBsonRef::Null, "{name}");
+        assert_eq!(found.number(), super::super::number(known), "{name}");
         let items = found.array().map(|items| items.count());
         let known = known.as_array().map(|items| items.into_iter().count());
         assert_eq!(items, known, "{name}");

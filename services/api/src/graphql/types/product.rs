@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, Enum, ID, Interface, Object, SimpleObject};
+use async_graphql::{Context, Enum, ID, Interface, Object, QueryPathSegment, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::page::PageArguments;
 use vitrine_domain::products::{ProductView, Visibility};
-use vitrine_domain::reviews::ReviewsQuery;
+use vitrine_domain::reviews::{FirstReviews, ReviewsQuery};
 use vitrine_model::filter;
 use vitrine_model::id::GlobalId;
 use vitrine_model::product::{self, Details, Kind};
@@ -693,8 +693,12 @@ async fn reviews(
     } else {
         None
     };
+    let together = FirstReviews::of(&query).filter(|_| is_in_list(ctx));
     let page = if let Some(page) = stored_page {
         Arc::new(page)
+    } else if let Some(query) = together {
+        let page = ctx.session().loaders.first_reviews(query).await?;
+        page.ok_or_else(|| Failure::internal("a page of reviews was not read"))?
     } else {
         let arguments = format!("{query:?}");
         once(ctx, arguments, catalog.reviews(query).boxed()).await?
@@ -704,6 +708,18 @@ async fn reviews(
         stats: Box::new(stored(view.stats())?),
         hot: stored(view.outlier())?.is_hot(catalog.now()),
     })
+}
+
+/// Returns whether the object of a field is an item of a list, so that other objects may have the same field.
+fn is_in_list(ctx: &Context<'_>) -> bool {
+    let mut node = ctx.path_node.as_ref();
+    while let Some(one) = node {
+        if matches!(one.segment, QueryPathSegment::Index(_)) {
+            return true;
+        }
+        node = one.parent;
+    }
+    false
 }
 
 fn review_dimensions(view: &ProductView, ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
