@@ -284,13 +284,13 @@ fn reviews_and_suppliers_of_a_list_are_batched() {
 
 /// Everything that is nested: reviews of products, products of reviews, suppliers, categories, items of bundles, and
 /// reviews of all of these.
-const NESTED: &str = r#"query($first: Int) { products(first: $first, sort: [{ key: NAME }]) { nodes {
+const NESTED: &str = r"query($first: Int) { products(first: $first, sort: [{ key: NAME }]) { nodes {
     name category { name productCount ancestors { name } } supplier { supplier { name } }
     newest: reviews(first: 2) { totalCount { value } nodes { title product { sku supplier { supplier { name } } } } }
     best: reviews(first: 3, sort: HIGHEST) { nodes { rating } pageInfo { hasNextPage endCursor } }
     ... on Bundle { items { product { name reviews(first: 1, sort: MOST_HELPFUL) { nodes { body } } } } }
     ratingTrend(months: 3) { rating: average }
-} } }"#;
+} } }";
 
 #[test]
 fn the_commands_of_nested_fields_do_not_grow_with_the_products() {

@@ -777,7 +777,7 @@ impl Store {
                 at: fields.date("at")?,
             })
         };
-        rows.iter().map(|doc| read(doc)).collect()
+        rows.iter().map(read).collect()
     }
 
     /// Returns at most `max` purchases of an author after the one of this product, in the order of
@@ -803,7 +803,7 @@ impl Store {
                 at: fields.date("at")?,
             })
         };
-        rows.iter().map(|doc| read(doc)).collect()
+        rows.iter().map(read).collect()
     }
 
     /// Returns at most `max` earlier versions of an author's reviews after this one, in the order
@@ -829,7 +829,7 @@ impl Store {
             let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_version(fields)?))
         };
-        rows.iter().map(|doc| read(doc)).collect()
+        rows.iter().map(read).collect()
     }
 
     /// Returns at most `max` reports by a reader after the one on this review, in the order of
@@ -854,7 +854,7 @@ impl Store {
             let product = ProductId::from_i64(fields.id("product_id")?);
             Ok((product, review, read_report(fields)?))
         };
-        rows.iter().map(|doc| read(doc)).collect()
+        rows.iter().map(read).collect()
     }
 
     /// Returns at most `max` reviews after this one that a person replied to for the shop, in the

@@ -456,9 +456,9 @@ fn documents(
     Ok(batch.doc_slices()?.into_iter().map(document))
 }
 
-fn document<'a>(
-    row: Result<RawBsonRef<'a>, mongodb::bson::error::Error>,
-) -> Result<&'a RawDocument, StorageError> {
+fn document(
+    row: Result<RawBsonRef<'_>, mongodb::bson::error::Error>,
+) -> Result<&RawDocument, StorageError> {
     let row = row.map_err(mongodb::error::Error::from)?.as_document();
     row.ok_or_else(|| mongodb::error::Error::custom("a row is a document").into())
 }

@@ -52,12 +52,12 @@ struct Rated {
 pub(crate) async fn measure(desk: &Desk, options: &Options) {
     let (large, small) = products(desk, options).await;
     Row::print_head("a product with very many reviews, beside one with twenty");
-    compare(desk, "product page", [&large, &small], |of| Case {
+    Box::pin(compare(desk, "product page", [&large, &small], |of| Case {
         name: String::new(),
         document: PRODUCT,
         variables: json!({ "id": of.global() }),
         state: State::Warm,
-    })
+    }))
     .await;
     let filters = [
         ("", json!({})),
@@ -107,9 +107,9 @@ async fn pages(desk: &Desk, [large, small]: [&Rated; 2], list: (&str, &Value), t
     let all = page(small, list, &Value::Null, PAGE);
     let all = desk.data(all.document, &all.variables).await;
     let rows = all["product"]["reviews"]["nodes"].as_array().unwrap().len();
-    compare(desk, title, [large, small], |of| {
+    Box::pin(compare(desk, title, [large, small], |of| {
         page(of, list, &Value::Null, rows.max(1))
-    })
+    }))
     .await;
     let (number, after) = cursor(desk, large, list.0, list.1).await;
     let mut times = Vec::new();

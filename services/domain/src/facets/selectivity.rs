@@ -221,9 +221,9 @@ impl ValueCounts {
     /// Orders the tokens of a condition by how many products have them, behind everything else.
     fn put_rarest_first(&self, condition: &mut Condition) {
         if let Condition::All(parts) = condition {
-            parts
-                .iter_mut()
-                .for_each(|part| self.put_rarest_first(part));
+            for part in parts.iter_mut() {
+                self.put_rarest_first(part);
+            }
             let place = |part: &Condition| match part {
                 Condition::Token(tokens) => tokens.iter().map(|token| self.token(token)).sum(),
                 _ => -1.0_f64,

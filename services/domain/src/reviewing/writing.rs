@@ -180,13 +180,11 @@ impl Catalog {
         if claimed.is_none() && !self.claim(submission, review.id, round).await? {
             return Ok(None);
         }
-        match target.own {
-            Some(own) => self.overwrite(own, review).await,
-            None => {
-                let is_hot = target.outlier.is_hot(self.now());
-                self.submit_new(review, false, is_hot).await
-            }
+        if let Some(own) = target.own {
+            return self.overwrite(own, review).await;
         }
+        let is_hot = target.outlier.is_hot(self.now());
+        self.submit_new(review, false, is_hot).await
     }
 
     /// Returns what the idempotency key of a submission was used for. One command; none without a

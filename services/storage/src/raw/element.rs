@@ -71,7 +71,7 @@ fn size(kind: u8, from: &[u8]) -> Option<usize> {
         usize::try_from(length).ok()
     };
     match kind {
-        DOUBLE | DATE | INT64 => Some(8),
+        DOUBLE | DATE | INT64 | TIMESTAMP => Some(8),
         STRING => length()?.checked_add(4),
         DOCUMENT | ARRAY => length(),
         OBJECT_ID => Some(12),
@@ -79,7 +79,6 @@ fn size(kind: u8, from: &[u8]) -> Option<usize> {
         NULL => Some(0),
         INT32 => Some(4),
         BINARY => length()?.checked_add(5),
-        TIMESTAMP => Some(8),
         DECIMAL => Some(16),
         _ => None,
     }
@@ -209,12 +208,12 @@ mod tests {
         assert_eq!(found.bool(), known.as_bool(), "{name}");
         assert_eq!(found.int64(), known.as_i64(), "{name}");
         assert_eq!(found.integer(), super::super::integer(known), "{name}");
-        let date = known.as_datetime().map(|date| date.timestamp_millis());
+        let date = known.as_datetime().map(DateTime::timestamp_millis);
         assert_eq!(found.date(), date, "{name}");
         assert_eq!(found.document(), known.as_document(), "{name}");
         assert_eq!(found.is_null(), known == RawBsonRef::Null, "{name}");
         assert_eq!(found.number(), super::super::number(known), "{name}");
-        let items = found.array().map(|items| items.count());
+        let items = found.array().map(Iterator::count);
         let known = known.as_array().map(|items| items.into_iter().count());
         assert_eq!(items, known, "{name}");
     }

@@ -141,7 +141,7 @@ impl Facet {
 
     /// The lowest and highest price of the price facet; null for other kinds.
     fn price_range(&self) -> Option<PriceRange> {
-        let (min, max) = self.facet().prices.clone()?;
+        let (min, max) = self.facet().prices?;
         let (min, max) = (min.into(), max.into());
         Some(PriceRange { min, max })
     }
