@@ -112,13 +112,13 @@ async fn run(options: Options) {
     let desk = Desk::open(server.uri(), "scale", options.rounds).await;
     let scopes = probe::scopes(&desk).await;
     describe(&scopes);
-    let facets = measure_facets(&desk, &scopes).await;
+    let facets = Box::pin(measure_facets(&desk, &scopes)).await;
     let heavy = matches!(contents, Contents::Generated { .. }).then_some(HEAVY);
-    measure_others(&desk, &scopes, heavy).await;
+    Box::pin(measure_others(&desk, &scopes, heavy)).await;
     if options.tenth && heavy.is_some() {
         load::fill(server.uri(), "scale_tenth", &options.generated(10)).await;
         let desk = Desk::open(server.uri(), "scale_tenth", options.rounds).await;
-        compare(&desk, &scopes, &facets).await;
+        Box::pin(compare(&desk, &scopes, &facets)).await;
     }
     writes::print_sizes(&desk).await;
     writes::compare(&desk, &scopes[0]).await;
@@ -189,7 +189,7 @@ async fn compare(tenth: &Desk, scopes: &[Scope], large: &[Row]) {
         println!("\na tenth of the catalogue is too small to be compared");
         return;
     }
-    let small = measure_facets(tenth, &smaller).await;
+    let small = Box::pin(measure_facets(tenth, &smaller)).await;
     println!("\nten times the products: CPU and documents examined, as multiples");
     for (large, small) in large.iter().zip(&small) {
         let cpu = millis(large.cpu) / millis(small.cpu).max(0.001);

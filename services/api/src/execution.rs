@@ -82,6 +82,7 @@ mod strict;
 mod suggestions;
 mod survey;
 mod usages;
+mod validated;
 mod validated_document;
 mod validator;
 mod variables;

@@ -14,7 +14,7 @@ use super::{
     AnswerLimits, CostCheck, DocumentValidator, ErrorCode, EventGate, GraphqlRequest,
     GraphqlResponse, Prepared, ResponseError, Scalars, ValidatorError, answer_budget::AnswerBudget,
     conform, hints::Hints, introspection, limits::MAX_NESTING, plan::OperationPlan, restore,
-    validator::SelectedOperation, variables,
+    validated::AlreadyValidated, validator::SelectedOperation, variables,
 };
 
 type ExecuteFn = dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync;
@@ -45,6 +45,7 @@ impl Engine {
     {
         let schema = builder
             .validation_mode(ValidationMode::Fast)
+            .extension(AlreadyValidated)
             .disable_suggestions()
             .limit_recursive_depth(MAX_NESTING * 4)
             .finish();
