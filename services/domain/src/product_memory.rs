@@ -29,8 +29,8 @@ pub(crate) use self::stream::Remembering;
 
 /// How many forgotten products are listed. A load during which more are forgotten is not remembered.
 const MAX_FORGOTTEN: usize = 4_096;
-/// What the memory needs for a product beside its document, in bytes.
-const ENTRY_BYTES: usize = 256;
+/// What the memory needs for a product beside its document, in bytes: most of it for the decoded rating numbers.
+const ENTRY_BYTES: usize = 768;
 
 /// How many products are kept in memory, and for how long they are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

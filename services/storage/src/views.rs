@@ -1,7 +1,8 @@
 //! Documents decoded lazily: a view holds the bytes that the server sent and decodes a field when
-//! it is asked for, so that a page pays only for what it shows.
+//! it is asked for, so that a page pays only for what it shows. The rating numbers, which take longest,
+//! are decoded once.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mongodb::bson::{Document, RawDocumentBuf};
 use vitrine_model::activity::ActivitySummary;
@@ -23,8 +24,14 @@ use crate::raw::Fields;
 /// the field cannot be decoded.
 #[derive(Clone, Debug)]
 pub struct ProductView {
-    doc: Arc<RawDocumentBuf>,
+    doc: Arc<Stored>,
     id: ProductId,
+}
+
+#[derive(Debug)]
+struct Stored {
+    bytes: RawDocumentBuf,
+    stats: OnceLock<Arc<RatingStats>>,
 }
 
 type Read<T> = Result<T, StorageError>;
@@ -33,18 +40,21 @@ impl ProductView {
     pub(crate) fn new(doc: RawDocumentBuf) -> Read<Self> {
         let id = Fields::of("products", &doc).id("_id")?;
         Ok(Self {
-            doc: Arc::new(doc),
+            doc: Arc::new(Stored {
+                bytes: doc,
+                stats: OnceLock::new(),
+            }),
             id: ProductId::from_i64(id),
         })
     }
 
     fn fields(&self) -> Fields<'_> {
-        Fields::of("products", &self.doc)
+        Fields::of("products", &self.doc.bytes)
     }
 
     /// Returns the document without the fields that only indexes need.
     pub(crate) fn to_document(&self) -> Read<Document> {
-        let read = Document::try_from(self.doc.as_ref());
+        let read = Document::try_from(self.doc.bytes.as_ref());
         let mut doc = read.map_err(|_| self.fields().corrupt("document"))?;
         for field in ["tokens", "keywords", "slot"] {
             doc.remove(field);
@@ -61,7 +71,7 @@ impl ProductView {
     /// Returns the size of the document in bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> usize {
-        self.doc.as_bytes().len()
+        self.doc.bytes.as_bytes().len()
     }
 
     /// Returns the name of the kind.
@@ -142,8 +152,12 @@ impl ProductView {
     }
 
     /// Returns the rating numbers.
-    pub fn stats(&self) -> Read<RatingStats> {
-        stats::read_stats(&self.fields().doc("stats")?)
+    pub fn stats(&self) -> Read<Arc<RatingStats>> {
+        if let Some(known) = self.doc.stats.get() {
+            return Ok(Arc::clone(known));
+        }
+        let read = Arc::new(stats::read_stats(&self.fields().doc("stats")?)?);
+        Ok(Arc::clone(self.doc.stats.get_or_init(|| read)))
     }
 
     /// Returns the most helpful reviews; empty when they were not read.
@@ -209,7 +223,7 @@ impl ProductView {
             details: self.details()?,
             supplier: self.supplier()?,
             computed: Computed {
-                stats: self.stats()?,
+                stats: self.stats()?.as_ref().clone(),
                 top_reviews: self.top_reviews()?,
             },
             outlier: self.outlier()?,

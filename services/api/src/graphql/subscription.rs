@@ -3,6 +3,8 @@
 //! Each subscription is about one product. Its first event says that it has started, and every
 //! event has a cursor from which the subscription can be resumed.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, Enum, ID, SimpleObject, Subscription as Root};
 use futures_util::{Stream, stream};
 use vitrine_domain::feed::{FeedEnded, NewsKind, RatingNews, ReviewNews};
@@ -170,7 +172,7 @@ fn rating_event(news: &RatingNews, session: &Session) -> RatingEvent {
         product_id: GlobalId::Product(news.product).encode().into(),
         rating_stats: RatingStats {
             product: news.product,
-            stats: (*news.stats).clone(),
+            stats: Arc::clone(&news.stats),
         },
         cursor: news.cursor.clone(),
         at: DateTime(session.catalog.now()),

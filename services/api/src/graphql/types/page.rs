@@ -233,7 +233,7 @@ pub(crate) enum ReviewConnection {
     /// Published reviews of a product.
     OfProduct {
         page: Arc<ListedReviews>,
-        stats: Box<RatingStats>,
+        stats: Arc<RatingStats>,
         /// Whether the product is hot, so that its reviews are counted with a short delay.
         hot: bool,
     },

@@ -705,7 +705,7 @@ async fn reviews(
     };
     Ok(ReviewConnection::OfProduct {
         page,
-        stats: Box::new(stored(view.stats())?),
+        stats: stored(view.stats())?,
         hot: stored(view.outlier())?.is_hot(catalog.now()),
     })
 }

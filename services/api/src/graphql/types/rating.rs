@@ -1,5 +1,7 @@
 //! Output types for rating numbers.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, Object, SimpleObject};
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::reviewing::ratings;
@@ -17,7 +19,7 @@ const DEFAULT_DAYS: i32 = 90;
 
 pub(crate) struct RatingStats {
     pub(crate) product: ProductId,
-    pub(crate) stats: rating::RatingStats,
+    pub(crate) stats: Arc<rating::RatingStats>,
 }
 
 /// The number of reviews with one rating.
