@@ -10,8 +10,9 @@
 //!
 //! How a pass is counted:
 //!
-//! 1. Without a filter, or with one category only, the cached facet counts are read: one `find`
-//!    for the snapshot and one covered query for the generation.
+//! 1. Without a filter, or with one category only, the facets are taken from [`memory`], or the
+//!    cached facet counts are read: one `find` for the snapshot and one covered query for the
+//!    generation.
 //! 2. Otherwise `Store::bound` finds from indexes alone whether at most 20,000 products (10,000 in
 //!    a search) can match. Where indexes cannot tell and no token bounds the filter, one count
 //!    decides.

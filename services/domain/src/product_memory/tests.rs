@@ -10,7 +10,7 @@ type Memory = Arc<ProductMemory<&'static str>>;
 /// A memory of three products of 1,000 bytes, in use.
 fn memory() -> Memory {
     let options = ProductMemoryOptions {
-        max_bytes: 3 * 1_300,
+        max_bytes: 3 * 1_800,
         max_age: Duration::from_mins(1),
     };
     let memory = ProductMemory::new(options, |_| 1_000);
@@ -165,7 +165,7 @@ fn a_full_memory_evicts_products() {
     for id in 1..=50 {
         load_id(&memory, id).land(Some((product(id), &"one")));
         let usage = memory.usage();
-        assert!(usage.bytes <= 3 * 1_300, "{usage:?}");
+        assert!(usage.bytes <= 3 * 1_800, "{usage:?}");
     }
     let usage = memory.usage();
     assert_eq!((usage.products, usage.evicted), (3, 47));
