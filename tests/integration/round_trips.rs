@@ -366,6 +366,19 @@ fn pages_that_are_read_together_equal_those_that_are_read_alone() {
 }
 
 #[test]
+fn a_wrong_page_size_fails_no_other_field_that_is_read_together() {
+    test(async |app| {
+        seed(app).await;
+        let wrong = "{ products(first: 3) { nodes { good: reviews(first: 2) { nodes { id } } wrong: reviews(first: 0) { nodes { id } } } } }";
+        let errors = app.query(wrong).await.errors();
+        assert!(!errors.is_empty());
+        for error in errors {
+            assert!(error.contains(".wrong: first: must be"), "{error}");
+        }
+    });
+}
+
+#[test]
 fn categories_are_read_from_memory_and_counted_in_one_command() {
     test(async |app| {
         seed(app).await;

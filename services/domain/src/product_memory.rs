@@ -23,7 +23,7 @@ use vitrine_storage::product_writes::WrittenProducts;
 use vitrine_storage::products::ProductKey;
 use vitrine_storage::views::ProductView;
 
-use self::lists::ListShare;
+use self::lists::ListHitRate;
 use self::loads::Landing;
 pub(crate) use self::stream::Remembering;
 
@@ -84,7 +84,7 @@ pub(crate) struct ProductMemory<V = ProductView> {
     misses: AtomicU64,
     bypassed: AtomicU64,
     evicted: Arc<AtomicU64>,
-    lists: ListShare,
+    list_hit_rate: ListHitRate,
     /// Rises when something may have changed that facets count.
     counts: AtomicU64,
 }
@@ -166,7 +166,7 @@ impl<V: Clone + Send + Sync + 'static> ProductMemory<V> {
             misses: AtomicU64::new(0),
             bypassed: AtomicU64::new(0),
             evicted,
-            lists: ListShare::default(),
+            list_hit_rate: ListHitRate::default(),
             counts: AtomicU64::new(0),
         }
     }

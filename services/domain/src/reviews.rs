@@ -57,6 +57,12 @@ impl FirstReviews {
         })
     }
 
+    /// The order and the size of the page: requests that differ in them cannot be read together.
+    #[must_use]
+    pub const fn shape(&self) -> (ReviewSort, Option<i32>) {
+        (self.sort, self.first)
+    }
+
     fn query(self) -> ReviewsQuery {
         ReviewsQuery {
             product: self.product,
@@ -131,44 +137,40 @@ impl Catalog {
         Ok(Listed::new(self, fingerprint, list, request, page))
     }
 
-    /// The first pages of the published reviews of several products: one command for each sort and size.
+    /// The first pages of the published reviews of several products, in one order and of one size. One command.
     ///
     /// # Errors
     /// [`DomainError::Invalid`] for an invalid page.
     pub async fn first_reviews(
         &self,
-        products: Vec<FirstReviews>,
+        requests: &[FirstReviews],
     ) -> Result<HashMap<FirstReviews, Arc<ListedReviews>>, DomainError> {
-        let mut by_shape: HashMap<(ReviewSort, Option<i32>), Vec<FirstReviews>> = HashMap::new();
-        for one in products {
-            by_shape.entry((one.sort, one.first)).or_default().push(one);
+        let mut pages = Vec::with_capacity(requests.len());
+        for one in requests {
+            let fingerprint = fingerprint(&one.query());
+            let page = one.query().page.request(self, fingerprint)?;
+            pages.push((*one, fingerprint, page));
         }
-        let mut all = HashMap::new();
-        for ((sort, _), of_shape) in by_shape {
-            let mut requests = Vec::with_capacity(of_shape.len());
-            for one in of_shape {
-                let fingerprint = fingerprint(&one.query());
-                let request = one.query().page.request(self, fingerprint)?;
-                requests.push((one, fingerprint, request));
-            }
-            let size = requests.first().map_or(0, |(.., request)| request.size);
-            let ids: Vec<ProductId> = requests.iter().map(|(one, ..)| one.product).collect();
-            let found = self
-                .read(|store| async move { store.first_reviews_of_many(&ids, sort, size).await });
-            let mut found = found.await?;
-            for (one, fingerprint, request) in requests {
-                // Without a page, the product was deleted a moment ago.
-                let page = found.remove(&one.product).unwrap_or(Page {
-                    rows: Vec::new(),
-                    more: false,
-                });
-                let page = page.map(Arc::new);
-                let list = one.query().list();
-                let listed = Listed::new(self, fingerprint, list, request, page);
-                all.insert(one, Arc::new(listed));
-            }
-        }
-        Ok(all)
+        let Some((FirstReviews { sort, .. }, _, PageRequest { size, .. })) = pages.first() else {
+            return Ok(HashMap::new());
+        };
+        let (sort, size) = (*sort, *size);
+        let ids: Vec<ProductId> = requests.iter().map(|one| one.product).collect();
+        let found = self
+            .read(|store| async move { store.first_reviews_of_many(&ids, sort, size).await })
+            .await?;
+        let listed = |(one, fingerprint, request): (FirstReviews, _, _)| {
+            // Without a page, the product was deleted a moment ago.
+            let page = found.get(&one.product).cloned().unwrap_or(Page {
+                rows: Vec::new(),
+                more: false,
+            });
+            let page = page.map(Arc::new);
+            let list = one.query().list();
+            let listed = Listed::new(self, fingerprint, list, request, page);
+            (one, Arc::new(listed))
+        };
+        Ok(pages.into_iter().map(listed).collect())
     }
 
     /// The first page of the most helpful reviews, taken from the copies embedded in the product:

@@ -294,7 +294,17 @@ impl BatchFn<FirstReviews, Loaded<Arc<ListedReviews>>> for FirstPages {
         &mut self,
         queries: &[FirstReviews],
     ) -> HashMap<FirstReviews, Loaded<Arc<ListedReviews>>> {
-        each(queries, self.0.first_reviews(queries.to_vec()).await)
+        let mut by_shape: HashMap<_, Vec<FirstReviews>> = HashMap::new();
+        for query in queries {
+            by_shape.entry(query.shape()).or_default().push(*query);
+        }
+        let mut all = HashMap::new();
+        // A wrong size is an error of its own fields only.
+        for queries in by_shape.into_values() {
+            let found = self.0.first_reviews(&queries).await;
+            all.extend(each(&queries, found));
+        }
+        all
     }
 }
 

@@ -1,7 +1,7 @@
 //! Facets in the memory of the process, ready to be shown.
 //!
 //! Only facets that are up to date are kept, and only while [products are](crate::product_memory): they are
-//! forgotten when the stream of changes tells that a category has changed, and when a write of this process
+//! forgotten when the change stream reports that a category has changed, and when a write of this process
 //! has ended that changes what they count.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::Catalog;
 /// The maximum number of values of all facets in memory. A value takes about 200 bytes.
 const MAX_VALUES: u64 = 40_000;
 
-/// The facets in memory, by what was asked for.
+/// The facets in memory, by request.
 pub(crate) struct FacetMemory(Cache<String, Remembered>);
 
 #[derive(Clone)]
@@ -23,10 +23,12 @@ struct Remembered {
     read_after: Changes,
 }
 
-/// What had changed when facets began to be read.
+/// How many changes there had been when facets began to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Changes {
-    heard_of: u64,
+    /// Changes that the change stream has reported.
+    reported: u64,
+    /// Writes of this process.
     own: u64,
 }
 
@@ -48,16 +50,16 @@ impl std::fmt::Debug for FacetMemory {
 }
 
 impl Catalog {
-    /// Returns what has changed until now; `None` when nothing may be taken from memory.
+    /// Returns how many changes there have been; `None` when nothing may be taken from memory.
     pub(super) fn changes(&self) -> Option<Changes> {
         let memory = self.product_memory()?;
         memory.is_current().then(|| Changes {
-            heard_of: memory.counts(),
+            reported: memory.counts(),
             own: self.store().counted_writes(),
         })
     }
 
-    /// Returns the facets in memory that were asked for with these words, if nothing has changed since.
+    /// Returns the facets in memory for this request, if nothing has changed since.
     pub(super) fn remembered_facets(&self, asked: &str, now: Changes) -> Option<Arc<Vec<Facet>>> {
         let found = self.facet_memory().0.get(asked)?;
         (found.read_after == now).then_some(found.facets)

@@ -9,47 +9,47 @@ use vitrine_storage::views::ProductView;
 use crate::products::Visibility;
 use crate::{Catalog, DomainError};
 
-/// The whole of a share, in the unit in which shares are kept.
+/// A hit rate of 100 %, as hit rates are stored.
 const WHOLE: u32 = 1 << 16;
-/// The least share of the products of recent lists that must have been in memory. The others are read
-/// with a second command, and with their top reviews.
-const MIN_SHARE: u32 = WHOLE / 4 * 3;
-/// How many lists the share is an average of, roughly.
-const LISTS: u32 = 16;
-/// One of so many lists tries the memory although too little was in it, and fills it.
-const TRIAL: u32 = 8;
+/// The hit rate of recent lists from which on lists use the memory. Products that are not in memory are read with a
+/// second command, and with their top reviews.
+const MIN_HIT_RATE: u32 = WHOLE / 4 * 3;
+/// The number of recent lists that the rate is averaged over, roughly.
+const AVERAGED_LISTS: u32 = 16;
+/// Below that rate, one of this many lists uses the memory all the same, and fills it.
+const TRIAL_INTERVAL: u32 = 8;
 
-/// How much of recent lists was in memory.
-pub(super) struct ListShare {
-    share: AtomicU32,
-    left_out: AtomicU32,
+/// The share of the products of recent lists that were in memory.
+pub(super) struct ListHitRate {
+    rate: AtomicU32,
+    skipped: AtomicU32,
 }
 
-impl Default for ListShare {
+impl Default for ListHitRate {
     fn default() -> Self {
         Self {
-            share: AtomicU32::new(WHOLE),
-            left_out: AtomicU32::new(0),
+            rate: AtomicU32::new(WHOLE),
+            skipped: AtomicU32::new(0),
         }
     }
 }
 
-impl ListShare {
-    /// Whether the next list should use the memory.
-    fn pays(&self) -> bool {
-        self.share.load(Ordering::Relaxed) >= MIN_SHARE
-            || self.left_out.fetch_add(1, Ordering::Relaxed) % TRIAL == TRIAL - 1
+impl ListHitRate {
+    /// Whether the next list uses the memory.
+    fn uses_memory(&self) -> bool {
+        self.rate.load(Ordering::Relaxed) >= MIN_HIT_RATE
+            || self.skipped.fetch_add(1, Ordering::Relaxed) % TRIAL_INTERVAL == TRIAL_INTERVAL - 1
     }
 
-    /// Notes how many of the products of a list were in memory. Of two notes at the same time one may be lost.
-    fn note(&self, found: usize, products: usize) {
-        let Some(share) = (WHOLE as usize * found).checked_div(products) else {
+    /// Records how many of the products of a list were in memory. Of two records at the same time one may be lost.
+    fn record(&self, found: usize, products: usize) {
+        let Some(rate) = (WHOLE as usize * found).checked_div(products) else {
             return;
         };
-        let share = u32::try_from(share).unwrap_or(WHOLE);
-        let known = self.share.load(Ordering::Relaxed);
-        let average = (known / LISTS) * (LISTS - 1) + share / LISTS;
-        self.share.store(average, Ordering::Relaxed);
+        let rate = u32::try_from(rate).unwrap_or(WHOLE);
+        let known = self.rate.load(Ordering::Relaxed);
+        let average = (known / AVERAGED_LISTS) * (AVERAGED_LISTS - 1) + rate / AVERAGED_LISTS;
+        self.rate.store(average, Ordering::Relaxed);
     }
 }
 
@@ -64,7 +64,7 @@ impl Catalog {
         visibility: Visibility,
     ) -> Result<Page<ProductView>, DomainError> {
         let memory = self.memory_for(request.size);
-        let Some(memory) = memory.filter(|memory| memory.lists.pays()) else {
+        let Some(memory) = memory.filter(|memory| memory.list_hit_rate.uses_memory()) else {
             return self.read_products(list.clone(), request).await;
         };
         let of_ids = ProductList {
@@ -74,7 +74,9 @@ impl Catalog {
         let page = self.read_products(of_ids, request).await?;
         let ids = page.rows.iter().map(|row| row.value.id()).collect();
         let found = self.remembered_products(&memory, ids).await?;
-        memory.lists.note(found.in_memory, page.rows.len());
+        memory
+            .list_hit_rate
+            .record(found.in_memory, page.rows.len());
         let mut rows = Vec::with_capacity(page.rows.len());
         for row in page.rows {
             // A product may have been deleted or withdrawn a moment ago.
@@ -109,18 +111,18 @@ mod tests {
 
     #[test]
     fn lists_use_the_memory_while_most_of_them_is_in_it() {
-        let lists = ListShare::default();
-        let used = |of: usize| (0..of).filter(|_| lists.pays()).count();
+        let lists = ListHitRate::default();
+        let used = |of: usize| (0..of).filter(|_| lists.uses_memory()).count();
         assert_eq!(used(100), 100);
         for _ in 0..10 {
-            lists.note(0, 48);
+            lists.record(0, 48);
         }
-        assert_eq!(used(100 * TRIAL as usize), 100);
+        assert_eq!(used(100 * TRIAL_INTERVAL as usize), 100);
         for _ in 0..100 {
-            lists.note(48, 48);
+            lists.record(48, 48);
         }
         assert_eq!(used(100), 100);
-        lists.note(0, 0);
+        lists.record(0, 0);
         assert_eq!(used(100), 100);
     }
 }

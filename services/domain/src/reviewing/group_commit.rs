@@ -2,7 +2,7 @@
 //! the database little more than a single one.
 //!
 //! A request that arrives while no batch is running gets one of its own at once, and so does one
-//! that arrives while one batch is running and enough others wait ([`Batched::CROWD`]). Any other
+//! that arrives while one batch is running and enough others wait ([`Batched::MIN_WAITING`]). Any other
 //! waits for the next batch and shares it with all others waiting. Nothing is ever delayed to fill a
 //! batch.
 
@@ -35,7 +35,7 @@ pub(super) trait Batched: Send + Sized + 'static {
     const MAX_CONCURRENT: u32;
 
     /// The number of waiting items from which on a further batch starts beside one that is running.
-    const CROWD: usize = 1;
+    const MIN_WAITING: usize = 1;
 
     /// Whether a batch writes to the database.
     const WRITES: bool;
@@ -85,8 +85,8 @@ impl<T: Batched> BatchQueue<T> {
             return Err(DomainError::Unavailable(None));
         }
         waiting.items.push_back(waiter);
-        let is_crowded = waiting.items.len() >= T::CROWD;
-        let starts = waiting.running == 0 || is_crowded && waiting.running < T::MAX_CONCURRENT;
+        let are_many = waiting.items.len() >= T::MIN_WAITING;
+        let starts = waiting.running == 0 || are_many && waiting.running < T::MAX_CONCURRENT;
         waiting.running += u32::from(starts);
         Ok(starts)
     }
@@ -181,7 +181,7 @@ impl Batched for CountedInsert {
     // The server processes each transaction with one thread.
     const MAX_CONCURRENT: u32 = 2;
     // Most of a transaction's cost is its commands, whose number does not grow with its reviews.
-    const CROWD: usize = 8;
+    const MIN_WAITING: usize = 8;
     const WRITES: bool = true;
 
     fn queue(catalog: &Catalog) -> &BatchQueue<Self> {

@@ -2,7 +2,7 @@
 //!
 //! A predicate for the rows behind a position has an OR for each column, and the planner plans each branch on its own:
 //! that costs more than reading a page. Where the leading fields of the index have one value each, the rows are one
-//! range of its keys, which the server is told with `min` and `max`.
+//! range of its keys: the bounds of the index scan, the options `min` and `max` of `find`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
