@@ -13,6 +13,8 @@ pub(crate) struct Attributes {
     pub(crate) default: Option<Expr>,
     /// Whether the field is not part of the schema.
     pub(crate) skip: bool,
+    /// Whether the fields of the object that the resolver returns are meant.
+    pub(crate) flatten: bool,
 }
 
 impl Attributes {
@@ -44,6 +46,7 @@ impl Attributes {
                 return Err(syn::Error::new_spanned(meta, "use `default_with`"));
             }
             Meta::Path(path) if path.is_ident("skip") => self.skip = true,
+            Meta::Path(path) if path.is_ident("flatten") => self.flatten = true,
             _ => {}
         }
         Ok(())

@@ -3,7 +3,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{
-    Attribute, FnArg, ImplItem, ImplItemFn, ItemImpl, Pat, ReturnType, Token, Type, Visibility,
+    Attribute, FnArg, Ident, ImplItem, ImplItemFn, ItemImpl, Pat, ReturnType, Token, Type,
+    Visibility,
 };
 
 use crate::attributes::Attributes;
@@ -22,15 +23,20 @@ struct Field {
 /// Returns the writers, and changes the resolvers that are not `async` into ones that are, because
 /// interfaces of the library wait for every resolver.
 pub(crate) fn expand(item: &mut ItemImpl) -> syn::Result<TokenStream> {
-    let mut fields = Vec::new();
+    let (mut fields, mut flattened) = (Vec::new(), None);
     for item in &mut item.items {
-        match item {
-            ImplItem::Fn(method) if method.sig.asyncness.is_none() => fields.push(field(method)?),
-            _ => {}
+        let ImplItem::Fn(method) = item else { continue };
+        if Attributes::of(&method.attrs)?.flatten {
+            flattened = Some(Flattened::of(method)?);
+        } else if method.sig.asyncness.is_none() {
+            fields.push(field(method)?);
         }
     }
     let (generics, ty) = (&item.generics, &item.self_ty);
-    let own: Vec<_> = fields.iter().map(Field::writer).collect();
+    let own = Members {
+        fields: fields.iter().map(Field::writer).collect(),
+        flattened,
+    };
     let writers = writers(generics, ty, &own, &quote!(direct::resolve_object));
     let (parameters, _, bounds) = generics.split_for_impl();
     let resolvers = fields.iter().map(|field| &field.resolver);
@@ -63,19 +69,63 @@ pub(crate) struct Writer<'a> {
     pub(crate) value: TokenStream,
 }
 
+/// The direct fields of an object.
+pub(crate) struct Members<'a> {
+    pub(crate) fields: Vec<Writer<'a>>,
+    pub(crate) flattened: Option<Flattened>,
+}
+
+/// An object whose fields are also those of another. Their numbers come after its own.
+pub(crate) struct Flattened {
+    ty: Type,
+    /// The method that returns a reference to it.
+    method: Ident,
+}
+
+impl Flattened {
+    fn of(method: &ImplItemFn) -> syn::Result<Self> {
+        if let ReturnType::Type(_, ty) = &method.sig.output
+            && let Type::Reference(reference) = &**ty
+        {
+            return Ok(Self {
+                ty: (*reference.elem).clone(),
+                method: method.sig.ident.clone(),
+            });
+        }
+        let message = "what is flattened is returned by reference";
+        Err(syn::Error::new_spanned(&method.sig, message))
+    }
+}
+
 /// Implements both traits for an object. `resolve` is the function that resolves it where not all
 /// of its fields are written directly.
 pub(crate) fn writers(
     generics: &syn::Generics,
     ty: &dyn quote::ToTokens,
-    fields: &[Writer<'_>],
+    members: &Members<'_>,
     resolve: &TokenStream,
 ) -> TokenStream {
     let (parameters, _, bounds) = generics.split_for_impl();
-    let number = 0..fields.len();
+    let fields = &members.fields;
+    let count = fields.len();
+    let number = 0..count;
+    let (other_number, other_is_direct, other_write) = match &members.flattened {
+        None => (
+            quote!(::std::option::Option::None),
+            quote!(false),
+            quote!(::std::unreachable!(
+                "a plan has numbers of the type it was made for"
+            )),
+        ),
+        Some(Flattened { ty, method }) => (
+            quote!(<#ty as direct::DirectObject>::number_of(name).map(|number| number + #count)),
+            quote!(<#ty as direct::DirectObject>::is_direct(number - #count, selection)),
+            quote!(direct::DirectObject::write(self.#method(ctx), number - #count, ctx, plans, out)),
+        ),
+    };
     let known = fields.iter().zip(number.clone()).map(|(field, number)| {
         let name = field.name;
-        quote!(#name => #number)
+        quote!(#name => ::std::option::Option::Some(#number))
     });
     let direct = fields.iter().zip(number.clone()).map(|(field, number)| {
         let ty = field.ty;
@@ -91,17 +141,17 @@ pub(crate) fn writers(
 
             impl #parameters direct::DirectObject for #ty #bounds {
                 fn number_of(name: &str) -> ::std::option::Option<usize> {
-                    ::std::option::Option::Some(match name {
+                    match name {
                         #(#known,)*
-                        _ => return ::std::option::Option::None,
-                    })
+                        _ => #other_number,
+                    }
                 }
 
                 #[allow(unused_variables, clippy::allow_attributes, reason = "an object may have no direct field")]
                 fn is_direct(number: usize, selection: direct::Selected<'_>) -> bool {
                     match number {
                         #(#direct,)*
-                        _ => false,
+                        _ => #other_is_direct,
                     }
                 }
 
@@ -115,7 +165,7 @@ pub(crate) fn writers(
                 ) -> ::async_graphql::ServerResult<()> {
                     match number {
                         #(#written,)*
-                        _ => ::std::unreachable!("a plan has numbers of the type it was made for"),
+                        _ => #other_write,
                     }
                 }
             }

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Data, DataEnum, DataStruct, DeriveInput, Fields};
 
 use crate::attributes::Attributes;
-use crate::object::{Writer, writers};
+use crate::object::{Members, Writer, writers};
 
 pub(crate) fn expand(item: &DeriveInput) -> syn::Result<TokenStream> {
     match &item.data {
@@ -35,7 +35,7 @@ fn simple_object(item: &DeriveInput, data: &DataStruct) -> syn::Result<TokenStre
             named.push((attributes.name(ident), ident, &field.ty));
         }
     }
-    let fields: Vec<Writer<'_>> = named
+    let fields = named
         .iter()
         .map(|(name, ident, ty)| Writer {
             name,
@@ -46,10 +46,14 @@ fn simple_object(item: &DeriveInput, data: &DataStruct) -> syn::Result<TokenStre
     let ident = &item.ident;
     let (_, arguments, _) = item.generics.split_for_impl();
     let resolve = quote!(direct::resolve_simple_object);
+    let members = Members {
+        fields,
+        flattened: None,
+    };
     Ok(writers(
         &item.generics,
         &quote!(#ident #arguments),
-        &fields,
+        &members,
         &resolve,
     ))
 }

@@ -1,8 +1,9 @@
 //! Products: one interface, one type per product kind, and a generic type for all other kinds.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use async_graphql::{Context, Enum, ID, Interface, Object, QueryPathSegment, SimpleObject};
+use async_graphql::{Context, Enum, ID, Object, QueryPathSegment, SimpleObject};
 use futures_util::FutureExt as _;
 use vitrine_api_derive::{Direct, direct};
 use vitrine_domain::page::PageArguments;
@@ -17,6 +18,7 @@ use super::activity::{ActivityResolution, ProductActivity, ProductCounters};
 use super::category::Category;
 use super::common::{Media, Money, count};
 use super::details::{Contributor, Measurement, SizeChartRow, all};
+use super::interface::interface;
 use super::page::ReviewConnection;
 use super::rating::{RatingMonth, RatingStats};
 use super::review::{Review, ReviewExcerpt};
@@ -43,308 +45,320 @@ const MAX_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
 /// The default number of months in a rating trend.
 const DEFAULT_MONTHS: i32 = 12;
 
-/// Passes the fields common to all product kinds to another macro. This is their only description:
-/// [`interface`] and [`kind`] are both generated from it. The form of a row is
-/// ```text
-/// "description"
-/// name("name") -> [Type]("Type")
-///     argument("argument"): [Type]("Type") = "default" => "description",
-/// |self, ctx| { what the resolver does }
-/// ```
-/// A resolver that waits for a look-up has `[async]` before its parameters.
-///
-/// The interface takes names and types as texts. A text that does not match the name or type beside
-/// it does not compile.
-macro_rules! with_common_fields {
-    ($macro:ident ! { $($rest:tt)* }) => {
-        $macro! {
-            { $($rest)* }
+/// A product of a kind without its own type. All its details are in `specs`.
+//
+// The types of other kinds dereference to it, and their objects have its fields, too.
+#[derive(Clone, Debug)]
+pub(crate) struct GenericProduct(ProductView);
 
-            "The global id of the product."
-            id("id") -> [ID]("ID")
-            |self, _ctx| { GlobalId::Product(self.0.id()).encode().into() }
+/// A product of a kind without its own type. All its details are in `specs`.
+#[direct]
+#[Object]
+impl GenericProduct {
+    /// The global id of the product.
+    pub(crate) fn id(&self) -> ID {
+        GlobalId::Product(self.0.id()).encode().into()
+    }
 
-            "The product kind: `book`, `apparel`, or the name of a kind without its own type."
-            kind("kind") -> [R<String>]("R<String>")
-            |self, ctx| { stored(self.0.kind()).map(str::to_owned).at(ctx) }
+    /// The product kind: `book`, `apparel`, or the name of a kind without its own type.
+    fn kind(&self, ctx: &Context<'_>) -> R<&str> {
+        stored(self.0.kind()).at(ctx)
+    }
 
-            "The stock-keeping unit (SKU); unique."
-            sku("sku") -> [R<String>]("R<String>")
-            |self, ctx| { stored(self.0.sku()).map(str::to_owned).at(ctx) }
+    /// The stock-keeping unit (SKU); unique.
+    fn sku(&self, ctx: &Context<'_>) -> R<&str> {
+        stored(self.0.sku()).at(ctx)
+    }
 
-            "The part of the URL that identifies the product; unique."
-            slug("slug") -> [R<String>]("R<String>")
-            |self, ctx| { stored(self.0.slug()).map(str::to_owned).at(ctx) }
+    /// The part of the URL that identifies the product; unique.
+    fn slug(&self, ctx: &Context<'_>) -> R<&str> {
+        stored(self.0.slug()).at(ctx)
+    }
 
-            "The name of the product."
-            name("name") -> [R<String>]("R<String>")
-            |self, ctx| { stored(self.0.name()).map(str::to_owned).at(ctx) }
+    /// The name of the product.
+    fn name(&self, ctx: &Context<'_>) -> R<&str> {
+        stored(self.0.name()).at(ctx)
+    }
 
-            "The description. Plain text."
-            description("description") -> [Option<R<LongText<'static>>>]("Option<R<LongText>>")
-            |self, ctx| {
-                stored(self.0.description())
-                    .map(|text| text.map(|text| text.to_owned().into()))
-                    .nullable_at(ctx)
-            }
+    /// The description. Plain text.
+    fn description(&self, ctx: &Context<'_>) -> Option<R<LongText<'_>>> {
+        stored(self.0.description())
+            .map(|text| text.map(LongText::from))
+            .nullable_at(ctx)
+    }
 
-            "The brand."
-            brand("brand") -> [Option<R<String>>]("Option<R<String>>")
-            |self, ctx| {
-                stored(self.0.brand()).map(|text| text.map(str::to_owned)).nullable_at(ctx)
-            }
+    /// The brand.
+    fn brand(&self, ctx: &Context<'_>) -> Option<R<&str>> {
+        stored(self.0.brand()).nullable_at(ctx)
+    }
 
-            "The status of the product: draft, active or archived."
-            status("status") -> [R<Status>]("R<Status>")
-            |self, ctx| { stored(self.0.status()).map(Status::from).at(ctx) }
+    /// The status of the product: draft, active or archived.
+    fn status(&self, ctx: &Context<'_>) -> R<Status> {
+        stored(self.0.status()).map(Status::from).at(ctx)
+    }
 
-            "The category of the product."
-            category("category") -> [R<Category>]("R<Category>")
-            [async] |self, ctx| { category(&self.0, ctx).await.at(ctx) }
+    /// The category of the product.
+    async fn category(&self, ctx: &Context<'_>) -> R<Category> {
+        category(&self.0, ctx).await.at(ctx)
+    }
 
-            "The supplier, as stored with the product: no extra query."
-            supplier("supplier") -> [Option<R<ProductSupplier>>]("Option<R<ProductSupplier>>")
-            |self, ctx| {
-                let product = self.0.id();
-                stored(self.0.supplier())
-                    .map(|of| of.map(|extract| ProductSupplier { product, extract }))
-                    .nullable_at(ctx)
-            }
+    /// The supplier, as stored with the product: no extra query.
+    fn supplier(&self, ctx: &Context<'_>) -> Option<R<ProductSupplier>> {
+        let product = self.0.id();
+        stored(self.0.supplier())
+            .map(|of| of.map(|extract| ProductSupplier { product, extract }))
+            .nullable_at(ctx)
+    }
 
-            "The price. The price of a bundle is the sum of its items."
-            price("price") -> [Option<R<Money>>]("Option<R<Money>>")
-            |self, ctx| { stored(self.0.price()).map(|of| of.map(Money::from)).nullable_at(ctx) }
+    /// The price. The price of a bundle is the sum of its items.
+    fn price(&self, ctx: &Context<'_>) -> Option<R<Money>> {
+        stored(self.0.price())
+            .map(|of| of.map(Money::from))
+            .nullable_at(ctx)
+    }
 
-            "Images, videos and documents; at most 50."
-            media("media") -> [R<List<Media>>]("R<List<Media>>")
-            |self, ctx| { stored(self.0.media()).map(all).at(ctx) }
+    /// Images, videos and documents; at most 50.
+    fn media(&self, ctx: &Context<'_>) -> R<List<Media>> {
+        stored(self.0.media()).map(all).at(ctx)
+    }
 
-            "The product's attributes in display order; at most 200."
-            specs("specs") -> [R<List<Spec<'_>>>]("R<List<Spec<'_>>>")
-                keys("keys"): [Option<Vec<String>>]("Option<Vec<String>>")
-                    => "Only specs with these keys or aliases; all specs when absent.",
-                display_units("display_units"):
-                    [Option<Vec<DisplayUnitInput>>]("Option<Vec<DisplayUnitInput>>")
-                    => "The units for quantities. When absent, each quantity is shown as entered.",
-            |self, ctx| { specs(&self.0, ctx, keys.as_deref(), display_units).at(ctx) }
+    /// The product's attributes in display order; at most 200.
+    fn specs(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only specs with these keys or aliases; all specs when absent.")]
+        keys: Option<Vec<String>>,
+        #[graphql(
+            desc = "The units for quantities. When absent, each quantity is shown as entered."
+        )]
+        display_units: Option<Vec<DisplayUnitInput>>,
+    ) -> R<List<Spec<'_>>> {
+        specs(&self.0, ctx, keys.as_deref(), display_units).at(ctx)
+    }
 
-            "The first spec with this key or alias; null if there is none."
-            spec("spec") -> [Option<R<Spec<'_>>>]("Option<R<Spec<'_>>>")
-                key("key"): [String]("String") => "The spec key or an alias of it.",
-                display_unit("display_unit"): [Option<String>]("Option<String>")
-                    => "The unit for a quantity. When absent, it is shown as entered.",
-            |self, ctx| { spec(&self.0, ctx, key, display_unit).nullable_at(ctx) }
+    /// The first spec with this key or alias; null if there is none.
+    fn spec(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The spec key or an alias of it.")] key: String,
+        #[graphql(desc = "The unit for a quantity. When absent, it is shown as entered.")]
+        display_unit: Option<String>,
+    ) -> Option<R<Spec<'_>>> {
+        spec(&self.0, ctx, key, display_unit).nullable_at(ctx)
+    }
 
-            "The rating numbers of the product."
-            rating_stats("rating_stats") -> [R<RatingStats>]("R<RatingStats>")
-            |self, ctx| {
-                let product = self.0.id();
-                stored(self.0.stats()).map(|stats| RatingStats { product, stats }).at(ctx)
-            }
+    /// The rating numbers of the product.
+    fn rating_stats(&self, ctx: &Context<'_>) -> R<RatingStats> {
+        let product = self.0.id();
+        stored(self.0.stats())
+            .map(|stats| RatingStats { product, stats })
+            .at(ctx)
+    }
 
-            "The most helpful reviews, sorted by helpful votes, then newest first. Stored with the\n\
-             product: no extra query."
-            top_reviews("top_reviews") -> [R<List<ReviewExcerpt>>]("R<List<ReviewExcerpt>>")
-                first("first"): [Option<i32>]("Option<i32>") = "Some(MAX_TOP_REVIEWS)"
-                    => "The number of reviews: 1 to 10.",
-            |self, ctx| { top_reviews(&self.0, first).at(ctx) }
+    /// The most helpful reviews, sorted by helpful votes, then newest first. Stored with the
+    /// product: no extra query.
+    fn top_reviews(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            default_with = "Some(MAX_TOP_REVIEWS)",
+            desc = "The number of reviews: 1 to 10."
+        )]
+        first: Option<i32>,
+    ) -> R<List<ReviewExcerpt>> {
+        top_reviews(&self.0, first).at(ctx)
+    }
 
-            #[expect(clippy::too_many_arguments, reason = "they are the arguments of the field")]
-            "All published reviews, paged by cursor in both directions, in five sorts. Needs\n\
-             one database query. The first page of up to 10 reviews sorted by `MOST_HELPFUL`,\n\
-             without a filter, needs none if only fields that `topReviews` has are selected."
-            reviews("reviews") -> [R<One<ReviewConnection>>]("R<One<ReviewConnection>>")
-                first("first"): [Option<i32>]("Option<i32>")
-                    => "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given.",
-                after("after"): [Option<String>]("Option<String>")
-                    => "The page starts after this cursor; used with `first`.",
-                last("last"): [Option<i32>]("Option<i32>")
-                    => "The page size from the end or before `before`: 1 to 100.",
-                before("before"): [Option<String>]("Option<String>")
-                    => "The page ends before this cursor; used with `last`.",
-                sort("sort"): [Option<ReviewOrder>]("Option<ReviewOrder>")
-                    = "Some(ReviewOrder::Newest)" => "The sort order.",
-                filter("filter"): [Option<ReviewFilterInput>]("Option<ReviewFilterInput>")
-                    => "Which reviews to return; all when absent.",
-            [async] |self, ctx| {
-                let page = PageArguments { first, after, last, before };
-                reviews(&self.0, ctx, page, sort, filter).boxed().await.map(One).at(ctx)
-            }
+    /// All published reviews, paged by cursor in both directions, in five sorts. Needs
+    /// one database query. The first page of up to 10 reviews sorted by `MOST_HELPFUL`,
+    /// without a filter, needs none if only fields that `topReviews` has are selected.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the arguments of the field"
+    )]
+    async fn reviews(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "The page size from the start or after `after`: 1 to 100; 20 when neither `first` nor `last` is given."
+        )]
+        first: Option<i32>,
+        #[graphql(desc = "The page starts after this cursor; used with `first`.")] after: Option<
+            String,
+        >,
+        #[graphql(desc = "The page size from the end or before `before`: 1 to 100.")] last: Option<
+            i32,
+        >,
+        #[graphql(desc = "The page ends before this cursor; used with `last`.")] before: Option<
+            String,
+        >,
+        #[graphql(default_with = "Some(ReviewOrder::Newest)", desc = "The sort order.")]
+        sort: Option<ReviewOrder>,
+        #[graphql(desc = "Which reviews to return; all when absent.")] filter: Option<
+            ReviewFilterInput,
+        >,
+    ) -> R<One<ReviewConnection>> {
+        let page = PageArguments {
+            first,
+            after,
+            last,
+            before,
+        };
+        reviews(&self.0, ctx, page, sort, filter)
+            .boxed()
+            .await
+            .map(One)
+            .at(ctx)
+    }
 
-            "The caller's own review of the product, in any status; null without a token or a\n\
-             review. One database query for all products of a list."
-            viewer_review("viewer_review") -> [Option<R<Review>>]("Option<R<Review>>")
-            [async] |self, ctx| {
-                let found = ctx.session().loaders.own_review(self.0.id()).await;
-                found.map(|review| review.map(Review::from)).nullable_at(ctx)
-            }
+    /// The caller's own review of the product, in any status; null without a token or a
+    /// review. One database query for all products of a list.
+    async fn viewer_review(&self, ctx: &Context<'_>) -> Option<R<Review>> {
+        let found = ctx.session().loaders.own_review(self.0.id()).await;
+        found
+            .map(|review| review.map(Review::from))
+            .nullable_at(ctx)
+    }
 
-            "The ratings by month, in ascending order, up to and including the current month. A\n\
-             review belongs to the month in which it was written. Months without reviews are\n\
-             included. One database query for all products of a list."
-            rating_trend("rating_trend") -> [R<List<RatingMonth>>]("R<List<RatingMonth>>")
-                months("months"): [Option<i32>]("Option<i32>") = "Some(DEFAULT_MONTHS)"
-                    => "The number of months, including the current one: 1 to 120.",
-            [async] |self, ctx| {
-                let months = months.unwrap_or(DEFAULT_MONTHS);
-                ctx.session().loaders.trend(self.0.id(), months).await.map(all).at(ctx)
-            }
+    /// The ratings by month, in ascending order, up to and including the current month. A
+    /// review belongs to the month in which it was written. Months without reviews are
+    /// included. One database query for all products of a list.
+    async fn rating_trend(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            default_with = "Some(DEFAULT_MONTHS)",
+            desc = "The number of months, including the current one: 1 to 120."
+        )]
+        months: Option<i32>,
+    ) -> R<List<RatingMonth>> {
+        let months = months.unwrap_or(DEFAULT_MONTHS);
+        ctx.session()
+            .loaders
+            .trend(self.0.id(), months)
+            .await
+            .map(all)
+            .at(ctx)
+    }
 
-            "The names of the aspects that reviews of this product may rate in addition to the\n\
-             overall rating, sorted by name."
-            review_dimensions("review_dimensions") -> [R<Vec<String>>]("R<Vec<String>>")
-            |self, ctx| { review_dimensions(&self.0, ctx).at(ctx) }
+    /// The names of the aspects that reviews of this product may rate in addition to the
+    /// overall rating, sorted by name.
+    fn review_dimensions(&self, ctx: &Context<'_>) -> R<Vec<String>> {
+        review_dimensions(&self.0, ctx).at(ctx)
+    }
 
-            "Views, carts and purchases by hour or day. Visible to admins and services, null for\n\
-             others. Needs a database query."
-            activity("activity") -> [Option<R<ProductActivity>>]("Option<R<ProductActivity>>")
-                range("range"): [ActivityRangeInput]("ActivityRangeInput")
-                    => "The period to report.",
-                resolution("resolution"): [ActivityResolution]("ActivityResolution")
-                    = "ActivityResolution::Day" => "The length of one interval.",
-            [async] |self, ctx| { activity(&self.0, ctx, range, resolution).boxed().await.nullable_at(ctx) }
+    /// Views, carts and purchases by hour or day. Visible to admins and services, null for
+    /// others. Needs a database query.
+    async fn activity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The period to report.")] range: ActivityRangeInput,
+        #[graphql(
+            default_with = "ActivityResolution::Day",
+            desc = "The length of one interval."
+        )]
+        resolution: ActivityResolution,
+    ) -> Option<R<ProductActivity>> {
+        activity(&self.0, ctx, range, resolution)
+            .boxed()
+            .await
+            .nullable_at(ctx)
+    }
 
-            "Sales and attention figures, stored with the product: no extra query."
-            counters("counters") -> [R<ProductCounters>]("R<ProductCounters>")
-            |self, ctx| { counters(&self.0, ctx).at(ctx) }
+    /// Sales and attention figures, stored with the product: no extra query.
+    fn counters(&self, ctx: &Context<'_>) -> R<ProductCounters> {
+        counters(&self.0, ctx).at(ctx)
+    }
 
-            "How the service handles this product because of its many reviews. Visible to admins,\n\
-             null for others."
-            outlier("outlier") -> [Option<R<OutlierState>>]("Option<R<OutlierState>>")
-            |self, ctx| { outlier(&self.0, ctx).nullable_at(ctx) }
+    /// How the service handles this product because of its many reviews. Visible to admins,
+    /// null for others.
+    fn outlier(&self, ctx: &Context<'_>) -> Option<R<OutlierState>> {
+        outlier(&self.0, ctx).nullable_at(ctx)
+    }
 
-            "Whether the product has more than 1,000 reviews or currently receives reviews at a high\n\
-             rate. All fields keep their meaning."
-            is_outlier("is_outlier") -> [R<bool>]("R<bool>")
-            |self, ctx| {
-                let now = ctx.session().catalog.now();
-                let outlier = stored(self.0.outlier());
-                outlier.map(|outlier| outlier.large || outlier.is_hot(now)).at(ctx)
-            }
+    /// Whether the product has more than 1,000 reviews or currently receives reviews at a high
+    /// rate. All fields keep their meaning.
+    fn is_outlier(&self, ctx: &Context<'_>) -> R<bool> {
+        let now = ctx.session().catalog.now();
+        let outlier = stored(self.0.outlier());
+        outlier
+            .map(|outlier| outlier.large || outlier.is_hot(now))
+            .at(ctx)
+    }
 
-            "The revision. Increases with every edit by an admin or an import, not with reviews."
-            revision("revision") -> [R<i32>]("R<i32>")
-            |self, ctx| { stored(self.0.revision()).map(count).at(ctx) }
+    /// The revision. Increases with every edit by an admin or an import, not with reviews.
+    fn revision(&self, ctx: &Context<'_>) -> R<i32> {
+        stored(self.0.revision()).map(count).at(ctx)
+    }
 
-            "When the product was first stored, or when it was added to the shop according to the feed."
-            created_at("created_at") -> [R<DateTime>]("R<DateTime>")
-            |self, ctx| { stored(self.0.created_at()).map(DateTime).at(ctx) }
+    /// When the product was first stored, or when it was added to the shop according to the feed.
+    fn created_at(&self, ctx: &Context<'_>) -> R<DateTime> {
+        stored(self.0.created_at()).map(DateTime).at(ctx)
+    }
 
-            "When the product was first listed, that is, when its status was first other than `DRAFT`;\n\
-             null for drafts that were never listed."
-            listed_at("listed_at") -> [Option<R<DateTime>>]("Option<R<DateTime>>")
-            |self, ctx| { stored(self.0.listed_at()).map(|at| at.map(DateTime)).nullable_at(ctx) }
+    /// When the product was first listed, that is, when its status was first other than `DRAFT`;
+    /// null for drafts that were never listed.
+    fn listed_at(&self, ctx: &Context<'_>) -> Option<R<DateTime>> {
+        stored(self.0.listed_at())
+            .map(|at| at.map(DateTime))
+            .nullable_at(ctx)
+    }
 
-            "When the product was last changed by an admin or an import."
-            updated_at("updated_at") -> [R<DateTime>]("R<DateTime>")
-            |self, ctx| { stored(self.0.updated_at()).map(DateTime).at(ctx) }
-        }
-    };
+    /// When the product was last changed by an admin or an import.
+    fn updated_at(&self, ctx: &Context<'_>) -> R<DateTime> {
+        stored(self.0.updated_at()).map(DateTime).at(ctx)
+    }
 }
 
-/// The interface with the common fields.
-macro_rules! interface {
-    (
-        { $($enum:tt)* }
-        $(
-            $(#[$($meta:tt)*])*
-            $description:literal
-            $field:ident($name:tt) -> [$($type:tt)*]($type_text:tt)
-            $(
-                $argument:ident($argument_name:tt):
-                    [$($argument_type:tt)*]($argument_type_text:tt)
-                    $(= $default:tt)? => $argument_description:tt,
-            )*
-            $([$asyncness:ident])? |$this:tt, $ctx:ident| { $($resolver:tt)* }
-        )*
-    ) => {
-        #[derive(Interface, Direct)]
-        #[graphql($(field(
-            name = $name,
-            ty = $type_text,
-            desc = $description,
-            $(arg(
-                name = $argument_name,
-                ty = $argument_type_text,
-                $(default_with = $default,)?
-                desc = $argument_description
-            )),*
-        )),*)]
-        $($enum)*
-    };
-}
-
-/// The type of a product kind: the common fields and its own.
-macro_rules! object {
-    (
-        { $(#[$($doc:tt)*])* $kind:ident { $($own:tt)* } }
-        $(
-            $(#[$($meta:tt)*])*
-            $description:literal
-            $field:ident($name:tt) -> [$($type:tt)*]($type_text:tt)
-            $(
-                $argument:ident($argument_name:tt):
-                    [$($argument_type:tt)*]($argument_type_text:tt)
-                    $(= $default:tt)? => $argument_description:tt,
-            )*
-            $([$asyncness:ident])? |$this:tt, $ctx:ident| { $($resolver:tt)* }
-        )*
-    ) => {
+/// Defines the type of a product kind: the common fields and its own.
+macro_rules! kind {
+    ($(#[$($doc:tt)*])* $kind:ident { $($own:tt)* }) => {
         $(#[$($doc)*])*
         #[derive(Clone, Debug)]
-        pub(crate) struct $kind(pub(crate) ProductView);
+        pub(crate) struct $kind(GenericProduct);
+
+        impl Deref for $kind {
+            type Target = GenericProduct;
+
+            fn deref(&self) -> &GenericProduct {
+                &self.0
+            }
+        }
 
         $(#[$($doc)*])*
         #[direct]
         #[Object]
         impl $kind {
-            $(
-                #[doc = $description]
-                $(#[$($meta)*])*
-                pub(crate) $($asyncness)? fn $field(
-                    &$this,
-                    $ctx: &Context<'_>,
-                    $(
-                        #[graphql($(default_with = $default,)? desc = $argument_description)]
-                        $argument: $($argument_type)*,
-                    )*
-                ) -> $($type)* {
-                    $($resolver)*
-                }
-            )*
+            #[graphql(flatten)]
+            fn generic(&self) -> &GenericProduct {
+                &self.0
+            }
 
             $($own)*
         }
     };
 }
 
-/// Defines the type of a product kind with its own fields.
-macro_rules! kind {
-    ($($kind:tt)*) => {
-        with_common_fields! { object! { $($kind)* } }
-    };
+interface! {
+    /// A product of any kind. Clients keep working when a kind is added: products of a kind that a
+    /// client does not know have these fields too.
+    pub(crate) enum Product: GenericProduct {
+        /// Clothing or shoes.
+        Apparel,
+        /// A book.
+        Book,
+        /// An electrical or electronic product.
+        Electronics,
+        /// Food or drink.
+        Grocery,
+        /// A film.
+        Movie,
+        /// Several products sold together.
+        Bundle,
+        /// A product of a kind without its own type.
+        GenericProduct,
+    }
 }
-
-with_common_fields! { interface! {
-/// A product of any kind. Clients keep working when a kind is added: products of a kind that a
-/// client does not know have these fields too.
-pub(crate) enum Product {
-    /// Clothing or shoes.
-    Apparel(Apparel),
-    /// A book.
-    Book(Book),
-    /// An electrical or electronic product.
-    Electronics(Electronics),
-    /// Food or drink.
-    Grocery(Grocery),
-    /// A film.
-    Movie(Movie),
-    /// Several products sold together.
-    Bundle(Bundle),
-    /// A product of a kind without its own type.
-    GenericProduct(GenericProduct),
-}
-} }
 
 impl Product {
     /// Returns the product with which a response, or a part of it, begins.
@@ -354,14 +368,15 @@ impl Product {
 
     /// Returns the product as the type of its kind.
     pub(crate) fn of(view: ProductView) -> Result<Self, Failure> {
-        Ok(match Kind::of(stored(view.kind())?) {
-            Kind::Apparel => Self::Apparel(Apparel(view)),
-            Kind::Book => Self::Book(Book(view)),
-            Kind::Electronics => Self::Electronics(Electronics(view)),
-            Kind::Grocery => Self::Grocery(Grocery(view)),
-            Kind::Movie => Self::Movie(Movie(view)),
-            Kind::Bundle => Self::Bundle(Bundle(view)),
-            Kind::Other(_) => Self::GenericProduct(GenericProduct(view)),
+        let product = GenericProduct(view);
+        Ok(match Kind::of(stored(product.0.kind())?) {
+            Kind::Apparel => Self::Apparel(Apparel(product)),
+            Kind::Book => Self::Book(Book(product)),
+            Kind::Electronics => Self::Electronics(Electronics(product)),
+            Kind::Grocery => Self::Grocery(Grocery(product)),
+            Kind::Movie => Self::Movie(Movie(product)),
+            Kind::Bundle => Self::Bundle(Bundle(product)),
+            Kind::Other(_) => Self::GenericProduct(product),
         })
     }
 }
@@ -369,7 +384,7 @@ impl Product {
 /// Reads the details of a product; default values if they are of another kind.
 macro_rules! details {
     ($self:ident, $variant:ident) => {
-        stored($self.0.details()).map(|details| match details {
+        stored($self.0.0.details()).map(|details| match details {
             Details::$variant(details) => details,
             _ => product::$variant::default(),
         })
@@ -483,11 +498,6 @@ kind! {
             items.map(|items| all(items.into_iter().filter(seen).collect())).at(ctx)
         }
     }
-}
-
-kind! {
-    /// A product of a kind without its own type. All its details are in `specs`.
-    GenericProduct {}
 }
 
 /// Why a product is handled as an outlier.
