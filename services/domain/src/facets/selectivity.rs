@@ -99,12 +99,16 @@ impl Catalog {
     /// Orders the tokens of a condition by how few products have them: the first one bounds the
     /// index. Returns whether scanning the index of the sort is estimated to be cheaper than sorting
     /// what the index of the filter returns. Without data nothing is ordered, and `false` returned.
+    /// Reads no panel when there is nothing to decide: no rows to sort, and no values to order.
     pub(crate) fn prefers_sort_index(
         &self,
         query: &ProductsQuery,
         condition: &mut Condition,
         reference: &Arc<Reference>,
     ) -> bool {
+        if query.fields.is_none() && !has_values(condition) {
+            return false;
+        }
         let Some(scope) = Scope::around(&query.filter, query.visibility, reference) else {
             return false;
         };
@@ -164,6 +168,15 @@ impl Catalog {
                 .unwrap_or_else(PoisonError::into_inner);
             memory.insert(scope.name, cached);
         });
+    }
+}
+
+/// Whether a condition has mandatory clauses whose products panels count.
+fn has_values(condition: &Condition) -> bool {
+    match condition {
+        Condition::All(parts) => parts.iter().any(has_values),
+        Condition::Token(_) | Condition::SpecRange { .. } => true,
+        _ => false,
     }
 }
 
