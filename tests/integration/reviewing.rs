@@ -852,7 +852,7 @@ fn every_mutation_of_a_review_waits_for_few_commands() {
 #[test]
 fn a_review_of_a_hot_product_is_one_write() {
     test(async |app| {
-        // With products in memory, whether the payload reads the product depends on what was read before.
+        // In memory the product might be there for the payload, or be older than its flag.
         let app = &app.without_product_memory().await;
         let id = lamp(app).await;
         let hot = app.store.mark_hot(
@@ -865,7 +865,7 @@ fn a_review_of_a_hot_product_is_one_write() {
         // For up to a second a process may not know that a product is hot. Once it does, a review
         // is one write after the look-up of the author's purchase; the payload reads the product.
         let sent = ["find purchases", "insert reviews", "find products"];
-        let mut writers = 0..1_000;
+        let mut writers = 0..100;
         let short = loop {
             let writer = format!("writer {}", writers.next().expect("one within a second"));
             let written = submit(app, &writer, &id, 5).await;
