@@ -13,7 +13,7 @@ pub(crate) struct Attributes {
     pub(crate) default: Option<Expr>,
     /// Whether the field is not part of the schema.
     pub(crate) skip: bool,
-    /// Whether the fields of the object that the resolver returns are meant.
+    /// Whether the resolver returns an object whose fields this object has, too.
     pub(crate) flatten: bool,
 }
 

@@ -27,6 +27,10 @@ pub(crate) fn expand(item: &mut ItemImpl) -> syn::Result<TokenStream> {
     for item in &mut item.items {
         let ImplItem::Fn(method) = item else { continue };
         if Attributes::of(&method.attrs)?.flatten {
+            if flattened.is_some() {
+                let message = "at most one object is flattened";
+                return Err(syn::Error::new_spanned(&method.sig, message));
+            }
             flattened = Some(Flattened::of(method)?);
         } else if method.sig.asyncness.is_none() {
             fields.push(field(method)?);
@@ -75,10 +79,10 @@ pub(crate) struct Members<'a> {
     pub(crate) flattened: Option<Flattened>,
 }
 
-/// An object whose fields are also those of another. Their numbers come after its own.
+/// Another object whose fields an object has, too. They are numbered after its own.
 pub(crate) struct Flattened {
     ty: Type,
-    /// The method that returns a reference to it.
+    /// The method that returns a reference to the other object.
     method: Ident,
 }
 
@@ -92,7 +96,7 @@ impl Flattened {
                 method: method.sig.ident.clone(),
             });
         }
-        let message = "what is flattened is returned by reference";
+        let message = "a flattened object is returned by reference";
         Err(syn::Error::new_spanned(&method.sig, message))
     }
 }

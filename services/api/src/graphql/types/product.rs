@@ -45,9 +45,8 @@ const MAX_TOP_REVIEWS: i32 = TOP_REVIEWS as i32;
 /// The default number of months in a rating trend.
 const DEFAULT_MONTHS: i32 = 12;
 
-/// A product of a kind without its own type. All its details are in `specs`.
-//
-// The types of other kinds dereference to it, and their objects have its fields, too.
+/// A product with the fields that all kinds have. The types of kinds with fields of their own
+/// dereference to it.
 #[derive(Clone, Debug)]
 pub(crate) struct GenericProduct(ProductView);
 
