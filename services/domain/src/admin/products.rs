@@ -417,8 +417,14 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Returns specs in stored form; notes the keys they introduce.
+    /// Returns specs in stored form; notes the keys they introduce. Reads none of more than a product
+    /// may have, because reading compares each with all others.
     fn read_specs(&mut self, given: &[Spec]) -> Vec<Spec> {
+        let count = limits::spec_count(given.len());
+        if count.is_err() {
+            self.errors.cap(&[&"specs"], count);
+            return Vec::new();
+        }
         let reference = &self.at.reference;
         let read = specs::read(
             given,
