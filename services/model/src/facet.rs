@@ -7,6 +7,7 @@
 //! | part | contents |
 //! |---|---|
 //! | [`FacetTally`], [`Texts`], [`Numbers`] | counting |
+//! | [`FacetRow`], [`Vocabulary`], [`RowFilter`], [`RowTally`] | the same of products in memory |
 //! | [`number_buckets`], [`date_buckets`], [`price_buckets`] | ranges with round ends |
 //! | [`Sample`] | estimates from a part of the products |
 //! | [`Panel`] | the result, as it is stored |
@@ -20,6 +21,7 @@ use crate::spec::check_key;
 
 mod buckets;
 mod numbers;
+mod rows;
 mod sample;
 mod tally;
 mod texts;
@@ -28,9 +30,11 @@ pub use buckets::{
     date_bounds, date_buckets, nice_bounds, number_buckets, price_bounds, price_buckets,
 };
 pub use numbers::Numbers;
+pub use rows::{CountedValue, FacetRow, RowBuilder, RowFilter, Vocabulary};
 pub use sample::{Estimate, MIN_ESTIMATED, Sample};
 pub use tally::{
-    FacetTally, KeyCoverage, KindCoverage, MAX_SAMPLES, TallyFields, TallyProduct, TallySpecs,
+    FacetTally, KeyCoverage, KindCoverage, MAX_SAMPLES, RowTally, TallyFields, TallyProduct,
+    TallySpecs,
 };
 pub use texts::{TextCount, Texts};
 

@@ -105,10 +105,16 @@ impl<N: Ordered> Numbers<N> {
         self.sorted.take();
         self.products.add(product);
         self.all.push((n, product));
-        let Some(unit) = unit else { return };
+        if let Some(unit) = unit {
+            self.add_unit(unit, 1);
+        }
+    }
+
+    /// Notes that this many numbers were entered in a unit.
+    pub(super) fn add_unit(&mut self, unit: &str, count: u64) {
         match self.units.iter_mut().find(|(known, _)| known == unit) {
-            Some((_, count)) => *count += 1,
-            None => self.units.push((unit.to_owned(), 1)),
+            Some((_, known)) => *known += count,
+            None => self.units.push((unit.to_owned(), count)),
         }
     }
 

@@ -1,5 +1,9 @@
 //! Counting products by every facet.
 
+mod rows;
+
+pub use rows::RowTally;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::texts::{ProductCounter, Texts};
@@ -200,7 +204,7 @@ impl FacetTally {
             .half_stars
             .filter(|_| self.counts_facet(&FacetKey::Rating))
         {
-            self.rate(stars);
+            rate(&mut self.ratings, stars);
         }
     }
 
@@ -373,14 +377,6 @@ impl FacetTally {
         self.kinds[self.kind].1 += 1;
     }
 
-    fn rate(&mut self, stars: f64) {
-        let same = |known: &&mut (f64, u64)| known.0.total_cmp(&stars).is_eq();
-        match self.ratings.iter_mut().find(same) {
-            Some((_, count)) => *count += 1,
-            None => self.ratings.push((stars, 1)),
-        }
-    }
-
     /// Returns the tally of a key after counting the current product in it; `None` if the key is
     /// not counted.
     fn key(&mut self, key: &str) -> Option<&mut KeyTally> {
@@ -462,6 +458,15 @@ impl KeyTally {
         all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         all.truncate(MAX_SAMPLES);
         all.into_iter().map(|(_, sample)| sample).collect()
+    }
+}
+
+/// Counts a rating.
+fn rate(ratings: &mut Vec<(f64, u64)>, stars: f64) {
+    let same = |known: &&mut (f64, u64)| known.0.total_cmp(&stars).is_eq();
+    match ratings.iter_mut().find(same) {
+        Some((_, count)) => *count += 1,
+        None => ratings.push((stars, 1)),
     }
 }
 

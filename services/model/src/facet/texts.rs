@@ -41,6 +41,11 @@ pub(super) struct ProductCounter {
 }
 
 impl ProductCounter {
+    /// Returns the counter of this many products, of which the last has this number.
+    pub(super) const fn of(last: u64, count: u64) -> Self {
+        Self { last, count }
+    }
+
     pub(super) fn add(&mut self, product: u64) {
         if self.last != product {
             self.last = product;
@@ -110,6 +115,34 @@ impl Texts {
             spelling.seen.add(product);
             self.values[spelling.value].add(product);
         }
+    }
+
+    /// Takes a spelling that was counted elsewhere, with the counter of all spellings that fold alike.
+    pub(super) fn take(
+        &mut self,
+        text: &str,
+        seen: ProductCounter,
+        folded: &str,
+        of_value: ProductCounter,
+    ) {
+        let value = self.by_folded.get(folded).copied();
+        let value = value.unwrap_or_else(|| {
+            self.by_folded.insert(folded.to_owned(), self.values.len());
+            self.values.push(of_value);
+            self.values.len() - 1
+        });
+        self.spellings
+            .insert(text.to_owned(), Spelling { value, seen });
+    }
+
+    /// Sets the number of products with a text.
+    pub(super) const fn set_products(&mut self, products: ProductCounter) {
+        self.products = products;
+    }
+
+    /// The sum of the numbers of products of all values.
+    pub(super) fn sum(&self) -> u64 {
+        self.values.iter().map(|value| value.count).sum()
     }
 
     fn learn(&mut self, text: &str) {

@@ -1,0 +1,285 @@
+//! Products in memory, reduced to what facets count and filters compare.
+//!
+//! A [`FacetRow`] has numbers instead of texts. A [`Vocabulary`] has the texts, each once. Rows are filtered by a
+//! [`RowFilter`] and counted by a [`RowTally`](super::RowTally); both give the same results as the database does
+//! from the stored products.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::TallyProduct;
+use crate::id::{CategoryId, ProductId};
+use crate::spec::MAX_FILTERABLE_BYTES;
+use crate::text::fold;
+
+mod filter;
+
+pub use filter::RowFilter;
+
+/// What a text needs in memory beside its bytes: two references to it, and its places in tables.
+const TEXT_BYTES: usize = 72;
+/// What a value needs in memory beside its text.
+const VALUE_BYTES: usize = 56;
+/// What a row needs in memory beside its lists: three allocations.
+const ROW_BYTES: usize = 64;
+
+/// The number of a text in a [`Vocabulary`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TextId(pub(super) u32);
+
+impl TextId {
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number of a text value of a key in a [`Vocabulary`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ValueId(pub(super) u32);
+
+impl ValueId {
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A text value of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextValue {
+    pub(super) key: TextId,
+    pub(super) text: TextId,
+    /// The text after folding. Values of a key that fold alike have the same `group`.
+    pub(super) folded: TextId,
+    pub(super) group: u32,
+}
+
+/// The key of brands. No spec key begins with `@`.
+pub(super) const BRAND: &str = "@brand";
+/// The key of countries.
+pub(super) const COUNTRY: &str = "@country";
+
+/// The texts of rows: keys, values, units, tokens. It only grows.
+#[derive(Debug, Default)]
+pub struct Vocabulary {
+    texts: Vec<Arc<str>>,
+    by_text: HashMap<Arc<str>, TextId>,
+    values: Vec<TextValue>,
+    by_value: HashMap<(TextId, TextId), ValueId>,
+    groups: HashMap<(TextId, TextId), u32>,
+    bytes: usize,
+}
+
+/// A product as far as facets count it and filters compare it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FacetRow {
+    id: ProductId,
+    pub(super) kind: TextId,
+    pub(super) category: CategoryId,
+    pub(super) brand: Option<ValueId>,
+    pub(super) country: Option<ValueId>,
+    pub(super) list_price: Option<i64>,
+    pub(super) half_stars: Option<f64>,
+    /// Sorted.
+    tokens: Box<[TextId]>,
+    pub(super) specs: Box<[RowSpec]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RowSpec {
+    pub(super) key: TextId,
+    pub(super) qualifier: Option<TextId>,
+    pub(super) value: RowValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum RowValue {
+    /// `None` for a text that is too long to be filtered by.
+    Text(Option<ValueId>),
+    Boolean(bool),
+    Number(Option<TextId>, f64),
+    Date(f64),
+}
+
+/// A value of a spec.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CountedValue<'a> {
+    /// A text.
+    Text(&'a str),
+    /// A truth value.
+    Boolean(bool),
+    /// A canonical number, with the unit it was entered in.
+    Number(f64, Option<&'a str>),
+    /// A date in milliseconds.
+    Date(f64),
+}
+
+impl FacetRow {
+    /// Returns the product's id.
+    #[must_use]
+    pub const fn id(&self) -> ProductId {
+        self.id
+    }
+
+    /// Returns the product's category.
+    #[must_use]
+    pub const fn category(&self) -> CategoryId {
+        self.category
+    }
+
+    /// Returns the size in memory, roughly.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        size_of::<Self>() + ROW_BYTES + size_of_val(&*self.tokens) + size_of_val(&*self.specs)
+    }
+}
+
+/// Makes a [`FacetRow`].
+#[derive(Debug)]
+pub struct RowBuilder<'v> {
+    vocabulary: &'v mut Vocabulary,
+    row: FacetRow,
+    tokens: Vec<TextId>,
+    specs: Vec<RowSpec>,
+}
+
+impl RowBuilder<'_> {
+    /// Adds a token of the product.
+    pub fn token(&mut self, token: &str) {
+        self.tokens.push(self.vocabulary.text(token));
+    }
+
+    /// Adds a spec, under the key that is stored.
+    pub fn spec(&mut self, key: &str, qualifier: Option<&str>, value: CountedValue<'_>) {
+        let key = self.vocabulary.text(key);
+        let value = match value {
+            CountedValue::Text(text) => RowValue::Text(self.vocabulary.value(key, text)),
+            CountedValue::Boolean(value) => RowValue::Boolean(value),
+            CountedValue::Number(n, unit) => {
+                RowValue::Number(unit.map(|unit| self.vocabulary.text(unit)), n)
+            }
+            CountedValue::Date(millis) => RowValue::Date(millis),
+        };
+        self.specs.push(RowSpec {
+            key,
+            qualifier: qualifier.map(|text| self.vocabulary.text(text)),
+            value,
+        });
+    }
+
+    /// Returns the row.
+    #[must_use]
+    pub fn build(mut self) -> FacetRow {
+        self.tokens.sort_unstable();
+        self.tokens.dedup();
+        FacetRow {
+            tokens: self.tokens.into(),
+            specs: self.specs.into(),
+            ..self.row
+        }
+    }
+}
+
+impl Vocabulary {
+    /// Begins the row of a product.
+    pub fn row(&mut self, id: ProductId, product: &TallyProduct<'_>) -> RowBuilder<'_> {
+        let mut built_in = |key: &str, text: Option<&str>| {
+            let key = self.text(key);
+            text.and_then(|text| self.value(key, text))
+        };
+        let brand = built_in(BRAND, product.brand);
+        let country = built_in(COUNTRY, product.country);
+        let row = FacetRow {
+            id,
+            kind: self.text(product.kind),
+            category: product.category,
+            brand,
+            country,
+            list_price: product.list_price,
+            half_stars: product.half_stars,
+            tokens: Box::default(),
+            specs: Box::default(),
+        };
+        RowBuilder {
+            vocabulary: self,
+            row,
+            tokens: Vec::new(),
+            specs: Vec::new(),
+        }
+    }
+
+    /// Returns the size in memory, roughly.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether this text occurs.
+    #[must_use]
+    pub fn contains(&self, text: &str) -> bool {
+        self.find(text).is_some()
+    }
+
+    pub(super) fn find(&self, text: &str) -> Option<TextId> {
+        self.by_text.get(text).copied()
+    }
+
+    pub(super) fn text_of(&self, id: TextId) -> &str {
+        &self.texts[id.index()]
+    }
+
+    pub(super) fn values(&self) -> &[TextValue] {
+        &self.values
+    }
+
+    pub(super) const fn text_count(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub(super) fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn text(&mut self, text: &str) -> TextId {
+        if let Some(known) = self.find(text) {
+            return known;
+        }
+        let id = TextId(number(self.texts.len()));
+        let text: Arc<str> = text.into();
+        self.bytes += TEXT_BYTES + text.len();
+        self.texts.push(Arc::clone(&text));
+        self.by_text.insert(text, id);
+        id
+    }
+
+    /// Returns a text value of a key; `None` if it is too long to be filtered by.
+    fn value(&mut self, key: TextId, text: &str) -> Option<ValueId> {
+        if text.len() > MAX_FILTERABLE_BYTES {
+            return None;
+        }
+        let written = self.text(text);
+        if let Some(known) = self.by_value.get(&(key, written)) {
+            return Some(*known);
+        }
+        let folded = self.text(&fold(text));
+        let next = number(self.groups.len());
+        let group = *self.groups.entry((key, folded)).or_insert(next);
+        let id = ValueId(number(self.values.len()));
+        self.bytes += VALUE_BYTES;
+        self.values.push(TextValue {
+            key,
+            text: written,
+            folded,
+            group,
+        });
+        self.by_value.insert((key, written), id);
+        Some(id)
+    }
+}
+
+/// The next number. A vocabulary is emptied long before it has this many texts, because of its size.
+fn number(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Filters of rows.
+
+use super::{FacetRow, RowValue, TextId, Vocabulary};
+use crate::filter::{Bounds, Condition, Range};
+use crate::id::CategoryId;
+use crate::product::ProductStatus;
+
+/// A [`Condition`] on products in one state, in terms of a vocabulary.
+///
+/// A text that the vocabulary lacks matches no row of today. The filter must not be used for rows that are made later.
+#[derive(Clone, Debug)]
+pub struct RowFilter(Test);
+
+#[derive(Clone, Debug)]
+enum Test {
+    All(Vec<Test>),
+    Any(Vec<Test>),
+    Not(Box<Test>),
+    /// Sorted.
+    Category(Vec<CategoryId>),
+    Token(Vec<TextId>),
+    Price(Bounds<i64>),
+    HalfStars(f64),
+    Spec {
+        key: TextId,
+        qualifier: Option<TextId>,
+        range: Option<Range>,
+    },
+}
+
+impl RowFilter {
+    /// Returns the filter for a condition, for products in this state; `None` if rows cannot tell: they have neither
+    /// names nor words.
+    #[must_use]
+    pub fn new(
+        condition: &Condition,
+        status: ProductStatus,
+        vocabulary: &Vocabulary,
+    ) -> Option<Self> {
+        Test::new(condition, status, vocabulary).map(Self)
+    }
+
+    /// Whether a product matches.
+    #[must_use]
+    pub fn matches(&self, row: &FacetRow) -> bool {
+        self.0.matches(row)
+    }
+}
+
+impl Test {
+    const NEVER: Self = Self::Any(Vec::new());
+
+    fn new(condition: &Condition, status: ProductStatus, words: &Vocabulary) -> Option<Self> {
+        let each = |parts: &[Condition]| -> Option<Vec<Self>> {
+            let parts = parts.iter().map(|part| Self::new(part, status, words));
+            parts.collect()
+        };
+        Some(match condition {
+            Condition::All(parts) => Self::All(each(parts)?),
+            Condition::Any(parts) => Self::Any(each(parts)?),
+            Condition::Not(part) => Self::Not(Box::new(Self::new(part, status, words)?)),
+            Condition::Category(ids) => {
+                let mut ids = ids.clone();
+                ids.sort_unstable();
+                Self::Category(ids)
+            }
+            Condition::Status(states) if states.contains(&status) => Self::All(Vec::new()),
+            Condition::Status(_) => Self::NEVER,
+            Condition::Token(tokens) => {
+                let known = tokens.iter().filter_map(|token| words.find(token));
+                Self::Token(known.collect())
+            }
+            Condition::Name(_) | Condition::Words(_) => return None,
+            Condition::Price(bounds) => Self::Price(*bounds),
+            Condition::HalfStars(least) => Self::HalfStars(*least),
+            Condition::SpecRange {
+                key,
+                qualifier,
+                range,
+            } => Self::spec(key, qualifier.as_deref(), Some(*range), words),
+            Condition::SpecExists { key, qualifier } => {
+                Self::spec(key, qualifier.as_deref(), None, words)
+            }
+        })
+    }
+
+    fn spec(key: &str, qualifier: Option<&str>, range: Option<Range>, words: &Vocabulary) -> Self {
+        let known = words.find(key);
+        match (known, qualifier.map(|text| words.find(text))) {
+            (Some(key), None) => Self::Spec {
+                key,
+                qualifier: None,
+                range,
+            },
+            (Some(key), Some(Some(qualifier))) => Self::Spec {
+                key,
+                qualifier: Some(qualifier),
+                range,
+            },
+            _ => Self::NEVER,
+        }
+    }
+
+    fn matches(&self, row: &FacetRow) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().all(|part| part.matches(row)),
+            Self::Any(parts) => parts.iter().any(|part| part.matches(row)),
+            Self::Not(part) => !part.matches(row),
+            Self::Category(ids) => ids.binary_search(&row.category).is_ok(),
+            Self::Token(tokens) => tokens
+                .iter()
+                .any(|token| row.tokens.binary_search(token).is_ok()),
+            Self::Price(bounds) => row.list_price.is_some_and(|price| {
+                price >= bounds.gte.unwrap_or(0) && bounds.lte.is_none_or(|max| price <= max)
+            }),
+            Self::HalfStars(least) => row.half_stars.is_some_and(|stars| stars >= *least),
+            Self::Spec {
+                key,
+                qualifier,
+                range,
+            } => row.specs.iter().any(|spec| {
+                spec.key == *key
+                    && (qualifier.is_none() || spec.qualifier == *qualifier)
+                    && range
+                        .is_none_or(|range| number(spec.value).is_some_and(|n| range.contains(n)))
+            }),
+        }
+    }
+}
+
+/// The canonical number of a value.
+const fn number(value: RowValue) -> Option<f64> {
+    match value {
+        RowValue::Number(_, n) | RowValue::Date(n) => Some(n),
+        RowValue::Text(_) | RowValue::Boolean(_) => None,
+    }
+}
